@@ -1,0 +1,51 @@
+"""Everything this package raises, in one tree.
+
+    CodeEnvError
+    ├── TaskError (ValueError)            a task, a test or a row of a suite is malformed
+    ├── SuiteNotFound (LookupError)       no suite or environment has that name or path
+    ├── ExecutorError
+    │   ├── ExecutorNotFound (LookupError)    no executor has that name
+    │   ├── ExecutorClosed                    it was closed before
+    │   └── UnsupportedProgram                it cannot do what the program asks
+    └── RewardError (ValueError)          a reward is unknown, misconfigured or impossible here
+        └── DuplicateRewardTerm               two terms would share a name in the ledger
+
+What a program does is never an exception: it is a `Verdict`. Each class can be made from one
+message, so that it survives pickling between processes.
+"""
+
+
+class CodeEnvError(Exception):
+    """Base of all errors of this package."""
+
+
+class TaskError(CodeEnvError, ValueError):
+    """A task, a test or a row of a suite is malformed."""
+
+
+class SuiteNotFound(CodeEnvError, LookupError):  # noqa: N818 (reads as what happened)
+    """No suite or environment has that name or path."""
+
+
+class ExecutorError(CodeEnvError):
+    """An executor cannot be had, or cannot do what is asked."""
+
+
+class ExecutorNotFound(ExecutorError, LookupError):  # noqa: N818
+    """No executor has that name."""
+
+
+class ExecutorClosed(ExecutorError):  # noqa: N818
+    """The executor was closed before."""
+
+
+class UnsupportedProgram(ExecutorError):  # noqa: N818
+    """The executor cannot do what the program asks; `describe()` says what it can."""
+
+
+class RewardError(CodeEnvError, ValueError):
+    """A reward is unknown, misconfigured, or impossible over this suite."""
+
+
+class DuplicateRewardTerm(RewardError):  # noqa: N818
+    """Two reward terms would share a name in the ledger."""

@@ -1,0 +1,83 @@
+"""The contract of an executor: one primitive, `submit`; everything else derives from it.
+
+A program can do whatever it likes: `submit` returns a future whose result says how it ended. The
+future raises only for misuse, never for what the program did. Third parties subclass `Executor`,
+implement three methods, and prove it with `code_env.testing.check_executor`.
+"""
+
+from __future__ import annotations
+
+import abc
+import asyncio
+from collections.abc import Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, Self
+
+from .program import Program
+from .result import ExecutionResult
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """What an executor keeps apart, and what it enforces. An executor states no more than it does."""
+
+    level: Literal["none", "contained", "full"]
+    """`none`: a program has all the rights of the trainer's user."""
+    peer: Literal["isolated", "same_machine", "none"]
+    """Between a program and its peer: out of reach, within reach of one another, or no peers at all."""
+    languages: frozenset[str] = frozenset({"python"})
+    """Languages it runs."""
+    enforces: frozenset[str] = frozenset()
+    """Names of the `Limits` fields that it enforces."""
+    network: bool = True
+    """Whether a program reaches the network."""
+    details: str = ""
+    """What else a user should know, in a sentence."""
+
+
+class Executor(abc.ABC):
+    """Runs programs. Usable as a context manager, from any thread, and from asyncio."""
+
+    @abc.abstractmethod
+    def submit(self, program: Program) -> Future[ExecutionResult]:
+        """Start a program; cancelling the future ends it.
+
+        Raises:
+            UnsupportedProgram: If the executor cannot do what the program asks.
+            ExecutorClosed: If it was closed.
+        """
+
+    @abc.abstractmethod
+    def describe(self) -> Isolation:
+        """What this executor isolates and enforces."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """End what still runs and free everything. Idempotent."""
+
+    def run(self, program: Program) -> ExecutionResult:
+        """Run a program and wait for its result."""
+        return self.submit(program).result()
+
+    def run_many(self, programs: Iterable[Program]) -> list[ExecutionResult]:
+        """Run programs side by side; results in the order of the programs."""
+        futures = [self.submit(program) for program in programs]
+        return [future.result() for future in futures]
+
+    async def arun(self, program: Program) -> ExecutionResult:
+        """As `run`; cancelling the awaiting task ends the program."""
+        return await asyncio.wrap_future(self.submit(program))
+
+    async def arun_many(self, programs: Iterable[Program]) -> list[ExecutionResult]:
+        """As `run_many`."""
+        return await asyncio.gather(*[self.arun(program) for program in programs])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,107 @@
+"""What is asked of an executor: a program, and what it may use."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from code_env.errors import TaskError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one run of a program may use.
+
+    In a judged run they hold for each `stdin` or `call` test, and for each `assert` suite as a
+    whole; the judged run itself may take ten times as much.
+
+    Raises:
+        TaskError: If a limit is not a positive number (`processes`: not negative).
+
+    Example:
+        >>> Limits(cpu_s=1.0).wall_s
+        15.0
+    """
+
+    cpu_s: float = 5.0
+    """CPU time of all its processes together, in seconds. The limit that normally decides."""
+    wall_s: float = 15.0
+    """Time on the clock, in seconds: a precaution against programs that wait."""
+    memory_bytes: int = 512 * 1024 * 1024
+    """Resident anonymous, shared and tmpfs memory of all its processes together."""
+    output_bytes: int = 64 * 1024
+    """How much of each stream is kept at its head, and again at its tail; the middle is dropped."""
+    file_bytes: int = 16 * 1024 * 1024
+    """Size of all files that it writes together."""
+    processes: int = 0
+    """Processes it may have beside its own, whose threads do not count."""
+
+    def __post_init__(self) -> None:
+        for item in dataclasses.fields(self):
+            value = getattr(self, item.name)
+            whole = item.name not in ("cpu_s", "wall_s")
+            least = 0 if item.name == "processes" else 1 if whole else 1e-3
+            number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+            if not number or not math.isfinite(value) or value < least:
+                kind = "a whole number" if whole else "a number of seconds"
+                raise TaskError(f"limits.{item.name} must be {kind} of at least {least}; got {value!r}")
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Limits:
+        """Limits from plain data, with defaults for what is not named.
+
+        Raises:
+            TaskError: If a name is unknown or a value out of range.
+        """
+        known = [item.name for item in dataclasses.fields(cls)]
+        for name in values:
+            if name not in known:
+                raise TaskError(f"unknown limit {name!r}; known are {', '.join(known)}")
+        return cls(**values)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program to run, with its input and its limits.
+
+    Raises:
+        TaskError: If a path leaves the working directory, or a peer has a peer.
+
+    Example:
+        >>> Program("print(input())", stdin="hello").language
+        'python'
+    """
+
+    code: str
+    """Its source text. Untrusted: nothing in the trainer's process parses or compiles it."""
+    language: str = "python"
+    """Name of its language."""
+    stdin: str = ""
+    """What it reads on standard input."""
+    argv: tuple[str, ...] = ()
+    """Its command-line arguments, without its own name."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Files put into its working directory: relative path to content."""
+    collect: tuple[str, ...] = ()
+    """Relative paths of files to bring back when it has ended; those it did not write are left out."""
+    limits: Limits = field(default_factory=Limits)
+    """What it may use."""
+    peer: Program | None = None
+    """A second, trusted program in a sandbox of its own, joined to this one by one duplex descriptor.
+
+    With a peer, `code` is not simply run: the harness in its process serves the peer's requests to
+    run it or to call into it (`code_env.harness`). The peer is run, finds the descriptor's number in
+    the environment variable `CODE_ENV_CHANNEL`, and its result is `ExecutionResult.peer`.
+    """
+
+    def __post_init__(self) -> None:
+        for path in (*self.files, *self.collect):
+            pure = PurePosixPath(path)
+            if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\0" in path:
+                raise TaskError(f"{path!r} is not a path inside the working directory; use a relative one")
+        if self.peer is not None and self.peer.peer is not None:
+            raise TaskError("a peer cannot have a peer of its own")

@@ -1,0 +1,58 @@
+"""Executors by name, found through the entry-point group `code_env.executors`."""
+
+from __future__ import annotations
+
+import difflib
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from code_env.errors import ExecutorError, ExecutorNotFound
+
+from .base import Executor
+
+ENTRY_POINT_GROUP = "code_env.executors"
+"""A package adds an executor by an entry point in this group: its name, and what makes it."""
+
+_BUILTIN = {"subprocess": "code_env.executors.subprocess:UnisolatedSubprocessExecutor"}
+
+
+def executor_names() -> list[str]:
+    """Names that `make_executor` knows, sorted."""
+    return sorted({point.name for point in _entry_points()})
+
+
+def make_executor(name: str, **kwargs: Any) -> Executor:
+    """Build an executor by name.
+
+    Args:
+        name: `subprocess`, or what an installed package adds.
+        kwargs: Plain data, handed to the executor.
+
+    Raises:
+        ExecutorNotFound: If no executor has that name.
+        ExecutorError: If what has that name is not an executor.
+
+    Example:
+        >>> from code_env import Program
+        >>> with make_executor("subprocess", workers=1) as executor:
+        ...     executor.run(Program("print(6 * 7)")).stdout
+        '42\\n'
+    """
+    matches = [point for point in _entry_points() if point.name == name]
+    if not matches:
+        known = executor_names()
+        near = difflib.get_close_matches(str(name), known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ExecutorNotFound(
+            f"no executor is named {name!r}; known are {', '.join(known)}.{hint} A package adds one through "
+            f"the entry-point group {ENTRY_POINT_GROUP!r}"
+        )
+    executor = matches[0].load()(**kwargs)
+    if not isinstance(executor, Executor):
+        raise ExecutorError(f"{matches[0].value} gave a {type(executor).__name__}, which is no Executor")
+    return executor
+
+
+def _entry_points() -> list[EntryPoint]:
+    builtin = [EntryPoint(name, value, ENTRY_POINT_GROUP) for name, value in _BUILTIN.items()]
+    return [*builtin, *entry_points(group=ENTRY_POINT_GROUP)]

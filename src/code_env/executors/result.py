@@ -1,0 +1,77 @@
+"""What came back from an executor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    """How a program ended."""
+
+    OK = "ok"
+    """By itself, with exit code 0. That alone says nothing about whether it is right."""
+    ERROR = "error"
+    """By an uncaught exception or with another exit code."""
+    SIGNAL = "signal"
+    """By a signal that no limit sent."""
+    TIMEOUT = "timeout"
+    """It reached its CPU or wall time limit; its output until then is kept."""
+    MEMORY = "memory"
+    """It reached its memory limit."""
+    OUTPUT_LIMIT = "output_limit"
+    """It wrote more than 16 MiB to one stream."""
+    REFUSED = "refused"
+    """A policy rejects it; it did not run."""
+    SANDBOX_ERROR = "sandbox_error"
+    """Our fault or the provider's, never the program's."""
+
+
+@dataclass(frozen=True)
+class ErrorInfo:
+    """An uncaught exception, as its own process described it."""
+
+    name: str
+    """Name of its class."""
+    message: str
+    """Its text."""
+    traceback: str = ""
+    """The traceback, showing the program's own frames."""
+
+
+@dataclass(frozen=True)
+class ExecutionResult:
+    """What came back from one run. Measurements take no part in comparison."""
+
+    status: Status
+    """How it ended."""
+    exit_code: int | None = None
+    """Its exit code; None if it ended by a signal or did not run."""
+    signal: int | None = None
+    """Number of the signal that ended it, if one did."""
+    stdout: str = ""
+    """Its standard output as text; bytes that are not UTF-8 are replaced."""
+    stderr: str = ""
+    """Its standard error as text."""
+    stdout_truncated: bool = False
+    """Whether the middle of `stdout` was dropped."""
+    stderr_truncated: bool = False
+    """Whether the middle of `stderr` was dropped."""
+    error: ErrorInfo | None = None
+    """The uncaught exception that ended it, or what went wrong with the sandbox."""
+    results: tuple[Mapping[str, Any], ...] = ()
+    """Rich outputs, as mappings from MIME type to data."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """The files of `Program.collect` that it left behind."""
+    peer: ExecutionResult | None = None
+    """What came back from its peer, if it had one."""
+    wall_s: float = field(default=0.0, compare=False)
+    """Time from start to end, in seconds."""
+    cpu_s: float = field(default=0.0, compare=False)
+    """CPU time of its processes, in seconds."""
+    peak_memory_bytes: int = field(default=0, compare=False)
+    """Largest resident size of any of its processes, in bytes; 0 if unknown."""
+    queue_s: float = field(default=0.0, compare=False)
+    """How long it waited for a worker, in seconds; counts against no limit."""

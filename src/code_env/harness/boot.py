@@ -1,0 +1,69 @@
+"""First code in a sandbox's interpreter: loads the harness and runs what the executor asked for.
+
+Run by path, `python boot.py '<json>'`, so that the package around it is not imported. The JSON
+object says what this process is; `report` and `channel` are descriptors::
+
+    {"role": "program", "file": "main.py", "argv": [], "limits": {...}, "report": 4}
+    {"role": "served",  ..., "channel": 5}     a program that a peer drives: see serving.py
+
+A peer is an ordinary `program` with the channel's number in its environment. Whatever the role,
+the first line in the report pipe says that the sandbox works, before the program is looked at; a process
+that ends without it is a fault of the sandbox. A second line holds the program's uncaught exception.
+"""
+
+import importlib.util
+import json
+import os
+import sys
+
+
+def main() -> None:
+    """Do what the JSON object in the first argument says."""
+    order = json.loads(sys.argv[1])
+    directory = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 (pathlib is slow to import)
+    package = "code_env_harness"
+    spec = importlib.util.spec_from_file_location(
+        package, os.path.join(directory, "__init__.py"), submodule_search_locations=[directory]  # noqa: PTH118
+    )
+    if spec is None or spec.loader is None:
+        raise ImportError(f"no harness in {directory}")
+    sys.modules[package] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    from code_env_harness.limits import ProcessLimits, die_with_parent  # type: ignore[import-not-found]
+
+    die_with_parent()
+    limits = ProcessLimits(**order["limits"])
+    report: int = order["report"]
+    os.set_inheritable(report, False)
+    os.write(report, b"{}\n")
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109 (where a script's own modules are looked for)
+    if order["role"] == "served":
+        from code_env_harness.serving import serve  # type: ignore[import-not-found]
+
+        serve(order["file"], order["argv"], limits, order["channel"])
+        return
+
+    from code_env_harness.main_module import (  # type: ignore[import-not-found]
+        COMPILE_ERRORS,
+        compile_program,
+        describe_error,
+        run_as_main,
+    )
+
+    def send_report(error: dict[str, str]) -> None:
+        os.write(report, json.dumps(error).encode() + b"\n")
+
+    limits.apply()
+    try:
+        with open(order["file"], encoding="utf-8", newline="") as file:  # noqa: PTH123
+            code = compile_program(file.read(), order["file"])
+    except COMPILE_ERRORS as error:
+        described = describe_error(error)
+        send_report(described)
+        sys.stderr.write(described["traceback"])
+        sys.exit(1)
+    run_as_main(code, order["argv"], send_report)
+
+
+main()

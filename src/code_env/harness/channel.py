@@ -1,0 +1,168 @@
+"""Frames on the descriptor that joins a program to its peer.
+
+A frame is a 4-byte big-endian length, one byte that names its kind, and the payload. The
+descriptor may be a socket or a pipe, so nothing here depends on message boundaries. Each side
+bounds what it accepts before it allocates: a length above `MAX_FRAME_BYTES` ends the conversation.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import struct
+import time
+from typing import Any
+
+MAX_FRAME_BYTES = 24 * 1024 * 1024
+"""Longest payload either side accepts; above the largest stream (16 MiB) and its JSON overhead."""
+
+CHANNEL_VARIABLE = "CODE_ENV_CHANNEL"
+"""Environment variable that holds the number of the channel's descriptor in a peer."""
+
+# Bound here because a program shares this process and may replace them in `os` or `json`.
+_read, _write, _poll, _clock = os.read, os.write, select.poll, time.monotonic
+_dumps, _loads = json.dumps, json.loads
+_header = struct.Struct(">IB")
+
+
+class ChannelError(Exception):
+    """The other side broke the protocol, or is gone in the middle of a frame."""
+
+
+class ChannelTimeout(ChannelError):
+    """The other side sent no complete frame in the time it had."""
+
+
+class Kind:
+    """The kinds of frame, each a single byte."""
+
+    HELLO = ord("H")
+    """Program to peer, first of all and before the answer is looked at: empty."""
+    COMPILED = ord("K")
+    """Program to peer: JSON, `{"error": null}` or why the answer does not compile."""
+    RUN = ord("R")
+    """Peer to program: run the answer as `__main__`; the payload is its standard input."""
+    OUTPUT = ord("O")
+    """Program to peer: a piece of the running program's standard output."""
+    LOAD = ord("L")
+    """Peer to program: load the answer as a module in a child that then takes `MESSAGE`s."""
+    MESSAGE = ord("M")
+    """Both ways, JSON: between the peer and the loaded module, relayed by the serving process."""
+    UNLOAD = ord("U")
+    """Peer to program: end the loaded module."""
+    ENDED = ord("E")
+    """Program to peer: JSON, how the child of `RUN` or `LOAD` ended."""
+
+
+class Channel:
+    """Sends and receives frames on one duplex descriptor.
+
+    Args:
+        fd: The descriptor; it stays the caller's to close.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._buffer = bytearray()
+        self._poll = _poll()
+        self._poll.register(fd, select.POLLIN)
+
+    def fileno(self) -> int:
+        """The descriptor, for `select`."""
+        return self.fd
+
+    def send(self, kind: int, payload: bytes = b"") -> None:
+        """Send one frame, waiting until the other side has taken it.
+
+        Raises:
+            ChannelError: If the payload is too long, or the other side is gone.
+        """
+        if len(payload) > MAX_FRAME_BYTES:
+            raise ChannelError(f"a frame of {len(payload)} bytes; at most {MAX_FRAME_BYTES} fit")
+        view = memoryview(_header.pack(len(payload), kind) + payload)
+        while view:
+            try:
+                view = view[_write(self.fd, view) :]
+            except OSError as error:
+                raise ChannelError(f"the other side is gone: {error}") from error
+
+    def send_json(self, kind: int, value: Any) -> None:
+        """Send one frame that holds `value` as JSON; lone surrogates survive."""
+        text = _dumps(value, ensure_ascii=False, separators=(",", ":"))
+        self.send(kind, text.encode("utf-8", "surrogatepass"))
+
+    def receive(self, timeout_s: float | None = None) -> tuple[int, bytes] | None:
+        """The next frame as (kind, payload), or None when the other side has closed.
+
+        Args:
+            timeout_s: Seconds to wait for a complete frame; None waits for ever.
+
+        Raises:
+            ChannelTimeout: If no complete frame came in time.
+            ChannelError: If a frame is too long or was cut short.
+        """
+        deadline = None if timeout_s is None else _clock() + timeout_s
+        while True:
+            frame = self.pop()
+            if frame is not None:
+                return frame
+            if deadline is not None:
+                left = deadline - _clock()
+                if left <= 0 or not self._poll.poll(left * 1000):
+                    raise ChannelTimeout(f"no frame within {timeout_s:.1f} s")
+            if not self.fill():
+                if self._buffer:
+                    raise ChannelError("the other side closed in the middle of a frame")
+                return None
+
+    def fill(self) -> bool:
+        """Read what is there into the buffer; False when the other side has closed."""
+        try:
+            data = _read(self.fd, 1 << 18)
+        except ConnectionResetError:
+            return False
+        self._buffer += data
+        return bool(data)
+
+    def pop(self) -> tuple[int, bytes] | None:
+        """The next frame of those already read, or None if none is complete.
+
+        Raises:
+            ChannelError: If the frame is longer than allowed.
+        """
+        if len(self._buffer) < _header.size:
+            return None
+        length, kind = _header.unpack_from(self._buffer)
+        if length > MAX_FRAME_BYTES:
+            raise ChannelError(f"a frame of {length} bytes; at most {MAX_FRAME_BYTES} are taken")
+        end = _header.size + length
+        if len(self._buffer) < end:
+            return None
+        payload = bytes(memoryview(self._buffer)[_header.size : end])
+        del self._buffer[:end]
+        return kind, payload
+
+
+def parse_json(payload: bytes) -> Any:
+    """The JSON value of a payload that may come from an untrusted side.
+
+    Raises:
+        ChannelError: If it is not JSON, or nested deeper than the parser follows.
+    """
+    try:
+        return _loads(payload.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError) as error:
+        raise ChannelError(f"not a JSON payload: {type(error).__name__}") from error
+
+
+def open_channel() -> Channel:
+    """The channel of the peer that this process is.
+
+    Raises:
+        ChannelError: If this process is not a peer.
+    """
+    number = os.environ.get(CHANNEL_VARIABLE)
+    if number is None:
+        raise ChannelError(f"{CHANNEL_VARIABLE} is not set: this process is not a peer")
+    return Channel(int(number))

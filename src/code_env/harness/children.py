@@ -1,0 +1,172 @@
+"""Children that a serving process forks to run an answer, and the watch over them.
+
+The parent has compiled the answer or, for `call` tests, also run its top level; the child runs it
+further. From outside the child, the parent enforces wall time (its own clock), CPU time (the
+child's CPU clock), resident memory and the size of the streams. Nothing in the child can lift
+these.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from .limits import ProcessLimits, Watch, how_it_ended
+
+DRAIN_S = 0.1
+"""How long the streams of an ended child are still read; a descendant may hold them open."""
+
+_fork, _exit, _pipe, _close, _dup2 = os.fork, os._exit, os.pipe, os.close, os.dup2
+_read, _write, _kill, _wait4, _clock = os.read, os.write, os.kill, os.wait4, time.monotonic
+_set_blocking, _poll = os.set_blocking, select.poll
+_pidfd_open: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
+
+POLLIN, POLLOUT = select.POLLIN, select.POLLOUT
+
+
+class Child:
+    """One forked child and the descriptors that its parent serves while it runs.
+
+    Args:
+        limits: What the child may use. It sets them on itself before `body` runs.
+        body: Called in the child with the child's ends of `pipes`; must not return.
+        pipes: For each descriptor to make, `"to"` (parent writes) or `"from"` (parent reads).
+    """
+
+    def __init__(
+        self, limits: ProcessLimits, body: Callable[..., NoReturn], pipes: tuple[str, ...] = ()
+    ) -> None:
+        self.limits = limits
+        ends = [_pipe() if way == "from" else _pipe()[::-1] for way in pipes]
+        self.fds = [mine for mine, _ in ends]
+        self.pid = _fork()
+        if self.pid == 0:
+            try:
+                for mine, _ in ends:
+                    _close(mine)
+                limits.apply()
+                body(*[theirs for _, theirs in ends])
+            finally:
+                _exit(98)
+        for _, theirs in ends:
+            _close(theirs)
+        self.clock = Watch(self.pid, limits)
+        self._pidfd = _try_pidfd(self.pid)
+        self._poll = _poll()
+        self._handlers: dict[int, Callable[[], bool]] = {}
+        self._undrained: list[int] = []
+        self._ended_for: str | None = None
+
+    def on_readable(self, fd: int, handler: Callable[[], bool], *, drain: bool = True) -> None:
+        """Call `handler` when `fd` can be read; it returns False when it is done with it.
+
+        Args:
+            fd: The descriptor.
+            handler: What to call.
+            drain: Whether what is left in it is still read when the child has ended.
+        """
+        self._handlers[fd] = handler
+        self._poll.register(fd, POLLIN)
+        if not drain:
+            self._undrained.append(fd)
+
+    def on_writable(self, fd: int, handler: Callable[[], bool]) -> None:
+        """Call `handler` when `fd` can be written; it returns False when it is done with it."""
+        _set_blocking(fd, False)
+        self._handlers[fd] = handler
+        self._poll.register(fd, POLLOUT)
+
+    def forget(self, fd: int) -> None:
+        """Watch `fd` no longer."""
+        if self._handlers.pop(fd, None) is not None:
+            self._poll.unregister(fd)
+
+    def end(self, reason: str | None) -> None:
+        """Kill the child; `reason` is the status to report, None if it is no fault."""
+        self._ended_for = self._ended_for or reason
+        with contextlib.suppress(ProcessLookupError):
+            _kill(self.pid, signal.SIGKILL)
+
+    def watch(self) -> dict[str, Any]:
+        """Serve the descriptors until the child has ended; how it ended, see `how_it_ended`."""
+        if self._pidfd is not None:
+            self._poll.register(self._pidfd, POLLIN)
+        ended: tuple[int, int, Any] = (0, 0, None)
+        while ended[0] == 0:
+            self._serve(self.clock.wait_s())
+            overrun = self.clock.overrun()
+            if overrun is not None:
+                self.end(overrun)
+            ended = _wait4(self.pid, os.WNOHANG)
+        if self._pidfd is not None:
+            self._poll.unregister(self._pidfd)
+            _close(self._pidfd)
+        for fd in self._undrained:
+            self.forget(fd)
+        drained_by = _clock() + DRAIN_S
+        while self._handlers and _clock() < drained_by:
+            self._serve(drained_by - _clock())
+        for fd in self.fds:
+            _close(fd)
+        usage = ended[2]
+        cpu_s = usage.ru_utime + usage.ru_stime
+        return {
+            **how_it_ended(ended[1], cpu_s, self.limits, self._ended_for),
+            "cpu_s": round(cpu_s, 6),
+            "wall_s": round(self.clock.wall_s, 6),
+        }
+
+    def _serve(self, timeout_s: float) -> None:
+        for fd, _ in self._poll.poll(max(0.0, timeout_s) * 1000):
+            handler = self._handlers.get(fd)
+            if handler is not None and not handler():
+                self.forget(fd)
+
+
+def _try_pidfd(pid: int) -> int | None:
+    """A descriptor that can be read when the process has ended, where the kernel has such (Linux)."""
+    if _pidfd_open is None:
+        return None
+    try:
+        return _pidfd_open(pid)
+    except OSError:
+        return None
+
+
+def feed(child: Child, fd: int, data: bytes) -> Callable[[], bool]:
+    """A handler that writes `data` to `fd` as it is taken, then closes it."""
+    view = memoryview(data)
+
+    def handler() -> bool:
+        nonlocal view
+        try:
+            view = view[_write(fd, view[:65536]) :] if view else view
+        except BlockingIOError:
+            return True
+        except OSError:  # The program closed its input; it need not read it.
+            view = view[:0]
+        if not view:
+            child.forget(fd)
+            _close(fd)
+            child.fds.remove(fd)
+            return False
+        return True
+
+    return handler
+
+
+def drain(fd: int, take: Callable[[bytes], None]) -> Callable[[], bool]:
+    """A handler that reads `fd` and hands each piece to `take` until it is closed."""
+
+    def handler() -> bool:
+        data = _read(fd, 65536)
+        if data:
+            take(data)
+        return bool(data)
+
+    return handler

@@ -1,0 +1,142 @@
+"""Runs a program the way `python main.py` runs it, in a process that is all the program's.
+
+The same function serves a plain run, a judge's peer and each `stdin` test, on every executor, so a
+program behaves alike wherever it runs: a fresh `__main__`, a traceback on standard error that shows
+the program's frames only, exit codes as Python gives them, threads waited for, `atexit` honoured.
+The interpreter itself is never finalised: that costs ten times a fork.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import linecache
+import os
+import sys
+import traceback
+import types
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+MAX_TEXT = 8192
+"""Longest piece of an error's message or traceback that is reported, in characters."""
+
+# Bound here because the program shares this process and may replace them.
+_exit, _compile, _exec, _str, _type = os._exit, compile, exec, str, type
+_format_exception = traceback.format_exception
+
+
+def compile_program(source: str, filename: str) -> types.CodeType:
+    """Compile a program, so that tracebacks can show its lines.
+
+    Raises:
+        SyntaxError, ValueError, MemoryError, RecursionError, OverflowError: If it does not compile.
+    """
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    return _compile(source, filename, "exec", dont_inherit=True)
+
+
+COMPILE_ERRORS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError)
+"""What `compile_program` raises for a program that does not compile."""
+
+
+def new_module(name: str, filename: str) -> types.ModuleType:
+    """A fresh module for a program, registered under `name` as an import would."""
+    module = types.ModuleType(name)
+    module.__dict__.update(__builtins__=builtins, __file__=filename, __doc__=None)
+    sys.modules[name] = module
+    return module
+
+
+def describe_error(error: BaseException) -> dict[str, str]:
+    """Name, message and traceback of an exception, whatever its own methods do."""
+    name = _type.__getattribute__(_type(error), "__name__")
+    try:
+        message = _str(error)
+    # The program's class may do anything when asked for its text.
+    except BaseException as failure:
+        message = f"<its text cannot be had: {_type.__getattribute__(_type(failure), '__name__')}>"
+    try:
+        text = "".join(_format_exception(_type(error), error, _program_frames(error)))
+    except BaseException:
+        text = f"{name}: {message}\n"
+    return {"name": _clip(name), "message": _clip(message), "traceback": _clip(text)}
+
+
+def _program_frames(error: BaseException) -> types.TracebackType | None:
+    frame = error.__traceback__
+    here = os.path.dirname(__file__)  # noqa: PTH120 (pathlib is slow to import)
+    while frame is not None and os.path.dirname(frame.tb_frame.f_code.co_filename) == here:  # noqa: PTH120
+        frame = frame.tb_next
+    return frame
+
+
+def _clip(text: object) -> str:
+    plain = _str.__str__(text) if _type(text) is not _str else text
+    if len(plain) <= MAX_TEXT:
+        return plain
+    half = MAX_TEXT // 2
+    return f"{plain[:half]}\n... {len(plain) - 2 * half} characters left out ...\n{plain[-half:]}"
+
+
+def run_as_main(
+    code: types.CodeType, argv: list[str], report: Callable[[dict[str, Any]], object]
+) -> NoReturn:
+    """Run a compiled program as `__main__`, report an uncaught exception, and exit.
+
+    Args:
+        code: The program.
+        argv: Its arguments, without its own name.
+        report: Called with `describe_error`'s dict if the program ends by an exception.
+    """
+    module = new_module("__main__", code.co_filename)
+    sys.argv = [code.co_filename, *argv]
+    exit_code = 0
+    try:
+        _exec(code, module.__dict__)
+    except SystemExit as error:
+        exit_code = _exit_code(error)
+    except BaseException as error:
+        exit_code = 130 if _type(error) is KeyboardInterrupt else 1
+        described = describe_error(error)
+        report(described)
+        _to_stderr(described["traceback"])
+    _leave(exit_code)
+
+
+def _exit_code(error: SystemExit) -> int:
+    value = error.code
+    if value is None:
+        return 0
+    if isinstance(value, int):
+        return value & 0xFF
+    _to_stderr(f"{value}\n")
+    return 1
+
+
+def _to_stderr(text: str) -> None:
+    # The program may have closed or replaced it; its own loss.
+    with contextlib.suppress(BaseException):
+        sys.stderr.write(text)
+
+
+def _leave(exit_code: int) -> NoReturn:
+    """What the interpreter does at its end and a program can see, then exit at once."""
+    try:
+        threading = sys.modules.get("threading")
+        if threading is not None:
+            threading._shutdown()
+        import atexit
+
+        atexit._run_exitfuncs()
+    except BaseException:
+        exit_code = exit_code or 1
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                if stream is not None and not stream.closed:
+                    stream.flush()
+            # A broken pipe, or a stream of the program's own; Python exits with 120 here.
+            except BaseException:
+                exit_code = exit_code or 120
+        _exit(exit_code)

@@ -1,0 +1,301 @@
+"""Plain data: the values that cross between a program and its tests.
+
+`encode` turns a value into JSON; `decode` rebuilds it on the other side, where it then is an
+ordinary builtin value without a trace of the program's classes. Exact types only: a subclass that
+the program defines (an `int` that equals everything) is not plain. What is not plain is handed to
+the encoder's `other`, which may replace it by a handle.
+
+The reader is as strict as the writer: it bounds depth and size, knows each tag, and raises
+`NotPlain` on anything else, so a forged message can be no worse than a wrong value.
+
+In JSON, `null`, booleans, strings, finite floats, small integers and lists stand for themselves.
+Everything else is an object with one key, its tag::
+
+    {"t": [1, 2]}                 tuple          {"d": [[k, v], ...]}   dict
+    {"i": "-0x1f"}                big int        {"b": "aGk="}          bytes
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import collections
+import datetime
+import decimal
+import fractions
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+MAX_DEPTH = 200
+"""Deepest nesting of containers; below the interpreter's recursion limit on both sides."""
+
+MAX_NODES = 2_000_000
+"""Most values in one encoded value; shared references count each time, so bombs end here."""
+
+_SMALL = 1 << 63
+
+
+class NotPlain(Exception):
+    """A value, or an encoded value, that is not plain data; the text says which and why."""
+
+
+def type_name(value: object) -> str:
+    """The name of a value's type, read so that the type cannot interfere."""
+    return str(type.__getattribute__(type(value), "__name__"))
+
+
+class Encoder:
+    """Encodes values, counting nodes and depth.
+
+    Args:
+        other: Called with what is not plain; returns the JSON that stands for it. Without it
+            such a value raises `NotPlain`.
+    """
+
+    def __init__(self, other: Callable[[object, str], Any] | None = None) -> None:
+        self._other = other
+        self._nodes = 0
+        self._open: set[int] = set()
+
+    def encode(self, value: object, depth: int = 0) -> Any:
+        """The JSON form of `value`.
+
+        Raises:
+            NotPlain: If it is not plain data and there is no `other`.
+        """
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise NotPlain(f"more than {MAX_NODES} values")
+        kind = type(value)
+        if kind is str or kind is bool or value is None:
+            return value
+        if kind is int:
+            return value if -_SMALL < value < _SMALL else {"i": hex(value)}  # type: ignore[operator, arg-type]
+        if kind is float:
+            return value if math.isfinite(value) else {"f": repr(value)}  # type: ignore[arg-type]
+        encode_as = _ENCODERS.get(kind)
+        if encode_as is None:
+            encode_as = _encoder_of_structure(value)
+        if encode_as is None:
+            return self._refuse(value, type_name(value))
+        if depth >= MAX_DEPTH:
+            return self._refuse(value, f"{type_name(value)}, nested more than {MAX_DEPTH} deep")
+        if id(value) in self._open:
+            return self._refuse(value, f"{type_name(value)} that contains itself")
+        self._open.add(id(value))
+        try:
+            return encode_as(self, value, depth + 1)
+        finally:
+            self._open.discard(id(value))
+
+    def items(self, values: Any, depth: int) -> list[Any]:
+        """Each of `values`, encoded."""
+        return [self.encode(value, depth) for value in values]
+
+    def pairs(self, mapping: Any, depth: int) -> list[list[Any]]:
+        """Each key and value of a mapping, encoded; read past an overridden `items`."""
+        return [[self.encode(k, depth), self.encode(v, depth)] for k, v in dict.items(mapping)]
+
+    def _refuse(self, value: object, why: str) -> Any:
+        if self._other is None:
+            raise NotPlain(why)
+        return self._other(value, why)
+
+
+def encode(value: object, other: Callable[[object, str], Any] | None = None) -> Any:
+    """The JSON form of `value`; see `Encoder`.
+
+    >>> encode([1, (2, 3)])
+    [1, {'t': [2, 3]}]
+
+    Raises:
+        NotPlain: If it is not plain data and there is no `other`.
+    """
+    return Encoder(other).encode(value)
+
+
+def _factory_name(value: Any) -> str | None:
+    factory = value.default_factory
+    return next((name for name, known in _FACTORIES.items() if known is factory), None)
+
+
+def _datetime(self: Encoder, value: Any, depth: int) -> Any:
+    if value.tzinfo is not None and type(value.tzinfo) is not datetime.timezone:
+        return self._refuse(value, f"{type_name(value)} with a time zone of type {type_name(value.tzinfo)}")
+    return {"dt": [type_name(value), value.isoformat()]}
+
+
+_FACTORIES: dict[str, Any] = {t.__name__: t for t in (list, int, dict, set, str, float, tuple, bool)}
+
+_ENCODERS: dict[type, Callable[[Encoder, Any, int], Any]] = {
+    list: lambda e, v, d: e.items(v, d),
+    tuple: lambda e, v, d: {"t": e.items(v, d)},
+    dict: lambda e, v, d: {"d": e.pairs(v, d)},
+    set: lambda e, v, d: {"s": e.items(v, d)},
+    frozenset: lambda e, v, d: {"fs": e.items(v, d)},
+    bytes: lambda e, v, d: {"b": base64.b64encode(v).decode()},
+    bytearray: lambda e, v, d: {"ba": base64.b64encode(v).decode()},
+    complex: lambda e, v, d: {"c": [repr(v.real), repr(v.imag)]},
+    range: lambda e, v, d: {"rg": [hex(v.start), hex(v.stop), hex(v.step)]},
+    collections.Counter: lambda e, v, d: {"ct": e.pairs(v, d)},
+    collections.OrderedDict: lambda e, v, d: {"od": e.pairs(v, d)},
+    collections.defaultdict: lambda e, v, d: {"dd": [_factory_name(v), e.pairs(v, d)]},
+    collections.deque: lambda e, v, d: {"dq": [v.maxlen, e.items(v, d)]},
+    decimal.Decimal: lambda e, v, d: {"de": str(v)},
+    fractions.Fraction: lambda e, v, d: {"fr": [hex(v.numerator), hex(v.denominator)]},
+    datetime.date: lambda e, v, d: {"dt": ["date", v.isoformat()]},
+    datetime.time: _datetime,
+    datetime.datetime: _datetime,
+    datetime.timedelta: lambda e, v, d: {"td": [v.days, v.seconds, v.microseconds]},
+}
+
+
+def _encoder_of_structure(value: object) -> Callable[[Encoder, Any, int], Any] | None:
+    """How to encode what is plain by its structure: a namedtuple, or NumPy's arrays and scalars."""
+    kind = type(value)
+    if type.__getattribute__(kind, "__bases__") == (tuple,):
+        fields = type.__getattribute__(kind, "__dict__").get("_fields")
+        if type(fields) is tuple and all(type(f) is str for f in fields) and len(fields) == tuple.__len__(value):  # type: ignore[arg-type]
+            return lambda e, v, d: {"nt": [type_name(v), list(fields), e.items(tuple.__iter__(v), d)]}
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and kind.__module__ == "numpy":
+        if kind is getattr(numpy, "ndarray", None) and value.dtype.kind in _NUMPY_KINDS:  # type: ignore[attr-defined]
+            return lambda e, v, d: {"np": [v.dtype.str, list(v.shape), base64.b64encode(v.tobytes()).decode()]}
+        if issubclass(kind, getattr(numpy, "generic", ())) and value.dtype.kind in _NUMPY_KINDS:  # type: ignore[attr-defined]
+            return lambda e, v, d: {"ns": [v.dtype.str, base64.b64encode(v.tobytes()).decode()]}
+    return None
+
+
+_NUMPY_KINDS = frozenset("biufcSUmM")
+
+
+class Decoder:
+    """Rebuilds values from JSON that may have been forged.
+
+    Args:
+        reference: Called with the payload of a handle's tag (`"h"` or `"r"`); returns what stands
+            for it here. Without it such a tag raises `NotPlain`.
+    """
+
+    def __init__(self, reference: Callable[[str, Any], object] | None = None) -> None:
+        self._reference = reference
+
+    def decode(self, form: Any, depth: int = 0) -> Any:
+        """The value that `form` stands for.
+
+        Raises:
+            NotPlain: If `form` is not an encoded value.
+        """
+        kind = type(form)
+        if kind is str or kind is bool or kind is int or kind is float or form is None:
+            return form
+        if depth > MAX_DEPTH:
+            raise NotPlain(f"nested more than {MAX_DEPTH} deep")
+        if kind is list:
+            return self.items(form, depth)
+        if kind is not dict or len(form) != 1:
+            raise NotPlain("not an encoded value")
+        ((tag, body),) = form.items()
+        if tag in ("h", "r"):
+            if self._reference is None:
+                raise NotPlain("a handle where none is known")
+            return self._reference(tag, body)
+        decode_as = _DECODERS.get(tag)
+        if decode_as is None:
+            raise NotPlain(f"unknown tag {tag[:20]!r}")
+        try:
+            return decode_as(self, body, depth + 1)
+        except NotPlain:
+            raise
+        # Whatever a malformed body provokes in a constructor is the sender's fault.
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, ImportError) as error:
+            raise NotPlain(f"malformed {tag!r}: {type(error).__name__}") from error
+
+    def items(self, forms: Any, depth: int) -> list[Any]:
+        """Each of a list of encoded values."""
+        if type(forms) is not list:
+            raise NotPlain("a list was expected")
+        return [self.decode(form, depth + 1) for form in forms]
+
+    def pairs(self, forms: Any, depth: int) -> list[tuple[Any, Any]]:
+        """The key and value pairs of an encoded mapping."""
+        return [(self.decode(k, depth), self.decode(v, depth)) for k, v in forms]
+
+
+def decode(form: Any, reference: Callable[[str, Any], object] | None = None) -> Any:
+    """The value that `form` stands for; see `Decoder`.
+
+    >>> decode({"t": [1, {"s": [2]}]})
+    (1, {2})
+
+    Raises:
+        NotPlain: If `form` is not an encoded value.
+    """
+    return Decoder(reference).decode(form)
+
+
+def _bytes(body: Any) -> bytes:
+    try:
+        return base64.b64decode(body, validate=True)
+    except binascii.Error as error:
+        raise NotPlain("malformed base64") from error
+
+
+def _int(body: Any) -> int:
+    return int(body, 16)
+
+
+def _moment(body: Any) -> Any:
+    classes = {"date": datetime.date, "time": datetime.time, "datetime": datetime.datetime}
+    return classes[body[0]].fromisoformat(body[1])
+
+
+_named: dict[tuple[str, tuple[str, ...]], Any] = {}
+
+
+def _namedtuple(self: Decoder, body: Any, depth: int) -> Any:
+    name, fields, values = body
+    key = (str(name), tuple(map(str, fields)))
+    if len(key[1]) > 100 or len(_named) > 1000:
+        raise NotPlain("too many kinds of namedtuple, or fields in one")
+    if key not in _named:
+        _named[key] = collections.namedtuple(*key)
+    return _named[key](*self.items(values, depth))
+
+
+def _array(body: Any) -> Any:
+    import numpy
+
+    dtype = numpy.dtype(str(body[0]))
+    if dtype.kind not in _NUMPY_KINDS:
+        raise NotPlain(f"an array of {dtype}")
+    return numpy.frombuffer(_bytes(body[-1]), dtype)
+
+
+_DECODERS: dict[str, Callable[[Decoder, Any, int], Any]] = {
+    "i": lambda s, b, d: _int(b),
+    "f": lambda s, b, d: {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[b],
+    "t": lambda s, b, d: tuple(s.items(b, d)),
+    "d": lambda s, b, d: dict(s.pairs(b, d)),
+    "s": lambda s, b, d: set(s.items(b, d)),
+    "fs": lambda s, b, d: frozenset(s.items(b, d)),
+    "b": lambda s, b, d: _bytes(b),
+    "ba": lambda s, b, d: bytearray(_bytes(b)),
+    "c": lambda s, b, d: complex(float(b[0]), float(b[1])),
+    "rg": lambda s, b, d: range(*map(_int, b)),
+    "ct": lambda s, b, d: collections.Counter(dict(s.pairs(b, d))),
+    "od": lambda s, b, d: collections.OrderedDict(s.pairs(b, d)),
+    "dd": lambda s, b, d: collections.defaultdict(
+        None if b[0] is None else _FACTORIES[b[0]], s.pairs(b[1], d)
+    ),
+    "dq": lambda s, b, d: collections.deque(s.items(b[1], d), None if b[0] is None else int(b[0])),
+    "de": lambda s, b, d: decimal.Decimal(str(b)),
+    "fr": lambda s, b, d: fractions.Fraction(_int(b[0]), _int(b[1])),
+    "dt": lambda s, b, d: _moment(b),
+    "td": lambda s, b, d: datetime.timedelta(*map(int, b)),
+    "nt": _namedtuple,
+    "np": lambda s, b, d: _array(b).reshape([int(n) for n in b[1]]).copy(),
+    "ns": lambda s, b, d: _array(b)[0],
+}

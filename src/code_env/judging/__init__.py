@@ -1,0 +1,17 @@
+"""Judges answers blind: a program never sees an expected value."""
+
+from .judge import ajudge, ajudge_many, judge, judge_many
+from .validation import Finding, validate
+from .verdict import CaseResult, Outcome, Verdict
+
+__all__ = [
+    "CaseResult",
+    "Finding",
+    "Outcome",
+    "Verdict",
+    "ajudge",
+    "ajudge_many",
+    "judge",
+    "judge_many",
+    "validate",
+]

@@ -1,0 +1,74 @@
+"""What the executor is asked for a judged run: the answer's program, and the judge as its peer.
+
+The answer goes to one sandbox, the tests to the other. The peer depends on the task alone, so an
+executor may let one serve all answers to a task.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from code_env.executors.program import Limits, Program
+from code_env.harness.limits import WHOLE_RUN
+from code_env.harness.plain import encode
+from code_env.tasks.kinds import AnyTest, AssertTest, CallTest, Comparison, OutputTest
+from code_env.tasks.task import Task
+
+_PEER_CODE = "from code_env_harness.judge import main\nmain()\n"
+
+_PEER_MEMORY_BYTES = 1024 * 1024 * 1024
+"""Room for the largest value that a program may hand over, decoded."""
+
+_PEER_OUTPUT_BYTES = 8 * 1024 * 1024
+"""Room for a report on thousands of cases; beyond it the middle would be missing."""
+
+_PEER_SPARE_S = 10.0
+"""Time of the tests' own, beside what they spend on the program's behalf, in seconds."""
+
+
+def program_for(task: Task, answer: str) -> Program:
+    """The program to submit in order to judge an answer."""
+    limits = Limits(
+        cpu_s=WHOLE_RUN * task.limits.cpu_s + _PEER_SPARE_S,
+        wall_s=WHOLE_RUN * task.limits.wall_s + _PEER_SPARE_S,
+        memory_bytes=max(_PEER_MEMORY_BYTES, task.limits.memory_bytes),
+        output_bytes=_PEER_OUTPUT_BYTES,
+    )
+    return Program(
+        code=task.program(answer),
+        language=task.language,
+        files=task.files,
+        limits=task.limits,
+        peer=Program(code=_PEER_CODE, stdin=json.dumps(_job(task)), limits=limits),
+    )
+
+
+def _job(task: Task) -> dict[str, Any]:
+    return {
+        "entry_point": task.entry_point,
+        "setup": task.setup,
+        "objects": task.judge == "objects",
+        "limits": {"wall_s": task.limits.wall_s},
+        "tests": [_test(test) for test in task.tests],
+    }
+
+
+def _test(test: AnyTest) -> dict[str, Any]:
+    if isinstance(test, AssertTest):
+        return {"kind": "assert", "code": test.code}
+    compare = test.compare
+    if not isinstance(compare, Comparison):
+        raise TypeError("a test keeps its rule as a Comparison")
+    rule = {"rule": compare.rule, "rel": compare.rel, "abs": compare.abs}
+    if isinstance(test, CallTest):
+        return {
+            "kind": "call",
+            "args": [encode(arg) for arg in test.args],
+            "kwargs": {name: encode(arg) for name, arg in test.kwargs.items()},
+            "expected": encode(test.expected),
+            "compare": rule,
+        }
+    if isinstance(test, OutputTest):
+        return {"kind": "stdin", "stdin": "", "expected": test.expected, "compare": rule}
+    return {"kind": "stdin", "stdin": test.stdin, "expected": test.stdout, "compare": rule}

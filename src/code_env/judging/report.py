@@ -1,0 +1,146 @@
+"""From what came back of a judged run to the verdict.
+
+The peer's report is trusted, the program's result is not. A report without its hello means that
+the sandbox or the tests failed before the program was heard; from the hello on, whatever is missing
+is a failed case, because all that happened since happened on the program's data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+from code_env.executors.result import ErrorInfo, ExecutionResult, Status
+from code_env.tasks.task import Task
+
+from .verdict import CaseResult, Outcome, Verdict
+
+
+def failed_before_tests(task: Task, response: str, code: str, error: ErrorInfo) -> Verdict:
+    """The verdict on an answer that is not even a program."""
+    execution = ExecutionResult(Status.ERROR, error=error)
+    cases = _cases(task, {}, Status.ERROR, f"{error.name}: {error.message}", tested=False)
+    return _verdict(task, response, code, cases, execution)
+
+
+def no_verdict(task: Task, response: str, code: str, execution: ExecutionResult) -> Verdict:
+    """The verdict where the sandbox or the tests failed."""
+    return Verdict(Outcome.NO_VERDICT, (), None, task.judge, response, code, execution)
+
+
+def sandbox_fault(result: ExecutionResult) -> ExecutionResult | None:
+    """Why a run is no base for a verdict, as a result with status `sandbox_error`; None if it is one."""
+    peer = result.peer
+    for half in (result, peer):
+        if half is not None and half.status is Status.SANDBOX_ERROR:
+            return dataclasses.replace(result, status=Status.SANDBOX_ERROR, error=half.error)
+    if peer is None:
+        error = ErrorInfo("SandboxError", "the executor ran no peer")
+    elif any("hello" in record for record in _records(peer)):
+        return None
+    else:
+        error = peer.error or ErrorInfo("SandboxError", f"the judge ended ({peer.status}) before the program was heard")
+    return dataclasses.replace(result, status=Status.SANDBOX_ERROR, error=error)
+
+
+def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) -> Verdict:
+    """The verdict on a run that `sandbox_fault` finds none with."""
+    records = _records(result.peer) if result.peer is not None else []
+    reported: dict[tuple[int, int], dict[str, Any]] = {}
+    status, message = _why_unreported(result)
+    error = result.error
+    for record in records:
+        if "test" in record:
+            reported[record["test"], record["case"]] = record
+        elif "uncompiled" in record:
+            error = ErrorInfo(**record["uncompiled"])
+            status, message = Status.ERROR, f"{error.name}: {error.message}"
+        elif "lost" in record and result.status is Status.OK:
+            status, message = Status(record["status"]), record["lost"]
+    cases = _cases(task, reported, status, message, tested=False)
+    first = next((case for case in cases if case.status is not Status.OK), None)
+    fields: dict[str, Any] = {"status": Status.OK, "exit_code": None, "signal": None, "error": None}
+    if first is not None:
+        record = reported.get((first.test, first.case), {})
+        told = record.get("error")
+        fields = {
+            "status": first.status,
+            "exit_code": record.get("exit_code"),
+            "signal": record.get("signal"),
+            "error": ErrorInfo(**told) if told else error,
+        }
+    shown = first or next((case for case in cases if case.actual or case.stderr), None)
+    if shown is not None and not result.stdout and not result.stderr:
+        fields |= {"stdout": _output_of(task, shown), "stderr": shown.stderr}
+    return _verdict(task, response, code, cases, dataclasses.replace(result, **fields))
+
+
+def _output_of(task: Task, case: CaseResult) -> str:
+    return case.actual if task.tests[case.test].kind in ("stdin", "output") else ""
+
+
+def _why_unreported(result: ExecutionResult) -> tuple[Status, str]:
+    """The status and message of cases that the report does not mention."""
+    if result.status is not Status.OK:
+        return result.status, f"the program's process ended: {result.status}"
+    peer = result.peer
+    if peer is not None and peer.status is not Status.OK:
+        status = peer.status if peer.status in (Status.TIMEOUT, Status.MEMORY) else Status.ERROR
+        return status, f"judging what the program gave ended: {peer.status}"
+    return Status.ERROR, "not reached"
+
+
+def _records(peer: ExecutionResult) -> list[dict[str, Any]]:
+    """The report's lines; an unfinished last one, of a peer that was killed, is left out."""
+    records: list[dict[str, Any]] = []
+    for line in peer.stdout.splitlines():
+        try:
+            records.append(json.loads(line))
+        except ValueError:
+            continue
+    return records
+
+
+def _cases(
+    task: Task,
+    reported: dict[tuple[int, int], dict[str, Any]],
+    status: Status,
+    message: str,
+    *,
+    tested: bool,
+) -> tuple[CaseResult, ...]:
+    """One result for each case of the task, whether or not the report has it."""
+    cases: list[CaseResult] = []
+    for index, test in enumerate(task.tests):
+        count = test.cases
+        for case in range(count):
+            unreported = {"status": status, "message": message, "tested": tested}
+            record = reported.get((index, case), unreported)
+            cases.append(
+                CaseResult(
+                    test=index,
+                    case=case,
+                    passed=record.get("passed") is True,
+                    hidden=test.hidden,
+                    weight=test.weight / count,
+                    tested=record.get("tested", True),
+                    status=Status(record["status"]),
+                    message=record["message"],
+                    expected=record.get("expected", ""),
+                    actual=record.get("actual", ""),
+                    stderr=record.get("stderr", ""),
+                )
+            )
+    return tuple(cases)
+
+
+def _verdict(
+    task: Task, response: str, code: str, cases: tuple[CaseResult, ...], execution: ExecutionResult
+) -> Verdict:
+    if all(case.passed for case in cases):
+        outcome, fraction = Outcome.PASS, 1.0
+    else:
+        outcome = Outcome.FAIL if any(case.tested for case in cases) else Outcome.POLICY_ERROR
+        fraction = sum(case.weight for case in cases if case.passed) / sum(case.weight for case in cases)
+    return Verdict(outcome, cases, fraction, task.judge, response, code, execution)

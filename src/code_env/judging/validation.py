@@ -1,0 +1,69 @@
+"""Proves a suite before use: each reference scores 1.0, an empty answer 0.0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from code_env.executors.base import Executor
+from code_env.tasks.suite import TaskSuite
+
+from .judge import judge_many
+from .verdict import Verdict
+
+_BATCH = 16
+"""Tasks judged at a time, so that progress shows."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong with one task."""
+
+    task_id: str
+    """The task."""
+    problem: str
+    """What is wrong, in a sentence."""
+
+
+def validate(
+    suite: TaskSuite, executor: Executor, *, progress: Callable[[int], object] = lambda done: None
+) -> list[Finding]:
+    """Prove that each reference scores 1.0 and an empty answer 0.0.
+
+    Args:
+        suite: The tasks.
+        executor: Where references run.
+        progress: Called with the number of tasks done.
+
+    Returns:
+        What is wrong; empty if the suite is sound.
+
+    Example:
+        >>> from code_env import load_suite, make_executor
+        >>> with make_executor("subprocess") as executor:
+        ...     validate(load_suite("starter")[:2], executor)
+        []
+    """
+    findings: list[Finding] = []
+    for start in range(0, len(suite), _BATCH):
+        tasks = list(suite[start : start + _BATCH])
+        with_reference = [task for task in tasks if task.reference is not None]
+        references = judge_many([(task, task.reference or "") for task in with_reference], executor)
+        empty = judge_many([(task, "") for task in tasks], executor)
+        findings += [Finding(t.id, "it has no reference to prove it with") for t in tasks if t.reference is None]
+        for task, verdict in zip(with_reference, references, strict=True):
+            if not verdict.passed:
+                findings.append(Finding(task.id, f"its reference does not pass: {_why(verdict)}"))
+        for task, verdict in zip(tasks, empty, strict=True):
+            if verdict.fraction != 0.0:
+                findings.append(Finding(task.id, f"an empty answer scores {verdict.fraction}, not 0.0"))
+        progress(min(start + _BATCH, len(suite)))
+    return findings
+
+
+def _why(verdict: Verdict) -> str:
+    failed = next((case for case in verdict.cases if not case.passed), None)
+    if failed is not None:
+        return f"tests[{failed.test}]: {failed.message}"
+    error = verdict.execution.error
+    return f"no verdict: {error.message if error else verdict.execution.status}"

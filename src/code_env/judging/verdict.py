@@ -1,0 +1,99 @@
+"""What a judge found: the verdict, and one result for each case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from code_env.executors.result import ExecutionResult, Status
+from code_env.tasks.task import JudgeMode
+
+
+class Outcome(StrEnum):
+    """The verdict in a word."""
+
+    PASS = "pass"  # noqa: S105
+    """Every case passed."""
+    FAIL = "fail"
+    """It was tested, and not every case passed."""
+    POLICY_ERROR = "policy_error"
+    """The program's own fault kept it from being tested: no code, syntax, a refusal, an early death."""
+    NO_VERDICT = "no_verdict"
+    """The sandbox or the task failed, not the program: there is nothing to reward or to punish."""
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """How one case went."""
+
+    test: int
+    """Index of its test in `Task.tests`."""
+    case: int
+    """Index among the cases of that test."""
+    passed: bool
+    """Whether it passed."""
+    hidden: bool
+    """Whether the policy may not see its input and expected value."""
+    weight: float
+    """Its share of the pass fraction, relative to the other cases."""
+    tested: bool
+    """Whether the program got as far as this test."""
+    status: Status
+    """How the program did while it ran this test."""
+    message: str = ""
+    """Why it did not pass; shows expected values, so not for the policy unless `hidden` is false."""
+    expected: str = ""
+    """What was expected, shortened."""
+    actual: str = ""
+    """What came instead: the output (head and tail of a long one) or the value, shortened."""
+    stderr: str = ""
+    """The end of what the test's run wrote to standard error."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge found. Measurements inside `execution` take no part in comparison.
+
+    Example:
+        >>> from code_env import CallTest, Task, judge, make_executor
+        >>> task = Task("add", "Write add(a, b).", (CallTest((1, 2), 3),), entry_point="add")
+        >>> with make_executor("subprocess") as executor:
+        ...     verdict = judge(task, "def add(a, b): return a + b", executor)
+        >>> verdict.passed, verdict.fraction, verdict.judge
+        (True, 1.0, 'blind')
+    """
+
+    outcome: Outcome
+    """The verdict in a word."""
+    cases: tuple[CaseResult, ...]
+    """One result for each case, in the order of the tests; empty where there is no verdict."""
+    fraction: float | None
+    """Weighted share of the cases that passed, from 0 to 1; None where there is no verdict."""
+    judge: JudgeMode
+    """How it was judged."""
+    response: str
+    """The action as it came."""
+    code: str
+    """The answer extracted from it."""
+    execution: ExecutionResult
+    """The judged run; its status is that of the first test that had a fault, else `ok`."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every case passed."""
+        return self.outcome is Outcome.PASS
+
+    @property
+    def valid(self) -> bool:
+        """Whether there is a verdict at all."""
+        return self.outcome is not Outcome.NO_VERDICT
+
+    @property
+    def tests_passed(self) -> int:
+        """How many cases passed."""
+        return sum(case.passed for case in self.cases)
+
+    @property
+    def tests_total(self) -> int:
+        """How many cases there are."""
+        return len(self.cases)

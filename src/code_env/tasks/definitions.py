@@ -1,0 +1,89 @@
+"""Environments as folders: `envs/<name>/env.toml` and what it points to.
+
+In a wheel the folders lie in `code_env/_environments/`; in a checkout they are `envs/` beside `src/`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from code_env.errors import SuiteNotFound, TaskError
+from code_env.executors.program import Limits
+
+from .task import Task
+
+_KEYS = {"suite", "format", "rewards", "limits", "executor", "max_turns"}
+
+
+@dataclass(frozen=True)
+class EnvironmentDefinition:
+    """What an `env.toml` says."""
+
+    name: str
+    """Name of the folder, and of the suite."""
+    suite_path: Path
+    """The file with the tasks."""
+    format: str | None = None
+    """Format of that file; found out from its first row if None."""
+    rewards: Mapping[str, Any] = field(default_factory=dict)
+    """Reward terms and their weights."""
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    """Limits for tasks that state none of their own."""
+    executor: str | None = None
+    """Name of the executor; the package's default if None."""
+    max_turns: int = 1
+    """Turns of an episode."""
+
+    def with_limits(self, task: Task) -> Task:
+        """The task, with this definition's limits if it has none of its own."""
+        if not self.limits or task.limits != Limits():
+            return task
+        return dataclasses.replace(task, limits=Limits.from_dict(self.limits))
+
+
+def environments_directory() -> Path:
+    """The directory that holds the environments' folders.
+
+    Raises:
+        SuiteNotFound: If this installation has none.
+    """
+    package = Path(__file__).parents[1]
+    for candidate in (package / "_environments", package.parents[1] / "envs"):
+        if candidate.is_dir():
+            return candidate
+    raise SuiteNotFound(f"this installation has no environments: neither {package}/_environments nor envs/")
+
+
+@functools.cache
+def environment_names() -> tuple[str, ...]:
+    """Names of the environments of this installation, sorted."""
+    return tuple(sorted(path.parent.name for path in environments_directory().glob("*/env.toml")))
+
+
+@functools.cache
+def load_definition(name: str) -> EnvironmentDefinition:
+    """The definition of an environment.
+
+    Raises:
+        SuiteNotFound: If there is none of that name.
+        TaskError: If its `env.toml` is malformed.
+    """
+    if name not in environment_names():
+        raise SuiteNotFound(f"no environment is named {name!r}; known are {', '.join(environment_names())}")
+    path = environments_directory() / name / "env.toml"
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise TaskError(f"{path}: {error}") from None
+    unknown = sorted(set(values) - _KEYS)
+    if unknown or "suite" not in values:
+        problem = f"unknown keys {', '.join(unknown)}" if unknown else "the key 'suite' is missing"
+        raise TaskError(f"{path}: {problem}; known are {', '.join(sorted(_KEYS))}")
+    suite = values.pop("suite")
+    return EnvironmentDefinition(name=name, suite_path=path.parent / suite, **values)

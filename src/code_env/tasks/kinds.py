@@ -1,0 +1,207 @@
+"""The kinds of test that a task may have."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from code_env.errors import TaskError
+from code_env.harness.asserting import count_cases
+from code_env.harness.comparing import TEXT_RULES, VALUE_RULES
+from code_env.harness.plain import NotPlain, encode
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How an actual output or value is compared with the expected one.
+
+    The rules are described in `code_env.harness.comparing`.
+
+    Raises:
+        TaskError: If a tolerance is not a finite number of at least 0.
+
+    Example:
+        >>> Comparison("close", rel=1e-3).abs
+        1e-06
+    """
+
+    rule: str
+    """For text `exact`, `lines`, `tokens` or `numbers`; for values `equal`, `exact`, `close` or `unordered`."""
+    rel: float = 1e-6
+    """Relative tolerance, for the rules that have one."""
+    abs: float = 1e-6
+    """Absolute tolerance, for the rules that have one."""
+
+    def __post_init__(self) -> None:
+        for name in ("rel", "abs"):
+            value = getattr(self, name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not 0 <= value < math.inf:
+                raise TaskError(f"compare.{name} must be a number of at least 0; got {value!r}")
+
+    @classmethod
+    def of(cls, value: Comparison | str | Mapping[str, Any], rules: tuple[str, ...]) -> Comparison:
+        """A comparison from its rule's name, a mapping or a `Comparison`, checked against `rules`.
+
+        Raises:
+            TaskError: If it is none of these, or the rule is not among `rules`.
+        """
+        if isinstance(value, str):
+            value = cls(value)
+        elif isinstance(value, Mapping):
+            try:
+                value = cls(**value)
+            except TypeError:
+                raise TaskError(f"compare takes rule, rel and abs; got {sorted(value)}") from None
+        if not isinstance(value, Comparison) or value.rule not in rules:
+            got = value.rule if isinstance(value, Comparison) else value
+            raise TaskError(f"compare must be one of {', '.join(rules)}; got {got!r}")
+        return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Common:
+    hidden: bool = True
+    """Whether the policy may not see its input and expected value."""
+    weight: float = 1.0
+    """Its share of the pass fraction, relative to the other tests; split evenly among its cases."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.hidden, bool):
+            raise TaskError(f"hidden must be true or false; got {self.hidden!r}")
+        number = isinstance(self.weight, int | float) and not isinstance(self.weight, bool)
+        if not number or not 0 < self.weight < math.inf:
+            raise TaskError(f"weight must be a number above 0; got {self.weight!r}")
+
+    @property
+    def cases(self) -> int:
+        """How many cases it is judged as; does not depend on the program."""
+        return 1
+
+    def _require_text(self, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                raise TaskError(f"{name} must be text; got {type(value).__name__}")
+
+    def _set_comparison(self, rules: tuple[str, ...]) -> None:
+        # The dataclass is frozen; this is still its construction.
+        object.__setattr__(self, "compare", Comparison.of(getattr(self, "compare"), rules))  # noqa: B009
+
+
+@dataclass(frozen=True)
+class StdinTest(_Common):
+    """The program runs with this standard input; its standard output is compared.
+
+    Example:
+        >>> StdinTest(stdin="2 3", stdout="5").compare.rule
+        'lines'
+    """
+
+    kind: ClassVar[str] = "stdin"
+    stdin: str
+    """What the program reads."""
+    stdout: str
+    """What it must write."""
+    compare: Comparison | str | Mapping[str, Any] = "lines"
+    """Rule for text; kept as a `Comparison`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_text("stdin", "stdout")
+        self._set_comparison(TEXT_RULES)
+
+
+@dataclass(frozen=True)
+class OutputTest(_Common):
+    """The program runs without input; its standard output is compared.
+
+    Example:
+        >>> OutputTest("hello").hidden
+        True
+    """
+
+    kind: ClassVar[str] = "output"
+    expected: str
+    """What it must write."""
+    compare: Comparison | str | Mapping[str, Any] = "lines"
+    """Rule for text; kept as a `Comparison`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_text("expected")
+        self._set_comparison(TEXT_RULES)
+
+
+@dataclass(frozen=True)
+class CallTest(_Common):
+    """The task's entry point is called; what it returns is compared.
+
+    Arguments and expected value are plain data: see `code_env.harness.plain`.
+
+    Example:
+        >>> CallTest(args=(1, 2), expected=3).compare.rule
+        'equal'
+    """
+
+    kind: ClassVar[str] = "call"
+    args: tuple[Any, ...]
+    """Positional arguments."""
+    expected: Any
+    """What the call must return."""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """Keyword arguments."""
+    compare: Comparison | str | Mapping[str, Any] = "equal"
+    """Rule for values; kept as a `Comparison`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.args, list | tuple):
+            raise TaskError(f"args must be a list; got {type(self.args).__name__}")
+        if not isinstance(self.kwargs, Mapping) or not all(isinstance(k, str) for k in self.kwargs):
+            raise TaskError("kwargs must be an object with text keys")
+        object.__setattr__(self, "args", tuple(self.args))
+        for name in ("args", "kwargs", "expected"):
+            value = getattr(self, name)
+            try:
+                encode(dict(value) if name == "kwargs" else value)
+            except NotPlain as error:
+                raise TaskError(f"{name} must be plain data, which {error} is not") from None
+        self._set_comparison(VALUE_RULES)
+
+
+@dataclass(frozen=True)
+class AssertTest(_Common):
+    """Test code with `assert` statements runs against the program's entry point.
+
+    The code calls the entry point by its name or as `candidate`, or defines `check(candidate)`. Each
+    `assert` whose test is not a constant is one case.
+
+    Example:
+        >>> AssertTest("assert add(1, 2) == 3\\nassert add(0, 0) == 0").cases
+        2
+    """
+
+    kind: ClassVar[str] = "assert"
+    code: str
+    """The test code. Trusted: it runs apart from the program, in the peer."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_text("code")
+        try:
+            ast.parse(self.code)
+        except (SyntaxError, ValueError) as error:
+            raise TaskError(f"code must be Python: {error}") from None
+
+    @property
+    def cases(self) -> int:
+        """How many cases it is judged as: its `assert` statements, or one for its end."""
+        return count_cases(self.code)
+
+
+AnyTest = StdinTest | OutputTest | CallTest | AssertTest
+"""Any kind of test."""

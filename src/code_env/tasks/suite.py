@@ -1,0 +1,143 @@
+"""A finite, indexable sequence of tasks, and the order in which an environment draws them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, get_args, overload
+
+import numpy as np
+
+from code_env.errors import SuiteNotFound, TaskError
+
+from .task import Task
+
+Order = Literal["shuffle", "sequential", "random"]
+"""`shuffle`: each task once per epoch; `sequential`: in order, again and again; `random`: any."""
+
+
+class TaskSuite(Sequence[Task]):
+    """A named sequence of tasks with unique ids.
+
+    Args:
+        name: Its name.
+        tasks: The tasks, in order.
+
+    Raises:
+        TaskError: If it is empty or two tasks share an id.
+
+    Example:
+        >>> from code_env import load_suite
+        >>> suite = load_suite("starter")
+        >>> easy = suite.filter(lambda task: task.metadata["difficulty"] == "very easy")
+        >>> 0 < len(easy) < len(suite)
+        True
+    """
+
+    def __init__(self, name: str, tasks: Iterable[Task]) -> None:
+        self.name = name
+        self._tasks = tuple(tasks)
+        self._by_id: dict[str, Task] = {}
+        for task in self._tasks:
+            if task.id in self._by_id:
+                raise TaskError(f"suite {name!r} has two tasks with id {task.id!r}")
+            self._by_id[task.id] = task
+        if not self._tasks:
+            raise TaskError(f"suite {name!r} has no tasks")
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    @overload
+    def __getitem__(self, index: int) -> Task: ...
+    @overload
+    def __getitem__(self, index: slice) -> TaskSuite: ...
+    def __getitem__(self, index: int | slice) -> Task | TaskSuite:
+        if isinstance(index, slice):
+            return TaskSuite(self.name, self._tasks[index])
+        return self._tasks[index]
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self._tasks)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TaskSuite) and (self.name, self._tasks) == (other.name, other._tasks)
+
+    __hash__ = None  # type: ignore[assignment]  # Tasks hold mappings.
+
+    def __repr__(self) -> str:
+        return f"<TaskSuite {self.name!r}, {len(self)} tasks>"
+
+    def task(self, task_id: str) -> Task:
+        """The task with this id.
+
+        Raises:
+            SuiteNotFound: If there is none.
+        """
+        try:
+            return self._by_id[task_id]
+        except (KeyError, TypeError):
+            near = difflib.get_close_matches(str(task_id), self._by_id, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise SuiteNotFound(f"suite {self.name!r} has no task {task_id!r}{hint}") from None
+
+    def filter(self, keep: Callable[[Task], bool]) -> TaskSuite:
+        """The tasks for which `keep` is true, in order.
+
+        Raises:
+            TaskError: If none is left.
+        """
+        return TaskSuite(self.name, (task for task in self if keep(task)))
+
+    def split(self, fraction: float, seed: int = 0) -> tuple[TaskSuite, TaskSuite]:
+        """Two disjoint suites, the first with about `fraction` of the tasks, drawn by `seed`.
+
+        Raises:
+            TaskError: If `fraction` leaves one of them empty.
+
+        Example:
+            >>> from code_env import load_suite
+            >>> train, held_out = load_suite("starter").split(0.8)
+            >>> len(train), len(held_out)
+            (32, 8)
+        """
+        first = round(fraction * len(self))
+        if not 0 < first < len(self):
+            raise TaskError(f"a fraction of {fraction} leaves one side of {len(self)} tasks empty")
+        drawn = set(np.random.default_rng(seed).permutation(len(self))[:first].tolist())
+        return (
+            TaskSuite(f"{self.name}[train]", (task for i, task in enumerate(self) if i in drawn)),
+            TaskSuite(f"{self.name}[held-out]", (task for i, task in enumerate(self) if i not in drawn)),
+        )
+
+
+class TaskOrder:
+    """Draws tasks of a suite in one of the orders, from a generator that is handed in.
+
+    Args:
+        suite: The suite.
+        order: One of the orders.
+
+    Raises:
+        TaskError: If there is no such order.
+    """
+
+    def __init__(self, suite: TaskSuite, order: Order) -> None:
+        if order not in get_args(Order):
+            raise TaskError(f"order must be one of {', '.join(get_args(Order))}; got {order!r}")
+        self._suite, self._order = suite, order
+        self._upcoming: list[int] = []
+
+    def restart(self) -> None:
+        """Begin anew, as for a new seed."""
+        self._upcoming = []
+
+    def draw(self, rng: np.random.Generator) -> Task:
+        """The next task."""
+        if self._order == "random":
+            return self._suite[int(rng.integers(len(self._suite)))]
+        if not self._upcoming:
+            count = len(self._suite)
+            order = rng.permutation(count).tolist() if self._order == "shuffle" else list(range(count))
+            self._upcoming = order[::-1]
+        return self._suite[self._upcoming.pop()]

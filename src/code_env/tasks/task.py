@@ -1,0 +1,96 @@
+"""One problem: a prompt, and the tests that decide whether a program solves it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from code_env.errors import TaskError
+from code_env.executors.program import Limits
+
+from .kinds import AnyTest, AssertTest, CallTest, OutputTest, StdinTest
+
+MAX_PROMPT_CHARS = 65_536
+"""Longest prompt, so that it is an observation of every environment; see `CodeText`."""
+
+JudgeMode = Literal["blind", "objects"]
+"""How a task is judged: `blind`, or `objects` where its tests use objects of the program."""
+
+_FUTURE_IMPORT = re.compile(r"^from __future__ import [\w, ]+\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One problem. Equal by value; never changed.
+
+    Raises:
+        TaskError: If a field is malformed, saying which.
+
+    Example:
+        >>> from code_env import CallTest
+        >>> task = Task("add", "Write add(a, b).", (CallTest((1, 2), 3),), entry_point="add")
+        >>> task.program("def add(a, b): return a + b")
+        'def add(a, b): return a + b'
+    """
+
+    id: str
+    """Its name, unique in its suite."""
+    prompt: str
+    """What the policy is asked, as text."""
+    tests: tuple[AnyTest, ...]
+    """What decides; at least one."""
+    entry_point: str | None = None
+    """The function or class that `call` and `assert` tests call."""
+    language: str = "python"
+    """Language of the answer."""
+    setup: str = ""
+    """Trusted code that `assert` tests need: it runs where they run, before them."""
+    prefix: str = ""
+    """Code put in front of every answer, as HumanEval does with its prompt."""
+    reference: str | None = None
+    """A correct answer, if one is known."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Files put into the program's working directory: relative path to content."""
+    limits: Limits = field(default_factory=Limits)
+    """What a program may use."""
+    judge: JudgeMode = "blind"
+    """How it is judged."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Anything else: difficulty, source, licence."""
+
+    def __post_init__(self) -> None:
+        for name in ("id", "prompt", "language", "setup", "prefix"):
+            if not isinstance(getattr(self, name), str):
+                raise TaskError(f"{name} must be text; got {type(getattr(self, name)).__name__}")
+        for name in ("entry_point", "reference"):
+            if not isinstance(getattr(self, name), str | None):
+                raise TaskError(f"{name} must be text or absent; got {type(getattr(self, name)).__name__}")
+        if not self.id:
+            raise TaskError("id must not be empty")
+        if len(self.prompt) > MAX_PROMPT_CHARS:
+            raise TaskError(f"prompt has {len(self.prompt)} characters; at most {MAX_PROMPT_CHARS} fit")
+        object.__setattr__(self, "tests", tuple(self.tests))
+        if not self.tests:
+            raise TaskError("tests must not be empty: without one, nothing decides")
+        for index, test in enumerate(self.tests):
+            if not isinstance(test, StdinTest | OutputTest | CallTest | AssertTest):
+                raise TaskError(f"tests[{index}] is a {type(test).__name__}, which is no kind of test")
+            if isinstance(test, CallTest) and self.entry_point is None:
+                raise TaskError(f"tests[{index}] calls the entry point, and entry_point is missing")
+        if self.judge not in get_args(JudgeMode):
+            raise TaskError(f"judge must be one of {', '.join(get_args(JudgeMode))}; got {self.judge!r}")
+        if not isinstance(self.limits, Limits):
+            raise TaskError(f"limits must be a Limits; got {type(self.limits).__name__}")
+
+    def program(self, answer: str) -> str:
+        """The text of the program that an answer stands for."""
+        if not self.prefix:
+            return answer
+        # Python allows these at the top of a file only, and an answer may be a whole file.
+        future = "".join(line.rstrip("\n") + "\n" for line in _FUTURE_IMPORT.findall(answer))
+        if future:
+            answer = _FUTURE_IMPORT.sub("", answer)
+        newline = "" if self.prefix.endswith("\n") else "\n"
+        return f"{future}{self.prefix}{newline}{answer}"

@@ -13,6 +13,9 @@ from .base import Executor
 ENTRY_POINT_GROUP = "code_env.executors"
 """A package adds an executor by an entry point in this group: its name, and what makes it."""
 
+DEFAULT_EXECUTOR = "subprocess"
+"""The executor that environments and the command line use unless told otherwise."""
+
 _BUILTIN = {"subprocess": "code_env.executors.subprocess:UnisolatedSubprocessExecutor"}
 
 

@@ -16,6 +16,7 @@ alone, so it is the same whatever a program does.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, TracebackType
@@ -27,6 +28,7 @@ RECORDER = "@cases"
 """Name under which the test code's namespace holds its `Cases`."""
 
 
+@functools.lru_cache(maxsize=4096)
 def count_cases(code: str) -> int:
     """How many cases a suite has; one, for its end, if it has no `assert` that counts.
 
@@ -142,6 +144,8 @@ class CaseRecord:
     ran: bool = False
     message: str = ""
     """Why it failed; empty while it has not."""
+    unfinished: bool = False
+    """Whether an exception other than a failed assertion ended it, and the tests with it."""
 
 
 class Cases:
@@ -187,6 +191,7 @@ class Cases:
                 record.message = "not reached" + (f": the tests ended with {ended_by}" if ended_by else "")
         if ended_by and not any(record.message for record in self.records):
             self.records[-1].message = f"the tests ended with {ended_by}"
+            self.records[-1].unfinished = True
 
 
 class _Case:
@@ -207,7 +212,8 @@ class _Case:
             source = f"assert {self._record.source}"
             text = brief_error(error) if not isinstance(error, AssertionError) else str(error)
             self._record.message = text if text.startswith(source) else f"{source}: {text}"
-        return isinstance(error, AssertionError)
+        self._record.unfinished = not isinstance(error, AssertionError)
+        return not self._record.unfinished
 
 
 def brief_error(error: BaseException) -> str:

@@ -39,6 +39,7 @@ from .handles import (
     update_in_place,
 )
 from .limits import MAX_STREAM_BYTES
+from .main_module import MAX_TEXT
 from .plain import Decoder, Encoder, NotPlain
 from .serving import PER_MESSAGE
 
@@ -176,7 +177,7 @@ class _Judge:
             return
         # The call raised; whatever class that is, it is the program's outcome.
         except Exception as error:
-            raised = {key: str(reply["raised"].get(key)) for key in ("name", "message", "traceback")}
+            raised = _described(reply["raised"])
             message = f"{raised['name']}: {raised['message']}".strip()
             status = "memory" if isinstance(error, MemoryError) else "error"
             details = {**ended.details, "error": raised}
@@ -211,17 +212,23 @@ class _Judge:
         if problem is not None:
             self._untested(index, problem, cases=len(suite.records))
         else:
-            suite.finish(ended.reason if died else None)
+            fault, details = "ok", {}
+            if died:
+                suite.finish(ended.reason)
+                fault, details = ended.status, ended.details
+            elif suite.uncaught is not None:
+                fault = "memory" if suite.uncaught["name"] == "MemoryError" else "error"
+                details = {"error": suite.uncaught}
             for case, record in enumerate(suite.records):
-                failed = bool(record.message)
+                ended_it = bool(record.message) and (record.unfinished or not record.ran)
                 self._case(
                     index,
-                    ended.status if died and failed else "ok",
+                    fault if ended_it else "ok",
                     record.message,
                     case=case,
-                    passed=record.ran and not failed,
+                    passed=record.ran and not record.message,
                     expected=f"assert {record.source}"[:ACTUAL_CHARS],
-                    **(ended.details if died and failed else {}),
+                    **(details if ended_it else {}),
                 )
         module.check_alive()
 
@@ -295,6 +302,7 @@ class _Module:
         self._lost: str | None = None
         self._in_case = False
         self._held_back: list[tuple[Any, Any]] = []
+        self.last_raised: tuple[BaseException, dict[str, str]] | None = None
         channel.send(Kind.LOAD, PER_MESSAGE if per_message else b"")
 
     def begin(self, entry_point: str | None) -> _Problem | None:
@@ -302,7 +310,7 @@ class _Module:
         try:
             error = self._receive(0).get("error")
             if error is not None:
-                error = {key: str(error.get(key)) for key in ("name", "message", "traceback")}
+                error = _described(error)
                 self._wait_for_end()
                 status = "memory" if error["name"] == "MemoryError" else "error"
                 message = f"{error['name']}: {error['message']}".strip()
@@ -416,6 +424,7 @@ class _Module:
             else:
                 update_in_place(old, new)
         if failure is not None:
+            self.last_raised = (failure, _described(reply["raised"]))
             raise failure
         return value
 
@@ -509,6 +518,7 @@ class _Suite:
         exec(compile(setup, "<setup>", "exec", dont_inherit=True), self._names)
         self.records = self._cases.records
         self.finish = self._cases.finish
+        self.uncaught: dict[str, str] | None = None
 
     def _around(self, begins: bool) -> None:
         if self._module is not None:
@@ -538,6 +548,8 @@ class _Suite:
             raise
         # The tests' own exception, provoked by what the program gave: it ends them.
         except BaseException as error:
+            if module.last_raised is not None and module.last_raised[0] is error:
+                self.uncaught = module.last_raised[1]
             self.finish(brief_error(error))
         else:
             self.finish(None)
@@ -548,6 +560,11 @@ class _Suite:
         found = module.names(sorted(wanted)) if wanted else {}
         names = [name for name, can_be_called in found.items() if can_be_called and name in wanted]
         return names if self._entry_point is None else [self._entry_point, *names]
+
+
+def _described(error: dict[str, Any]) -> dict[str, str]:
+    """An exception as the program's process describes it, in the one shape that reports have."""
+    return {key: str(error.get(key))[:MAX_TEXT] for key in ("name", "message", "traceback")}
 
 
 def _ends(output: bytes | bytearray) -> str:

@@ -129,6 +129,7 @@ def _cases(
                     message=record["message"],
                     expected=record.get("expected", ""),
                     actual=record.get("actual", ""),
+                    error_name=(record.get("error") or {}).get("name", ""),
                     stderr=record.get("stderr", ""),
                 )
             )

@@ -46,6 +46,8 @@ class CaseResult:
     """What was expected, shortened."""
     actual: str = ""
     """What came instead: the output (head and tail of a long one) or the value, shortened."""
+    error_name: str = ""
+    """Class of the exception that ended it, if one did; the program may have made the name up."""
     stderr: str = ""
     """The end of what the test's run wrote to standard error."""
 

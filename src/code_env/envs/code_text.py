@@ -1,0 +1,61 @@
+"""The space of prompts and programs: any text up to a fixed length."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import CustomSpaceError
+from gymnasium.vector.utils import create_shared_memory
+
+from code_env.tasks.task import MAX_PROMPT_CHARS
+
+_SAMPLE_CHARS = string.ascii_letters + string.digits + " \n()=:+-*,."
+_LONGEST_SAMPLE = 256
+
+
+class CodeText(spaces.Text):
+    """Text of any characters, up to `max_length` of them.
+
+    `spaces.Text` insists on a charset: its default has no space, and all of Unicode takes seconds to
+    build. Here only the length counts, as real prompts and programs need it. Samples are short and
+    plain.
+
+    Args:
+        max_length: Most characters, inclusive.
+        seed: Seed for sampling.
+
+    Example:
+        >>> "print('λ')" in CodeText(), CodeText(3)
+        (True, CodeText(3))
+    """
+
+    def __init__(self, max_length: int = MAX_PROMPT_CHARS, seed: int | np.random.Generator | None = None) -> None:
+        super().__init__(max_length, min_length=0, charset=_SAMPLE_CHARS, seed=seed)
+
+    def contains(self, x: Any) -> bool:
+        """Whether `x` is text of an allowed length."""
+        return isinstance(x, str) and len(x) <= self.max_length
+
+    def sample(self, mask: Any = None, probability: Any = None) -> str:
+        """A short random text."""
+        if mask is not None or probability is not None:
+            return str(super().sample(mask, probability))
+        length = int(self.np_random.integers(min(self.max_length, _LONGEST_SAMPLE) + 1))
+        return "".join(self.np_random.choice(list(_SAMPLE_CHARS), size=length))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CodeText) and self.max_length == other.max_length
+
+    __hash__ = None  # type: ignore[assignment]  # As every space: it holds a generator.
+
+    def __repr__(self) -> str:
+        return f"CodeText({self.max_length})"
+
+
+@create_shared_memory.register(CodeText)
+def _refuse_shared_memory(space: CodeText, n: int = 1, ctx: Any = None) -> Any:
+    # Gymnasium decodes shared text once, when the vector env is built, and shows that for ever.
+    raise CustomSpaceError("CodeText cannot be kept in shared memory; build AsyncVectorEnv with shared_memory=False")

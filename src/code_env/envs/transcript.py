@@ -1,0 +1,113 @@
+"""What the policy is shown: the transcript of an episode, and feedback on each answer.
+
+What the policy is shown it will copy. So feedback tells a hidden test's kind of fault and nothing
+that the test fed to the program: no input, no expected value, no output or message in which the
+program could have put either.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections import Counter
+from dataclasses import dataclass
+
+from code_env.executors.result import Status
+from code_env.harness.comparing import brief
+from code_env.judging.verdict import CaseResult, Outcome, Verdict
+from code_env.tasks.kinds import CallTest, StdinTest
+from code_env.tasks.task import Task
+from code_env.text import clip, printable
+
+MAX_FEEDBACK_CHARS = 4000
+"""Longest feedback on one answer."""
+
+_MAX_SHOWN_CASES = 5
+_MAX_SHOWN_TEXT = 600
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One answer and what the policy was told about it."""
+
+    response: str
+    """What the policy wrote."""
+    feedback: str
+    """What it was told."""
+
+
+def feedback(task: Task, verdict: Verdict) -> str:
+    """What the policy is told about an answer."""
+    lines = [_headline(verdict)]
+    if verdict.outcome is Outcome.POLICY_ERROR:
+        # No test has fed the program anything yet, so its own words are safe to show.
+        error = verdict.execution.error
+        text = (error.traceback or f"{error.name}: {error.message}") if error else verdict.cases[0].message
+        lines.append(clip(text, _MAX_SHOWN_TEXT))
+    failed = [case for case in verdict.cases if not case.passed]
+    public = [case for case in failed if not case.hidden]
+    if verdict.outcome is Outcome.FAIL:
+        lines += [_public_case(task, case) for case in public[:_MAX_SHOWN_CASES]]
+        faults = Counter(_kind_of_fault(case) for case in failed if case.hidden)
+        lines += [f"Hidden tests not passed: {count} ({kind})." for kind, count in sorted(faults.items())]
+    return clip(printable("\n".join(lines)), MAX_FEEDBACK_CHARS)
+
+
+def _headline(verdict: Verdict) -> str:
+    if verdict.outcome is Outcome.NO_VERDICT:
+        return "The answer could not be judged: the sandbox failed."
+    if verdict.outcome is Outcome.PASS:
+        return f"All {verdict.tests_total} tests passed."
+    if verdict.outcome is Outcome.POLICY_ERROR:
+        return f"The answer could not be tested: {verdict.execution.status}."
+    return f"{verdict.tests_passed} of {verdict.tests_total} tests passed."
+
+
+def _kind_of_fault(case: CaseResult) -> str:
+    """The fault in a word from a fixed list; a name that the program chose could carry anything."""
+    if case.status is Status.OK:
+        return "wrong result" if case.tested else "not reached"
+    builtin = isinstance(getattr(builtins, case.error_name, None), type)
+    return case.error_name if builtin and case.status is Status.ERROR else str(case.status)
+
+
+def _public_case(task: Task, case: CaseResult) -> str:
+    test = task.tests[case.test]
+    if isinstance(test, CallTest):
+        args = [brief(arg) for arg in test.args] + [f"{k}={brief(v)}" for k, v in test.kwargs.items()]
+        what = f"{task.entry_point}({', '.join(args)}): "
+    elif isinstance(test, StdinTest):
+        what = f"Input {clip(test.stdin, _MAX_SHOWN_TEXT)!r}, output {clip(case.actual, _MAX_SHOWN_TEXT)!r}: "
+    else:
+        what = ""
+    return f"Public test not passed: {what}{clip(case.message, _MAX_SHOWN_TEXT)}"
+
+
+def transcript(prompt: str, turns: list[Turn], turns_left: int, max_chars: int) -> str:
+    """The episode so far as one text of at most `max_chars`.
+
+    Where it would be longer, the oldest turns lose their middle first, and the text says so.
+
+    Args:
+        prompt: The task's prompt.
+        turns: The answers so far, oldest first.
+        turns_left: How many answers may follow.
+        max_chars: Longest text.
+    """
+    blocks = [f"\n\n=== Your answer {n} ===\n{t.response}\n=== Result ===\n{t.feedback}" for n, t in enumerate(turns, 1)]
+    end = f"\n\n=== Turns left: {turns_left} ===\n" if turns else ""
+    excess = len(prompt) + sum(map(len, blocks)) + len(end) - max_chars
+    for index, block in enumerate(blocks):
+        if excess <= 0:
+            break
+        blocks[index] = clip(block, max(0, len(block) - excess))
+        excess -= len(block) - len(blocks[index])
+    return prompt + "".join(blocks) + end if excess <= 0 else prompt
+
+
+def messages(prompt: str, turns: list[Turn]) -> list[dict[str, str]]:
+    """The episode so far as chat messages."""
+    chat = [{"role": "user", "content": prompt}]
+    for turn in turns:
+        chat.append({"role": "assistant", "content": turn.response})
+        chat.append({"role": "user", "content": turn.feedback})
+    return chat

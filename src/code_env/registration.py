@@ -1,0 +1,100 @@
+"""Registers the environments with Gymnasium: `CodeExec-v0`, and one for each folder in `envs/`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+
+from code_env.envs.code_exec import CodeExecEnv
+from code_env.executors.base import Executor
+from code_env.executors.registry import DEFAULT_EXECUTOR
+from code_env.extract import Extraction
+from code_env.tasks.definitions import environment_names, load_definition
+from code_env.tasks.suite import Order, TaskSuite
+from code_env.wrappers.rewards import apply_rewards
+
+ENTRY_POINT = "code_env.registration:make_code_exec"
+"""A string, so that a spec survives JSON."""
+
+DEFAULT_REWARDS: Mapping[str, Any] = {"tests": 1.0}
+"""What `CodeExec-v0` rewards unless told otherwise."""
+
+
+def make_code_exec(
+    suite: str | Path | TaskSuite = "starter",
+    executor: str | Executor = DEFAULT_EXECUTOR,
+    rewards: Mapping[str, Any] | None = None,
+    executor_kwargs: Mapping[str, Any] | None = None,
+    format: str | None = None,
+    order: Order = "shuffle",
+    max_turns: int = 1,
+    samples_per_step: int = 1,
+    extract: Extraction = "fence",
+    render_mode: str | None = None,
+) -> gym.Env[Any, Any]:
+    """Build a `CodeExecEnv` in its reward wrappers; this is what `gym.make` calls.
+
+    Args:
+        rewards: For each reward its weight, or a mapping of the wrapper's arguments; `{}` gives the
+            bare env, whose reward is 0.0, and None the default, the share of tests passed.
+        suite: See `CodeExecEnv`, as for all other arguments.
+        executor: See `CodeExecEnv`.
+        executor_kwargs: See `CodeExecEnv`.
+        format: See `CodeExecEnv`.
+        order: See `CodeExecEnv`.
+        max_turns: See `CodeExecEnv`.
+        samples_per_step: See `CodeExecEnv`.
+        extract: See `CodeExecEnv`.
+        render_mode: See `CodeExecEnv`.
+
+    Raises:
+        CodeEnvError: If something named does not exist or does not fit.
+    """
+    env = CodeExecEnv(
+        suite,
+        executor,
+        executor_kwargs=executor_kwargs,
+        format=format,
+        order=order,
+        max_turns=max_turns,
+        samples_per_step=samples_per_step,
+        extract=extract,
+        render_mode=render_mode,
+    )
+    try:
+        return apply_rewards(env, DEFAULT_REWARDS if rewards is None else rewards)
+    except BaseException:
+        env.close()
+        raise
+
+
+# Gymnasium asks the entry point for its render modes before it calls it.
+make_code_exec.metadata = CodeExecEnv.metadata  # type: ignore[attr-defined]
+
+
+def environment_id(name: str) -> str:
+    """The Gymnasium id of the environment in folder `name`.
+
+    >>> environment_id("data_analysis")
+    'code_env/DataAnalysis-v0'
+    """
+    return f"code_env/{name.title().replace('_', '')}-v0"
+
+
+def register_environments() -> None:
+    """Register everything; registering anew, as a reload of the package does, replaces quietly."""
+    specs: dict[str, dict[str, Any]] = {"CodeExec-v0": {}}
+    for name in environment_names():
+        definition = load_definition(name)
+        specs[environment_id(name)] = {
+            "suite": name,
+            "rewards": dict(definition.rewards) or None,
+            "executor": definition.executor or DEFAULT_EXECUTOR,
+            "max_turns": definition.max_turns,
+        }
+    for env_id, kwargs in specs.items():
+        gym.registry.pop(env_id, None)
+        gym.register(env_id, entry_point=ENTRY_POINT, kwargs=kwargs)

@@ -1,0 +1,81 @@
+"""Reward terms: pure functions from a task and a verdict to a number from 0 to 1.
+
+The same function serves the wrapper, the vector env, trainers' reward functions and evaluation. A
+term sees verdicts only, never runs anything, and is never asked about an answer without a verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, get_args
+
+from rapidfuzz.distance import Indel
+
+from code_env.errors import RewardError
+from code_env.executors.result import Status
+from code_env.judging.verdict import Outcome, Verdict
+from code_env.tasks.kinds import OutputTest, StdinTest
+from code_env.tasks.task import Task
+
+Term = Callable[[Task, Verdict], float]
+"""A reward term."""
+
+Measure = Literal["tokens", "lines", "characters", "exact"]
+"""What two outputs are compared by: their words, lines, characters, or as a whole."""
+
+_MAX_UNITS = 20_000
+"""Most units of an output that are compared; the time grows with the product of both lengths."""
+
+
+def execution(task: Task, verdict: Verdict) -> float:
+    """1.0 if the program was tested and had no fault in any test, whatever it answered, else 0.0.
+
+    A program that does nothing has no fault either, so this term alone rewards nothing worth having.
+    """
+    return float(verdict.outcome is not Outcome.POLICY_ERROR and verdict.execution.status is Status.OK)
+
+
+def pass_fraction(task: Task, verdict: Verdict) -> float:
+    """The weighted share of the cases that passed."""
+    return verdict.fraction or 0.0
+
+
+def output_similarity(task: Task, verdict: Verdict, measure: Measure = "tokens") -> float:
+    """How alike actual and expected outputs are: the mean over the tests that expect an output.
+
+    The measure is symmetric (see `similarity`), so printing more than is expected costs as much as
+    printing less. A task none of whose tests expects an output scores 0.0.
+    """
+    values = []
+    for case in verdict.cases:
+        test = task.tests[case.test]
+        if isinstance(test, StdinTest | OutputTest):
+            expected = test.stdout if isinstance(test, StdinTest) else test.expected
+            values.append(1.0 if case.passed else similarity(expected, case.actual, measure) if case.tested else 0.0)
+    return sum(values) / len(values) if values else 0.0
+
+
+def similarity(expected: str, actual: str, measure: Measure = "tokens") -> float:
+    """How alike two texts are, from 0 (nothing in common) to 1 (the same), in either order.
+
+    The share of both that lies in their longest common subsequence, 2 L / (n + m), which is the
+    normalised Indel similarity; of words, lines or characters. For `exact` it is 1 or 0. White space
+    at the ends is free.
+
+    Raises:
+        RewardError: If there is no such measure.
+
+    Example:
+        >>> similarity("1 2 3", "1 2 4")
+        0.6666666666666667
+        >>> similarity("1 2 3", "3 2 1") < 0.5
+        True
+    """
+    if measure not in get_args(Measure):
+        raise RewardError(f"measure must be one of {', '.join(get_args(Measure))}; got {measure!r}")
+    expected, actual = expected.strip(), actual.strip()
+    if measure == "exact" or expected == actual:
+        return float(expected == actual)
+    split: Callable[[str], Sequence[str]] = {"tokens": str.split, "lines": str.splitlines}.get(measure, lambda s: s)  # type: ignore[call-overload, assignment]
+    left, right = split(expected)[:_MAX_UNITS], split(actual)[:_MAX_UNITS]
+    return float(Indel.normalized_similarity(left, right))

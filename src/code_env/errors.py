@@ -23,7 +23,7 @@ class TaskError(CodeEnvError, ValueError):
     """A task, a test or a row of a suite is malformed."""
 
 
-class SuiteNotFound(CodeEnvError, LookupError):  # noqa: N818 (reads as what happened)
+class SuiteNotFound(CodeEnvError, LookupError):
     """No suite or environment has that name or path."""
 
 
@@ -31,15 +31,15 @@ class ExecutorError(CodeEnvError):
     """An executor cannot be had, or cannot do what is asked."""
 
 
-class ExecutorNotFound(ExecutorError, LookupError):  # noqa: N818
+class ExecutorNotFound(ExecutorError, LookupError):
     """No executor has that name."""
 
 
-class ExecutorClosed(ExecutorError):  # noqa: N818
+class ExecutorClosed(ExecutorError):
     """The executor was closed before."""
 
 
-class UnsupportedProgram(ExecutorError):  # noqa: N818
+class UnsupportedProgram(ExecutorError):
     """The executor cannot do what the program asks; `describe()` says what it can."""
 
 
@@ -47,5 +47,5 @@ class RewardError(CodeEnvError, ValueError):
     """A reward is unknown, misconfigured, or impossible over this suite."""
 
 
-class DuplicateRewardTerm(RewardError):  # noqa: N818
+class DuplicateRewardTerm(RewardError):
     """Two reward terms would share a name in the ledger."""

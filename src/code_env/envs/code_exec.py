@@ -94,7 +94,9 @@ class CodeExecEnv(gym.Env[str, Any]):
         self.suite = suite if isinstance(suite, TaskSuite) else load_suite(suite, format)
         self._order = TaskOrder(self.suite, order)
         self._owns_executor = not isinstance(executor, Executor)
-        self.executor = executor if isinstance(executor, Executor) else make_executor(executor, **(executor_kwargs or {}))
+        self.executor = (
+            executor if isinstance(executor, Executor) else make_executor(executor, **(executor_kwargs or {}))
+        )
         self._isolation = self.executor.describe().level
         self._max_turns, self._samples, self._extract = max_turns, samples_per_step, extract
         self.render_mode = render_mode
@@ -159,7 +161,7 @@ class CodeExecEnv(gym.Env[str, Any]):
         self._shown = info  # Reward wrappers add to it, and `render` shows what they added.
         return self._observation(task), 0.0, terminated, truncated, info
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The last step as text: prompt, program, result, reward ledger; the prompt before a step."""
         if self.render_mode is None:
             gym.logger.warn('render() needs a render mode: gym.make(..., render_mode="ansi")')

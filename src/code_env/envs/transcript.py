@@ -93,7 +93,9 @@ def transcript(prompt: str, turns: list[Turn], turns_left: int, max_chars: int) 
         turns_left: How many answers may follow.
         max_chars: Longest text.
     """
-    blocks = [f"\n\n=== Your answer {n} ===\n{t.response}\n=== Result ===\n{t.feedback}" for n, t in enumerate(turns, 1)]
+    blocks = [
+        f"\n\n=== Your answer {n} ===\n{t.response}\n=== Result ===\n{t.feedback}" for n, t in enumerate(turns, 1)
+    ]
     end = f"\n\n=== Turns left: {turns_left} ===\n" if turns else ""
     excess = len(prompt) + sum(map(len, blocks)) + len(end) - max_chars
     for index, block in enumerate(blocks):

@@ -74,6 +74,10 @@ class Executor(abc.ABC):
         """As `run_many`."""
         return await asyncio.gather(*[self.arun(program) for program in programs])
 
+    def __deepcopy__(self, memo: object) -> Self:
+        # Gymnasium copies an env's arguments for its spec; what is borrowed stays one and the same.
+        return self
+
     def __enter__(self) -> Self:
         return self
 

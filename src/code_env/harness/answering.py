@@ -20,6 +20,7 @@ Messages are JSON objects. Each request has a number `n`, which the reply repeat
 from __future__ import annotations
 
 import builtins
+import contextlib
 import json
 import operator
 import os
@@ -78,11 +79,9 @@ def answer(code: CodeType, argv: list[str], limits: ProcessLimits, fd: int) -> N
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        try:
+        # It may be closed, or an object of the program's own.
+        with contextlib.suppress(_BaseException):
             stream.flush()
-        # Closed, or an object of the program's own.
-        except _BaseException:  # noqa: PERF203
-            pass
 
 
 class _Answer:
@@ -143,7 +142,7 @@ class _Answer:
         except _BaseException:
             args = None
         bases = _type.__getattribute__(_type(error), "__mro__")
-        known = next(c.__name__ for c in bases if _builtins.get(c.__name__) is c)
+        known = next(name for name in (c.__name__ for c in bases) if _builtins.get(name) in bases)
         return {**describe_error(error), "builtin": known, "args": args}
 
     def _encode(self, value: object) -> Any:
@@ -218,32 +217,30 @@ def _may_change(form: Any) -> bool:
 
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
+    "and": operator.and_,
     "bool": bool,
-    "contains": operator.contains,
-    "delitem": operator.delitem,
     "divmod": divmod,
     "enter": lambda o: type(o).__enter__(o),
-    "exit": lambda o: type(o).__exit__(o, None, None, None),
+    "exit": lambda o, *_: type(o).__exit__(o, None, None, None),
     "float": float,
     "format": format,
-    "getitem": operator.getitem,
     "hash": hash,
     "int": int,
     "iter": iter,
     "len": len,
     "next": next,
+    "or": operator.or_,
     "repr": repr,
     "reversed": reversed,
     "round": round,
-    "setattr": setattr,
-    "setitem": operator.setitem,
     "str": str,
     **{
         name: getattr(operator, name)
         for name in (
-            "abs add and_ concat eq floordiv ge gt index inv invert lshift lt le matmul mod mul ne neg "
-            "or_ pos pow rshift sub truediv xor iadd isub imul"
-        ).split()
+            *("eq", "ne", "lt", "le", "gt", "ge", "contains", "getitem", "setitem", "delitem"),
+            *("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow"),
+            *("lshift", "rshift", "xor", "neg", "pos", "abs", "invert", "index", "iadd", "isub", "imul"),
+        )
     },
 }
 """What a handle of a task marked `judge="objects"` forwards, by the name of the operation."""

@@ -110,7 +110,7 @@ class _Rewriter(ast.NodeTransformer):
     def __init__(self) -> None:
         self.sources: list[str] = []
 
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:  # noqa: N802 (ast's own name)
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
         if not _is_case(node):
             return node
         index = len(self.sources)

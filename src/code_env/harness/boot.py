@@ -20,10 +20,12 @@ import sys
 def main() -> None:
     """Do what the JSON object in the first argument says."""
     order = json.loads(sys.argv[1])
-    directory = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 (pathlib is slow to import)
+    directory = os.path.dirname(os.path.abspath(__file__))
     package = "code_env_harness"
     spec = importlib.util.spec_from_file_location(
-        package, os.path.join(directory, "__init__.py"), submodule_search_locations=[directory]  # noqa: PTH118
+        package,
+        os.path.join(directory, "__init__.py"),
+        submodule_search_locations=[directory],
     )
     if spec is None or spec.loader is None:
         raise ImportError(f"no harness in {directory}")
@@ -37,7 +39,7 @@ def main() -> None:
     report: int = order["report"]
     os.set_inheritable(report, False)
     os.write(report, b"{}\n")
-    sys.path.insert(0, os.getcwd())  # noqa: PTH109 (where a script's own modules are looked for)
+    sys.path.insert(0, os.getcwd())
     if order["role"] == "served":
         from code_env_harness.serving import serve  # type: ignore[import-not-found]
 
@@ -56,7 +58,7 @@ def main() -> None:
 
     limits.apply()
     try:
-        with open(order["file"], encoding="utf-8", newline="") as file:  # noqa: PTH123
+        with open(order["file"], encoding="utf-8-sig", newline="") as file:
             code = compile_program(file.read(), order["file"])
     except COMPILE_ERRORS as error:
         described = describe_error(error)

@@ -38,9 +38,7 @@ class Child:
         pipes: For each descriptor to make, `"to"` (parent writes) or `"from"` (parent reads).
     """
 
-    def __init__(
-        self, limits: ProcessLimits, body: Callable[..., NoReturn], pipes: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, limits: ProcessLimits, body: Callable[..., NoReturn], pipes: tuple[str, ...] = ()) -> None:
         self.limits = limits
         ends = [_pipe() if way == "from" else _pipe()[::-1] for way in pipes]
         self.fds = [mine for mine, _ in ends]

@@ -115,7 +115,8 @@ def _same(want: Any, got: Any, *, exact: bool = False, close: tuple[float, float
     if exact and type(want) is not type(got):
         return False
     if isinstance(want, _NUMBERS) and isinstance(got, _NUMBERS):
-        return want == got or (want != want and got != got) or (close is not None and _close(want, got, *close))
+        both_nan = bool(want != want and got != got)
+        return bool(want == got) or both_nan or (close is not None and _close(want, got, *close))
     if isinstance(want, list | tuple) and isinstance(got, list | tuple):
         return len(want) == len(got) and all(
             _same(w, g, exact=exact, close=close) for w, g in zip(want, got, strict=True)

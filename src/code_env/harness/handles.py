@@ -65,10 +65,12 @@ class CallableHandle(Handle):
     __slots__ = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it in the program's process, with plain data."""
         return self._code_env_remote.call(self._code_env_target, args, kwargs)
 
     @property
     def __name__(self) -> str:
+        """The function's name."""
         target = self._code_env_target
         return target if isinstance(target, str) else str(self._code_env_remote.get(target, "__name__"))
 
@@ -79,26 +81,20 @@ class ObjectHandle(CallableHandle):
     __slots__ = ()
 
 
-_OPERATORS = {
-    **{
-        f"__{name}__": name
-        for name in (
-            "abs bool contains delitem divmod enter eq float floordiv ge getitem gt hash index int invert "
-            "iter le len lt matmul mod mul ne neg next pos pow reversed round rshift lshift setitem sub "
-            "truediv xor add format exit iadd isub imul"
-        ).split()
-    },
-    "__and__": "and_",
-    "__or__": "or_",
-}
-_REFLECTED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "divmod", "lshift", "rshift")
+_SPECIAL_METHODS = (
+    *("eq", "ne", "lt", "le", "gt", "ge", "bool", "hash"),
+    *("len", "iter", "next", "reversed", "contains", "getitem", "setitem", "delitem"),
+    *("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow"),
+    *("lshift", "rshift", "and", "or", "xor", "neg", "pos", "abs", "invert"),
+    *("int", "float", "index", "round", "format", "enter", "exit", "iadd", "isub", "imul"),
+)
+_REFLECTED = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "and", "or", "xor")
+_EXACT = {"bool": bool, "contains": bool, "len": int, "hash": int, "int": int, "index": int, "float": float}
 
 
 def _refuse(operation: str) -> Callable[..., Any]:
     def method(self: Handle, *_: Any) -> Any:
-        raise HandleMisuse(
-            f"{operation} on {self!r}: only plain data can be compared, computed with or looked into"
-        )
+        raise HandleMisuse(f"{operation} on {self!r}: only plain data can be compared, computed with or looked into")
 
     return method
 
@@ -107,9 +103,7 @@ def _forward(name: str, *, reflected: bool = False) -> Callable[..., Any]:
     def method(self: Handle, *args: Any) -> Any:
         operands = (*args, self) if reflected else (self, *args)
         result = self._code_env_remote.operate(name, operands)
-        # Python insists on the exact type of what these return.
-        checked = {"bool": bool, "contains": bool, "len": int, "hash": int, "int": int, "index": int, "float": float}
-        kind = checked.get(name)
+        kind = _EXACT.get(name)  # Python insists on the exact type of what these return.
         if kind is not None and type(result) is not kind:
             raise HandleMisuse(f"{name} on {self!r} gave {type(result).__name__}, not {kind.__name__}")
         return result
@@ -117,9 +111,9 @@ def _forward(name: str, *, reflected: bool = False) -> Callable[..., Any]:
     return method
 
 
-for _special, _name in _OPERATORS.items():
-    setattr(Handle, _special, _refuse(_name.rstrip("_")))
-    setattr(ObjectHandle, _special, _forward(_name))
+for _name in _SPECIAL_METHODS:
+    setattr(Handle, f"__{_name}__", _refuse(_name))
+    setattr(ObjectHandle, f"__{_name}__", _forward(_name))
 for _name in _REFLECTED:
     setattr(Handle, f"__r{_name}__", _refuse(_name))
     setattr(ObjectHandle, f"__r{_name}__", _forward(_name, reflected=True))

@@ -83,7 +83,7 @@ def cpu_seconds(pid: int) -> float | None:
 def resident_bytes(pid: int) -> int | None:
     """Anonymous, shared and tmpfs memory that `pid` holds now, or None where unknown."""
     try:
-        with open(f"/proc/{pid}/status", "rb") as status:  # noqa: PTH123 (pathlib is slow to import)
+        with open(f"/proc/{pid}/status", "rb") as status:
             fields = dict(line.split(b":", 1) for line in status if b":" in line)
         return 1024 * sum(int(fields[name].split()[0]) for name in (b"RssAnon", b"RssShmem"))
     except (OSError, KeyError, ValueError):

@@ -65,23 +65,21 @@ def describe_error(error: BaseException) -> dict[str, str]:
 
 def _program_frames(error: BaseException) -> types.TracebackType | None:
     frame = error.__traceback__
-    here = os.path.dirname(__file__)  # noqa: PTH120 (pathlib is slow to import)
-    while frame is not None and os.path.dirname(frame.tb_frame.f_code.co_filename) == here:  # noqa: PTH120
+    here = os.path.dirname(__file__)
+    while frame is not None and os.path.dirname(frame.tb_frame.f_code.co_filename) == here:
         frame = frame.tb_next
     return frame
 
 
-def _clip(text: object) -> str:
-    plain = _str.__str__(text) if _type(text) is not _str else text
+def _clip(text: str) -> str:
+    plain: str = _str.__str__(text)
     if len(plain) <= MAX_TEXT:
         return plain
     half = MAX_TEXT // 2
     return f"{plain[:half]}\n... {len(plain) - 2 * half} characters left out ...\n{plain[-half:]}"
 
 
-def run_as_main(
-    code: types.CodeType, argv: list[str], report: Callable[[dict[str, Any]], object]
-) -> NoReturn:
+def run_as_main(code: types.CodeType, argv: list[str], report: Callable[[dict[str, Any]], object]) -> NoReturn:
     """Run a compiled program as `__main__`, report an uncaught exception, and exit.
 
     Args:

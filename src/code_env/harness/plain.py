@@ -248,7 +248,7 @@ def _int(body: Any) -> int:
 
 
 def _moment(body: Any) -> Any:
-    classes = {"date": datetime.date, "time": datetime.time, "datetime": datetime.datetime}
+    classes: dict[str, Any] = {"date": datetime.date, "time": datetime.time, "datetime": datetime.datetime}
     return classes[body[0]].fromisoformat(body[1])
 
 
@@ -287,9 +287,7 @@ _DECODERS: dict[str, Callable[[Decoder, Any, int], Any]] = {
     "rg": lambda s, b, d: range(*map(_int, b)),
     "ct": lambda s, b, d: collections.Counter(dict(s.pairs(b, d))),
     "od": lambda s, b, d: collections.OrderedDict(s.pairs(b, d)),
-    "dd": lambda s, b, d: collections.defaultdict(
-        None if b[0] is None else _FACTORIES[b[0]], s.pairs(b[1], d)
-    ),
+    "dd": lambda s, b, d: collections.defaultdict(None if b[0] is None else _FACTORIES[b[0]], s.pairs(b[1], d)),
     "dq": lambda s, b, d: collections.deque(s.items(b[1], d), None if b[0] is None else int(b[0])),
     "de": lambda s, b, d: decimal.Decimal(str(b)),
     "fr": lambda s, b, d: fractions.Fraction(_int(b[0]), _int(b[1])),

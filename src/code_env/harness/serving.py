@@ -49,7 +49,7 @@ def serve(filename: str, argv: list[str], limits: ProcessLimits, fd: int) -> Non
     # This process's own work grows with the number of tests; it compiles under the same bounds.
     dataclasses.replace(limits, cpu_s=WHOLE_RUN * limits.cpu_s).apply()
     try:
-        with open(filename, encoding="utf-8", newline="") as file:
+        with open(filename, encoding="utf-8-sig", newline="") as file:
             code = compile_program(file.read(), os.path.basename(filename))
     except COMPILE_ERRORS as error:
         channel.send_json(Kind.COMPILED, {"error": describe_error(error)})

@@ -12,7 +12,7 @@ from code_env.tasks.task import JudgeMode
 class Outcome(StrEnum):
     """The verdict in a word."""
 
-    PASS = "pass"  # noqa: S105
+    PASS = "pass"
     """Every case passed."""
     FAIL = "fail"
     """It was tested, and not every case passed."""

@@ -76,6 +76,11 @@ def similarity(expected: str, actual: str, measure: Measure = "tokens") -> float
     expected, actual = expected.strip(), actual.strip()
     if measure == "exact" or expected == actual:
         return float(expected == actual)
-    split: Callable[[str], Sequence[str]] = {"tokens": str.split, "lines": str.splitlines}.get(measure, lambda s: s)  # type: ignore[call-overload, assignment]
-    left, right = split(expected)[:_MAX_UNITS], split(actual)[:_MAX_UNITS]
+    left, right = _units(expected, measure), _units(actual, measure)
     return float(Indel.normalized_similarity(left, right))
+
+
+def _units(text: str, measure: Measure) -> Sequence[str]:
+    if measure == "characters":
+        return text[:_MAX_UNITS]
+    return (text.split() if measure == "tokens" else text.splitlines())[:_MAX_UNITS]

@@ -55,7 +55,7 @@ class Comparison:
             try:
                 value = cls(**value)
             except TypeError:
-                raise TaskError(f"compare takes rule, rel and abs; got {sorted(value)}") from None
+                raise TaskError(f"compare takes rule, rel and abs; got {value!r}") from None
         if not isinstance(value, Comparison) or value.rule not in rules:
             got = value.rule if isinstance(value, Comparison) else value
             raise TaskError(f"compare must be one of {', '.join(rules)}; got {got!r}")

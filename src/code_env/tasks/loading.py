@@ -63,7 +63,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     with opener(path, "rb") as file:
         number = 0
         try:
-            for number, line in enumerate(file, start=1):  # noqa: B007 (the handler below needs it)
+            for number, line in enumerate(file, start=1):
                 if line.strip():
                     row = json.loads(line)
                     if not isinstance(row, dict):

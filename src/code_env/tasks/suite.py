@@ -63,6 +63,9 @@ class TaskSuite(Sequence[Task]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TaskSuite) and (self.name, self._tasks) == (other.name, other._tasks)
 
+    def __deepcopy__(self, memo: object) -> TaskSuite:
+        return self  # Never changed, so a copy would only cost time.
+
     __hash__ = None  # type: ignore[assignment]  # Tasks hold mappings.
 
     def __repr__(self) -> str:

@@ -24,6 +24,9 @@ from code_env.tasks.kinds import OutputTest, StdinTest
 class _RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Adds one term to the reward. Subclasses record their own arguments, then call this."""
 
+    reward_name: str
+    """Name of the term in the ledger."""
+
     def __init__(self, env: gym.Env[Any, Any], term: Term, weight: float, name: str) -> None:
         number = isinstance(weight, int | float) and not isinstance(weight, bool)
         if not number or not math.isfinite(weight):
@@ -142,7 +145,7 @@ class TermReward(_RewardWrapper):
         function = _import(term) if isinstance(term, str) else term
         if not callable(function):
             raise RewardError(f"term must be a function of a task and a verdict; got {type(term).__name__}")
-        super().__init__(env, function, weight, name or getattr(function, "__name__", "term"))
+        super().__init__(env, function, weight, name or str(getattr(function, "__name__", "term")))
 
 
 def _import(path: str) -> Any:
@@ -175,7 +178,9 @@ def apply_rewards(env: gym.Env[Any, Any], rewards: Mapping[str, Any]) -> gym.Env
         raise RewardError(f"rewards must be a mapping from name to weight; got {type(rewards).__name__}")
     for name, value in rewards.items():
         if name not in REWARDS:
-            raise RewardError(f"no reward is named {name!r}; known are {', '.join(REWARDS)}; for one of your own use TermReward")
+            raise RewardError(
+                f"no reward is named {name!r}; known are {', '.join(REWARDS)}; for one of your own use TermReward"
+            )
         arguments = dict(value) if isinstance(value, Mapping) else {"weight": value}
         try:
             env = REWARDS[name](env, **arguments)

@@ -1,0 +1,33 @@
+# Sourced by `run` and `test`. Plain sh; needs no more than python3.
+
+set -eu
+cd "$(dirname "$0")/.."
+venv=${CODE_ENV_VENV:-.venv}
+
+# Makes $venv if it is not there, and installs into it. Arguments: what pip shall install.
+install() {
+    if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
+        make_venv
+    fi
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+}
+
+make_venv() {
+    python=
+    for candidate in ${PYTHON:-} python3 python3.13 python3.12 python3.11; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            python=$candidate
+            break
+        fi
+    done
+    if [ -z "$python" ]; then
+        echo "code_env needs Python 3.11 or newer as python3, or its path in PYTHON." >&2
+        exit 1
+    fi
+    if ! "$python" -m venv "$venv"; then
+        rm -rf "$venv"
+        version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+        echo "$python has no venv module. On Debian and Ubuntu: apt-get install python$version-venv" >&2
+        exit 1
+    fi
+}

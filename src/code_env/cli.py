@@ -1,0 +1,224 @@
+"""The command `code-env`: play episodes, score completions, prove suites."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import gymnasium as gym
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from code_env import evaluation
+from code_env.errors import CodeEnvError
+from code_env.executors import executor_names, make_executor
+from code_env.executors.registry import DEFAULT_EXECUTOR
+from code_env.judging import Outcome, validate
+from code_env.registration import environment_id
+from code_env.report.ansi import step_panels
+from code_env.tasks import TaskSuite, load_suite
+from code_env.tasks.definitions import environment_names, load_definition
+from code_env.text import printable
+from code_env.wrappers.rewards import REWARDS
+
+app = typer.Typer(
+    name="code-env",
+    help="A Gymnasium environment for reinforcement learning on code.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+_out = Console()
+_err = Console(stderr=True)
+
+_Executor = Annotated[str, typer.Option("--executor", "-e", help="Name of the executor; see `code-env list`.")]
+_Workers = Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Programs run at once; cores by default.")]
+_Format = Annotated[str | None, typer.Option("--format", help="Format of the suite: code_env or humaneval.")]
+
+
+@contextlib.contextmanager
+def _user_errors() -> Iterator[None]:
+    """Errors that a user can mend end the command with one line and exit code 2."""
+    try:
+        yield
+    except (CodeEnvError, gym.error.Error) as error:
+        _err.print(f"error: {printable(str(error))}", style="red", markup=False, highlight=False)
+        raise typer.Exit(2) from None
+
+
+def _progress() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=_err, transient=True)
+
+
+@app.command()
+def run(
+    env: Annotated[str, typer.Argument(help="Name of an environment (`starter`) or a Gymnasium id.")],
+    samples: Annotated[
+        Path | None, typer.Option("--samples", "-s", help="Play completions from this file of JSON lines.")
+    ] = None,
+    episodes: Annotated[int | None, typer.Option("--episodes", "-n", min=1, help="All by default.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the first reset.")] = 0,
+    full: Annotated[bool, typer.Option("--full", help="Show prompt, program and every case.")] = False,
+    executor: _Executor = DEFAULT_EXECUTOR,
+    workers: _Workers = None,
+) -> None:
+    """Play episodes with the reference solutions, or with completions from a file."""
+    with _user_errors():
+        env_id = environment_id(env) if env in environment_names() else env
+        made = gym.make(
+            env_id, executor=executor, executor_kwargs={"workers": workers} if workers else None, order="sequential"
+        )
+        with contextlib.closing(made):
+            suite: TaskSuite = made.get_wrapper_attr("suite")
+            chosen = evaluation.read_samples(samples, suite) if samples else evaluation.reference_samples(suite)
+            rewards = []
+            for number, sample in enumerate(itertools.islice(chosen, episodes)):
+                made.reset(seed=seed if number == 0 else None, options={"task_id": sample.task_id})
+                rewards.append(_play(made, sample.completion, full))
+    _out.print(f"{len(rewards)} episodes, mean reward {sum(rewards) / len(rewards):.3f}")
+
+
+def _play(env: gym.Env[Any, Any], completion: str, full: bool) -> float:
+    """Play one episode with one completion, given anew each turn, and show each step."""
+    total, over = 0.0, False
+    while not over:
+        _, reward, terminated, truncated, info = env.step(completion)
+        total, over = total + float(reward), terminated or truncated
+        task = env.get_wrapper_attr("suite").task(info["task_id"])
+        if full:
+            _out.print(step_panels(task, info))
+            continue
+        terms = "  ".join(f"{name} {value:.3f}" for name, value in info["reward_terms"].items())
+        counts = f"{info['tests_passed']}/{info['tests_total']}"
+        line = f"{task.id:<32} {info['outcome']:<12} cases {counts:<8} reward {reward:.3f}  = {terms or '0 (bare env)'}"
+        _out.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+    return total
+
+
+@app.command("eval")
+def evaluate(
+    suite: Annotated[str, typer.Option("--suite", help="Name of a suite, or path of its file.")],
+    samples: Annotated[
+        Path | None, typer.Argument(help="File of JSON lines with task_id and completion.", show_default=False)
+    ] = None,
+    references: Annotated[bool, typer.Option("--references", help="Score the suite's references instead.")] = False,
+    field: Annotated[str, typer.Option(help="Field of a sample that holds the completion.")] = "completion",
+    k: Annotated[str, typer.Option("--k", help="Values of k, separated by commas.")] = "1,10,100",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Results file; SAMPLES with _results by default.")
+    ] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="Take completions as code; look for no fences.")] = False,
+    format: _Format = None,
+    executor: _Executor = DEFAULT_EXECUTOR,
+    workers: _Workers = None,
+) -> None:
+    """Score completions: pass@k with standard errors, and one JSON line per sample."""
+    with _user_errors():
+        if (samples is None) == (not references):
+            raise CodeEnvError("give either a file of samples or --references")
+        ks = _parse_ks(k)
+        tasks = load_suite(suite, format)
+        rows = evaluation.read_samples(samples, tasks, field) if samples else evaluation.reference_samples(tasks)
+        target = output or _results_path(samples or Path(f"{tasks.name}_references.jsonl"))
+        results = []
+        with make_executor(executor, **({"workers": workers} if workers else {})) as runner, _progress() as progress:
+            bar = progress.add_task("judging", total=len(rows))
+            try:
+                file = target.open("w", encoding="utf-8")
+            except OSError as error:
+                raise CodeEnvError(f"the results cannot be written: {error}") from None
+            with file:
+                extract: Any = "raw" if raw else "fence"
+                for sample, verdict in evaluation.judge_samples(tasks, rows, runner, extract):
+                    evaluation.write_row(file, evaluation.sample_row(sample, verdict))
+                    results.append((sample, verdict))
+                    progress.advance(bar)
+        _show_summary(evaluation.summarize(tasks, results, ks))
+    _out.print(f"one line per sample in {target}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _parse_ks(text: str) -> list[int]:
+    try:
+        ks = [int(part) for part in text.split(",")]
+    except ValueError:
+        ks = []
+    if not ks or min(ks) < 1:
+        raise CodeEnvError(f"--k takes whole numbers of at least 1, separated by commas; got {text!r}")
+    return ks
+
+
+def _results_path(samples: Path) -> Path:
+    name = samples.name.removesuffix(".gz").removesuffix(".jsonl")
+    return samples.with_name(f"{name}_results.jsonl")
+
+
+def _show_summary(summary: evaluation.Summary) -> None:
+    table = Table("k", "pass@k", "standard error", "tasks", title="pass@k", title_justify="left")
+    for estimate in summary.pass_at_k:
+        table.add_row(str(estimate.k), f"{estimate.value:.4f}", f"{estimate.standard_error:.4f}", str(estimate.tasks))
+    _out.print(table)
+    passed = summary.outcomes.get(Outcome.PASS, 0)
+    _out.print(f"samples passed: {passed} of {summary.samples}", highlight=False)
+    _out.print(f"tasks with a passing sample: {summary.tasks_passed} of {summary.tasks}", highlight=False)
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(summary.outcomes.items()))
+    judges = ", ".join(f"{count} {judge}" for judge, count in sorted(summary.judges.items()))
+    _out.print(f"outcomes: {outcomes}; judged: {judges or 'none'}", highlight=False)
+    if summary.tasks_missing:
+        _out.print(f"{summary.tasks_missing} tasks of the suite have no sample", style="yellow", highlight=False)
+    left_out = summary.outcomes.get(Outcome.NO_VERDICT, 0)
+    if left_out:
+        _out.print(f"{left_out} samples have no verdict and are left out of pass@k", style="yellow", highlight=False)
+
+
+@app.command("validate")
+def validate_suite(
+    suite: Annotated[str, typer.Argument(help="Name of a suite, or path of its file.")],
+    format: _Format = None,
+    executor: _Executor = DEFAULT_EXECUTOR,
+    workers: _Workers = None,
+) -> None:
+    """Prove a suite: each reference scores 1.0, an empty answer 0.0. Exit code 1 if not."""
+    with _user_errors():
+        tasks = load_suite(suite, format)
+        with make_executor(executor, **({"workers": workers} if workers else {})) as runner, _progress() as progress:
+            bar = progress.add_task("validating", total=len(tasks))
+            findings = validate(tasks, runner, progress=lambda done: progress.update(bar, completed=done))
+    for finding in findings:
+        _out.print(f"{finding.task_id}: {printable(finding.problem)}", markup=False, highlight=False, soft_wrap=True)
+    sound = len(tasks) - len({finding.task_id for finding in findings})
+    _out.print(f"{sound} of {len(tasks)} tasks are sound", highlight=False)
+    if findings:
+        raise typer.Exit(1)
+
+
+@app.command("list")
+def list_all() -> None:
+    """List environments, executors and rewards."""
+    with _user_errors():
+        table = Table("environment", "Gymnasium id", "tasks", "rewards", title="environments", title_justify="left")
+        for name in environment_names():
+            rewards = ", ".join(f"{key} {value}" for key, value in load_definition(name).rewards.items())
+            table.add_row(name, environment_id(name), str(len(load_suite(name))), rewards)
+        _out.print(table)
+        table = Table("executor", "isolation", "peer", "enforces", title="executors", title_justify="left")
+        for name in executor_names():
+            with make_executor(name) as executor:
+                isolation = executor.describe()
+            default = " (default)" if name == DEFAULT_EXECUTOR else ""
+            table.add_row(name + default, isolation.level, isolation.peer, ", ".join(sorted(isolation.enforces)))
+        _out.print(table)
+        table = Table("reward", "wrapper", "what it adds", title="rewards", title_justify="left")
+        for name, wrapper in REWARDS.items():
+            table.add_row(name, wrapper.__name__, (wrapper.__doc__ or "").partition(": ")[2].partition("\n")[0])
+        _out.print(table)
+
+
+if __name__ == "__main__":
+    app()

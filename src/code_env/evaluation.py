@@ -1,0 +1,155 @@
+"""Scores a file of completions: one verdict for each sample, pass@k over the tasks.
+
+Samples without a verdict are left out of pass@k and counted: they say nothing about the model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from code_env.errors import TaskError
+from code_env.executors.base import Executor
+from code_env.extract import Extraction, extract_code
+from code_env.judging.judge import judge_many
+from code_env.judging.verdict import Outcome, Verdict
+from code_env.rewards.pass_at_k import PassAtK, mean_pass_at_k
+from code_env.tasks.loading import read_rows
+from code_env.tasks.suite import TaskSuite
+
+_BATCH = 32
+"""Samples judged at a time: enough to keep workers busy, few enough to show progress."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One completion for one task."""
+
+    task_id: str
+    """The task."""
+    completion: str
+    """What the model wrote."""
+
+
+def read_samples(path: Path, suite: TaskSuite, field: str = "completion") -> list[Sample]:
+    """The samples in a file of JSON lines with `task_id` and a completion.
+
+    Raises:
+        TaskError: If a row is malformed or names no task of the suite; names file and line.
+    """
+    samples: list[Sample] = []
+    for number, row in read_rows(path):
+        try:
+            for name in ("task_id", field):
+                if not isinstance(row.get(name), str):
+                    got = type(row[name]).__name__ if name in row else "nothing"
+                    raise TaskError(f"{name}: text was expected; got {got}")
+            suite.task(row["task_id"])
+        except (TaskError, LookupError) as error:
+            raise TaskError(f"{path}:{number}: {error}") from None
+        samples.append(Sample(row["task_id"], row[field]))
+    if not samples:
+        raise TaskError(f"{path}: there are no samples in it")
+    return samples
+
+
+def reference_samples(suite: TaskSuite) -> list[Sample]:
+    """The suite's own references as samples.
+
+    Raises:
+        TaskError: If a task has none.
+    """
+    for task in suite:
+        if task.reference is None:
+            raise TaskError(f"task {task.id!r} has no reference")
+    return [Sample(task.id, task.reference or "") for task in suite]
+
+
+def judge_samples(
+    suite: TaskSuite, samples: Sequence[Sample], executor: Executor, extract: Extraction = "fence"
+) -> Iterator[tuple[Sample, Verdict]]:
+    """Judge samples, yielding them in order with their verdicts as these come."""
+    for start in range(0, len(samples), _BATCH):
+        batch = samples[start : start + _BATCH]
+        tasks = [suite.task(sample.task_id) for sample in batch]
+        codes = [
+            extract_code(sample.completion, task.language, extract) for sample, task in zip(batch, tasks, strict=True)
+        ]
+        verdicts = judge_many(
+            zip(tasks, codes, strict=True), executor, responses=[sample.completion for sample in batch]
+        )
+        yield from zip(batch, verdicts, strict=True)
+
+
+def sample_row(sample: Sample, verdict: Verdict) -> dict[str, Any]:
+    """One sample's line of the results file."""
+    failed = next((case for case in verdict.cases if not case.passed), None)
+    error = verdict.execution.error
+    return {
+        "task_id": sample.task_id,
+        "completion": sample.completion,
+        "passed": verdict.passed,
+        "outcome": str(verdict.outcome),
+        "fraction": verdict.fraction,
+        "tests_passed": verdict.tests_passed,
+        "tests_total": verdict.tests_total,
+        "judge": verdict.judge,
+        "status": str(verdict.execution.status),
+        "message": failed.message if failed else error.message if error else "",
+    }
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What an evaluation comes to."""
+
+    samples: int
+    """Samples judged."""
+    outcomes: dict[Outcome, int]
+    """How many samples ended with each outcome."""
+    judges: dict[str, int]
+    """How many verdicts were reached in each way of judging."""
+    tasks: int
+    """Tasks of the suite that have a sample."""
+    tasks_missing: int
+    """Tasks of the suite that have none."""
+    tasks_passed: int
+    """Tasks of which at least one sample passed."""
+    pass_at_k: tuple[PassAtK, ...]
+    """pass@k for each k that some task has samples enough for."""
+
+
+def summarize(suite: TaskSuite, results: Iterable[tuple[Sample, Verdict]], ks: Iterable[int]) -> Summary:
+    """Sum an evaluation up."""
+    outcomes: Counter[Outcome] = Counter()
+    judges: Counter[str] = Counter()
+    judged: Counter[str] = Counter()
+    correct: Counter[str] = Counter()
+    seen: set[str] = set()
+    for sample, verdict in results:
+        seen.add(sample.task_id)
+        outcomes[verdict.outcome] += 1
+        if verdict.valid:
+            judges[verdict.judge] += 1
+            judged[sample.task_id] += 1
+            correct[sample.task_id] += verdict.passed
+    counts = [(judged[task_id], correct[task_id]) for task_id in judged]
+    estimates = [mean_pass_at_k(counts, k) for k in sorted(set(ks))]
+    return Summary(
+        samples=sum(outcomes.values()),
+        outcomes=dict(outcomes),
+        judges=dict(judges),
+        tasks=len(seen),
+        tasks_missing=len(suite) - len(seen),
+        tasks_passed=sum(count > 0 for count in correct.values()),
+        pass_at_k=tuple(estimate for estimate in estimates if estimate is not None),
+    )
+
+
+def write_row(file: Any, row: dict[str, Any]) -> None:
+    """Write one line of a results file; lone surrogates are kept as JSON escapes."""
+    file.write(json.dumps(row) + "\n")

@@ -1,0 +1,40 @@
+"""Shared fixtures, and what happens to a test that cannot run here.
+
+A test that lacks something is skipped with the reason, and pytest's summary lists it. With
+CODE_ENV_REQUIRE=all, as in CI, that is a failure: nothing may be left out unseen.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from code_env import Executor, make_executor
+
+ROOT = Path(__file__).parents[1]
+DATA = Path(os.environ.get("CODE_ENV_DATA", ROOT.parent / "shared" / "data"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item):
+    report = yield
+    if report.skipped and os.environ.get("CODE_ENV_REQUIRE") == "all" and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"CODE_ENV_REQUIRE=all allows no skips, and this one says: {report.longrepr}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The directory with the benchmark data."""
+    if not DATA.is_dir():
+        pytest.skip(f"no benchmark data in {DATA}; set CODE_ENV_DATA to where it is")
+    return DATA
+
+
+@pytest.fixture(scope="session")
+def executor() -> Iterator[Executor]:
+    """An executor for tests that do not care which one."""
+    with make_executor("subprocess", workers=2) as made:
+        yield made

@@ -14,7 +14,6 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -109,7 +108,6 @@ class ProgramProcess:
         self._started = time.monotonic()
         self._status: int | None = None
         self._cpu_s = 0.0
-        self._peak_bytes = 0
 
     def _start(self, python: str, role: str, channel: int | None, report: int) -> subprocess.Popen[bytes]:
         order: dict[str, Any] = {
@@ -195,7 +193,6 @@ class ProgramProcess:
         _, self._status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(self._status)
         self._cpu_s = usage.ru_utime + usage.ru_stime
-        self._peak_bytes = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
         deadline = time.monotonic() + _DRAIN_S
         while self._open and time.monotonic() < deadline:
             for fd in select.select(list(self._open), [], [], TICK_S)[0]:
@@ -225,7 +222,7 @@ class ProgramProcess:
             peer=peer,
             wall_s=time.monotonic() - self._started,
             cpu_s=self._cpu_s,
-            peak_memory_bytes=max(self._peak_bytes, self.clock.peak_bytes),
+            peak_memory_bytes=self.clock.peak_bytes,
             queue_s=queue_s,
         )
 

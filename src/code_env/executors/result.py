@@ -72,6 +72,6 @@ class ExecutionResult:
     cpu_s: float = field(default=0.0, compare=False)
     """CPU time of its processes, in seconds."""
     peak_memory_bytes: int = field(default=0, compare=False)
-    """Largest resident size of any of its processes, in bytes; 0 if unknown."""
+    """Largest memory that it was seen to hold, in bytes; 0 if unknown, as of a very short run."""
     queue_s: float = field(default=0.0, compare=False)
     """How long it waited for a worker, in seconds; counts against no limit."""

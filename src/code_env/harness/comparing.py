@@ -131,7 +131,7 @@ def _same(want: Any, got: Any, *, exact: bool = False, close: tuple[float, float
 def _close(want: Any, got: Any, rel: float, abs_: float) -> bool:
     try:
         if isinstance(want, complex) or isinstance(got, complex):
-            return abs(want - got) <= max(rel * max(abs(want), abs(got)), abs_)
+            return bool(abs(want - got) <= max(rel * max(abs(want), abs(got)), abs_))
         return math.isclose(want, got, rel_tol=rel, abs_tol=abs_)
     except OverflowError:  # An integer beyond every float; only an equal one is close.
         return bool(want == got)

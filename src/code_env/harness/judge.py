@@ -148,14 +148,14 @@ class _Judge:
             if problem is not None:
                 self._untested(index, problem)
             else:
-                self._case(index, ended.status, f"not reached: {ended.reason}", **ended.details)
+                self._case(index, ended.fault, f"not reached: {ended.reason}", **ended.details)
         module.check_alive()
 
     def _judge_call(self, index: int, module: RemoteModule, ended: Ended, reply: Any) -> None:
         test = self._tests[index]
         expected, compare = Decoder().decode(test["expected"]), test["compare"]
         if ended.status != "ok" or reply is None:
-            self._case(index, ended.status, ended.reason, expected=brief(expected), **ended.details)
+            self._case(index, ended.fault, ended.reason, expected=brief(expected), **ended.details)
             return
         try:
             actual = module.unpack(reply)
@@ -202,7 +202,7 @@ class _Judge:
             fault, details = "ok", {}
             if died:
                 suite.finish(ended.reason)
-                fault, details = ended.status, ended.details
+                fault, details = ended.fault, ended.details
             elif suite.uncaught is not None:
                 fault = "memory" if suite.uncaught["name"] == "MemoryError" else "error"
                 details = {"error": suite.uncaught}

@@ -159,7 +159,8 @@ def how_it_ended(status: int, cpu_s: float, limits: ProcessLimits, ended_for: st
     """
     exit_code = os.waitstatus_to_exitcode(status)
     number = -exit_code if exit_code < 0 else None
-    kernel_timeout = number in (signal.SIGXCPU, signal.SIGKILL) and cpu_s >= limits.cpu_s
+    # The kernel's own count, by which it kills, runs a few ms ahead of what it reports afterwards.
+    kernel_timeout = number in (signal.SIGXCPU, signal.SIGKILL) and cpu_s >= 0.9 * limits.cpu_s
     if ended_for is not None:
         word = ended_for
     elif kernel_timeout:

@@ -41,6 +41,11 @@ class Ended:
         self._ended = ended
 
     @property
+    def fault(self) -> str:
+        """The status of a test that this end cut short: ending unasked is a fault, whatever the exit code."""
+        return "error" if self.status == "ok" else self.status
+
+    @property
     def reason(self) -> str:
         """The end in words, for a message."""
         if self.error:
@@ -96,8 +101,7 @@ class RemoteModule:
                 return Problem(status, f"the program failed before its first test: {message}", error)
         except ProgramDied:
             ended = self._wait_for_end()
-            status = "error" if ended.status == "ok" else ended.status
-            return Problem(status, f"before the first test: {ended.reason}")
+            return Problem(ended.fault, f"before the first test: {ended.reason}")
         if entry_point is not None and not self.names([entry_point]).get(entry_point):
             return Problem("error", f"the program defines no function or class {entry_point!r}")
         return None

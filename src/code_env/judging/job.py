@@ -23,8 +23,8 @@ _PEER_MEMORY_BYTES = 1024 * 1024 * 1024
 _PEER_OUTPUT_BYTES = 8 * 1024 * 1024
 """Room for a report on thousands of cases; beyond it the middle would be missing."""
 
-_PEER_SPARE_S = 10.0
-"""Time of the tests' own, beside what they spend on the program's behalf, in seconds."""
+_PEER_SPARE_S = 2.0
+"""Time that the judge needs for itself, beside what it spends on the program's behalf, in seconds."""
 
 
 def program_for(task: Task, answer: str) -> Program:

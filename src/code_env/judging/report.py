@@ -60,11 +60,12 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
             status, message = Status(record["status"]), record["lost"]
     cases = _cases(task, reported, status, message, tested=False)
     first = next((case for case in cases if case.status is not Status.OK), None)
-    fields: dict[str, Any] = {"status": Status.OK, "exit_code": None, "signal": None, "error": None}
+    # The peer's own result has served its turn; it holds expected values and measured times.
+    fields: dict[str, Any] = {"status": Status.OK, "exit_code": None, "signal": None, "error": None, "peer": None}
     if first is not None:
         record = reported.get((first.test, first.case), {})
         told = record.get("error")
-        fields = {
+        fields |= {
             "status": first.status,
             "exit_code": record.get("exit_code"),
             "signal": record.get("signal"),

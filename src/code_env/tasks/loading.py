@@ -60,17 +60,21 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         TaskError: If a line is not a JSON object; the message names file and line.
     """
     opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rb") as file:
-        number = 0
-        try:
+    number = 1
+    try:
+        with opener(path, "rb") as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
-                    row = json.loads(line)
-                    if not isinstance(row, dict):
-                        raise TaskError(f"an object was expected; got {type(row).__name__}")
-                    yield number, row
-        except (ValueError, OSError, EOFError, RecursionError) as error:
-            raise TaskError(f"{path}:{max(number, 1)}: {error}") from None
+                    yield number, _row(line)
+    except (ValueError, OSError, EOFError, RecursionError) as error:
+        raise TaskError(f"{path}:{number}: {error}") from None
+
+
+def _row(line: bytes) -> dict[str, Any]:
+    row = json.loads(line)
+    if not isinstance(row, dict):
+        raise TaskError(f"an object was expected; got {type(row).__name__}")
+    return row
 
 
 def _read(path: Path, format: str | None) -> list[Task]:

@@ -19,6 +19,7 @@ from code_env.errors import DuplicateRewardTerm, RewardError
 from code_env.rewards import terms
 from code_env.rewards.terms import Measure, Term
 from code_env.tasks.kinds import OutputTest, StdinTest
+from code_env.tasks.suite import TaskSuite
 
 
 class _RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -33,6 +34,8 @@ class _RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             raise RewardError(f"the weight of reward {name!r} must be a number; got {weight!r}")
         if not isinstance(name, str) or not name:
             raise RewardError(f"the name of a reward must be text; got {name!r}")
+        if not isinstance(getattr(env.unwrapped, "suite", None), TaskSuite):
+            raise RewardError(f"{type(self).__name__} wraps a CodeExecEnv; got {env.unwrapped}")
         inner: Any = env
         while isinstance(inner, gym.Wrapper):
             if isinstance(inner, _RewardWrapper) and inner.reward_name == name:
@@ -120,10 +123,10 @@ class OutputSimilarityReward(_RewardWrapper):
     ) -> None:
         RecordConstructorArgs.__init__(self, weight=weight, name=name, measure=measure)
         terms.similarity("", "", measure)  # Refuses an unknown measure now, not in the first step.
-        suite = env.get_wrapper_attr("suite")
+        super().__init__(env, lambda task, verdict: terms.output_similarity(task, verdict, measure), weight, name)
+        suite = self.get_wrapper_attr("suite")
         if not any(isinstance(test, StdinTest | OutputTest) for task in suite for test in task.tests):
             raise RewardError(f"no test of suite {suite.name!r} expects an output, so nothing can be similar to it")
-        super().__init__(env, lambda task, verdict: terms.output_similarity(task, verdict, measure), weight, name)
 
 
 class TermReward(_RewardWrapper):

@@ -1,0 +1,58 @@
+import math
+
+import pytest
+
+from code_env import Limits, Program, TaskError
+from code_env.executors.capture import HeadAndTail
+
+
+@pytest.mark.parametrize(
+    "kwargs",
+    [
+        {"cpu_s": 0},
+        {"cpu_s": -1},
+        {"cpu_s": math.nan},
+        {"wall_s": math.inf},
+        {"wall_s": "5"},
+        {"memory_bytes": 0},
+        {"memory_bytes": 1.5},
+        {"output_bytes": True},
+        {"processes": -1},
+    ],
+    ids=str,
+)
+def test_a_limit_out_of_range_names_itself(kwargs):
+    (name,) = kwargs
+    with pytest.raises(TaskError, match=f"limits.{name}"):
+        Limits(**kwargs)
+
+
+def test_an_unknown_limit_names_the_known_ones():
+    with pytest.raises(TaskError, match="unknown limit 'cpu'; known are cpu_s"):
+        Limits.from_dict({"cpu": 1})
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../../x", "", ".", "x\0y"])
+def test_a_path_out_of_the_working_directory_is_refused(path):
+    with pytest.raises(TaskError, match="relative"):
+        Program("", files={path: b""})
+    with pytest.raises(TaskError, match="relative"):
+        Program("", collect=(path,))
+
+
+def test_a_peer_has_no_peer():
+    with pytest.raises(TaskError, match="peer"):
+        Program("", peer=Program("", peer=Program("")))
+
+
+@pytest.mark.parametrize("pieces", [[b""], [b"abc"], [b"abcdef"], [b"abcdefg"], [b"a"] * 100, [b"ab" * 50, b"c"]])
+def test_head_and_tail_are_those_of_the_whole(pieces):
+    kept = HeadAndTail(3)
+    for piece in pieces:
+        kept.take(piece)
+    whole = b"".join(pieces).decode()
+    assert kept.total == len(whole)
+    assert kept.truncated == (len(whole) > 6)
+    assert kept.text().startswith(whole[:3])
+    assert kept.text().endswith(whole[-3:])
+    assert kept.truncated or kept.text() == whole

@@ -1,0 +1,47 @@
+import sys
+import textwrap
+
+import pytest
+
+from code_env import Executor, ExecutorError, ExecutorNotFound, executor_names, make_executor
+
+
+def test_the_known_executors_are_made_by_name():
+    assert "subprocess" in executor_names()
+    with make_executor("subprocess", workers=1) as executor:
+        assert isinstance(executor, Executor)
+
+
+def test_an_unknown_name_gets_the_known_ones_and_the_nearest():
+    with pytest.raises(ExecutorNotFound, match="known are .*subprocess.*Did you mean 'subprocess'.*entry-point group"):
+        make_executor("subproces")
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """An installed package that adds executors, as the entry-point group promises."""
+    info = tmp_path / "acme-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[code_env.executors]\nacme = acme:make\nno_executor = acme:wrong\n")
+    (tmp_path / "acme.py").write_text(
+        textwrap.dedent("""
+        from code_env.executors.subprocess import UnisolatedSubprocessExecutor
+        def make(workers): return UnisolatedSubprocessExecutor(workers=workers)
+        def wrong(): return 3
+        """)
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("acme", None)
+
+
+def test_an_installed_package_adds_an_executor(plugin):
+    assert "acme" in executor_names()
+    with make_executor("acme", workers=1) as executor:
+        assert executor.describe().level == "none"
+
+
+def test_what_is_no_executor_is_refused(plugin):
+    with pytest.raises(ExecutorError, match="acme:wrong gave a int"):
+        make_executor("no_executor")

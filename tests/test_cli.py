@@ -1,0 +1,142 @@
+"""The command line, as a user runs it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import code_env
+
+TASK = {
+    "id": "double",
+    "prompt": "Write double(x).",
+    "entry_point": "double",
+    "tests": [{"kind": "call", "args": [2], "expected": 4}, {"kind": "call", "args": [5], "expected": 10}],
+    "reference": "def double(x):\n    return 2 * x\n",
+}
+
+
+def run(*arguments, cwd, code=0):
+    command = [sys.executable, "-W", "error", "-m", "code_env.cli", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=cwd)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout if code == 0 else done.stdout + done.stderr
+
+
+@pytest.fixture
+def suite(tmp_path):
+    path = tmp_path / "suite.jsonl"
+    rows = [TASK, TASK | {"id": "other"}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def samples(tmp_path):
+    path = tmp_path / "samples.jsonl"
+    wrong = "def double(x):\n    return 4\n"
+    rows = [("double", TASK["reference"]), ("double", wrong), ("other", f"```python\n{TASK['reference']}```")]
+    path.write_text("".join(json.dumps({"task_id": t, "completion": c}) + "\n" for t, c in rows))
+    return path
+
+
+def test_list_shows_environments_executors_and_rewards(tmp_path):
+    shown = run("list", cwd=tmp_path)
+    for word in ("starter", "code_env/Starter-v0", "subprocess", "tests", "similarity", "execution"):
+        assert word in shown
+
+
+def test_run_plays_references_and_shows_each_ledger(tmp_path):
+    shown = run("run", "starter", "--episodes", 3, cwd=tmp_path)
+    assert len(shown.splitlines()) == 4
+    assert "reward 1.000  = tests 1.000" in shown
+    assert "3 episodes, mean reward 1.000" in shown
+
+
+def test_run_plays_samples_in_full_detail(tmp_path):
+    samples = tmp_path / "s.jsonl"
+    samples.write_text(json.dumps({"task_id": "starter/seat-total", "completion": "print(1)"}) + "\n")
+    shown = run("run", "CodeExec-v0", "--samples", samples, "--full", cwd=tmp_path)
+    for word in ("seat", "print(1)", "policy_error", "total", "mean reward 0.000"):
+        assert word in shown
+
+
+def test_eval_prints_pass_at_k_and_writes_a_line_per_sample(tmp_path, suite, samples):
+    shown = run("eval", samples, "--suite", suite, "--k", "1,2", cwd=tmp_path)
+    assert "0.7500" in shown
+    assert "0.2500" in shown
+    assert "samples passed: 2 of 3" in shown
+    assert "tasks with a passing sample: 2 of 2" in shown
+    rows = [json.loads(line) for line in (tmp_path / "samples_results.jsonl").read_text().splitlines()]
+    assert [(r["task_id"], r["passed"], r["fraction"], r["judge"]) for r in rows] == [
+        ("double", True, 1.0, "blind"),
+        ("double", False, 0.5, "blind"),
+        ("other", True, 1.0, "blind"),
+    ]
+    assert rows[1]["message"] == "expected 10, got 4"
+
+
+def test_eval_scores_references(tmp_path, suite):
+    shown = run("eval", "--references", "--suite", suite, "-o", "out.jsonl", cwd=tmp_path)
+    assert "samples passed: 2 of 2" in shown
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 2
+
+
+def test_eval_says_which_tasks_have_no_sample(tmp_path, suite, samples):
+    samples.write_text(samples.read_text().splitlines()[0] + "\n")
+    assert "1 tasks of the suite have no sample" in run("eval", samples, "--suite", suite, cwd=tmp_path)
+
+
+def test_eval_of_humaneval(tmp_path, data):
+    path = data / "humaneval" / "HumanEval.jsonl.gz"
+    samples = tmp_path / "samples.jsonl"
+    tasks = code_env.load_suite(path)
+    for completion, passed in ((lambda task: task.reference, 164), (lambda task: "", 0)):
+        samples.write_text("".join(json.dumps({"task_id": t.id, "completion": completion(t)}) + "\n" for t in tasks))
+        shown = run("eval", samples, "--suite", path, cwd=tmp_path)
+        assert f"samples passed: {passed} of 164" in shown
+        assert "judged: 164 blind" in shown
+
+
+def test_validate_proves_the_starter_suite(tmp_path):
+    assert "40 of 40 tasks are sound" in run("validate", "starter", cwd=tmp_path)
+
+
+def test_validate_finds_what_is_unsound(tmp_path, suite):
+    rows = [
+        TASK | {"id": "wrong", "reference": "def double(x): return 4"},
+        {key: value for key, value in TASK.items() if key != "reference"},
+    ]
+    suite.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    shown = run("validate", suite, cwd=tmp_path, code=1)
+    assert "wrong: its reference does not pass: tests[1]: expected 10, got 4" in shown
+    assert "double: it has no reference" in shown
+    assert "0 of 2 tasks are sound" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "startre"], "startre"),
+        (["run", "CodeExec-v0", "--executor", "lokal"], "known are"),
+        (["eval", "--suite", "starter"], "--references"),
+        (["eval", "missing.jsonl", "--suite", "starter"], "missing.jsonl"),
+        (["eval", "bad.jsonl", "--suite", "starter"], "bad.jsonl:2: completion: text was expected; got int"),
+        (["eval", "unknown.jsonl", "--suite", "starter"], "unknown.jsonl:1: suite 'starter' has no task 'x'"),
+        (["eval", "--references", "--suite", "starter", "--k", "0"], "--k takes whole numbers"),
+        (["eval", "--references", "--suite", "starter", "-o", "no/such/dir.jsonl"], "cannot be written"),
+        (["eval", "--references", "--suite", "nowhere"], "known suites are starter"),
+        (["validate", "broken.jsonl"], "broken.jsonl:1:"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_mistake_gets_one_line_and_exit_code_2(arguments, words, tmp_path):
+    (tmp_path / "bad.jsonl").write_text(
+        '{"task_id": "starter/seat-total", "completion": ""}\n{"task_id": "x", "completion": 3}\n'
+    )
+    (tmp_path / "unknown.jsonl").write_text('{"task_id": "x", "completion": ""}\n')
+    (tmp_path / "broken.jsonl").write_text("{not json\n")
+    shown = run(*arguments, cwd=tmp_path, code=2)
+    assert words in " ".join(shown.split())

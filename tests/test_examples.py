@@ -1,0 +1,54 @@
+"""Every example and every snippet of the documents runs as it stands."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "envs").glob("*/README.md"))]
+
+
+def snippets(language):
+    for path in DOCUMENTS:
+        for number, code in enumerate(re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(), re.M | re.S)):
+            yield pytest.param(code, id=f"{path.relative_to(ROOT)}:{number}")
+
+
+def run(arguments, cwd):
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, cwd=cwd)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_there_are_examples_each_short():
+    assert {"quickstart.py", "custom_reward.py"} <= {path.name for path in EXAMPLES}
+    assert all(len(path.read_text().splitlines()) < 80 for path in EXAMPLES)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_runs(path, tmp_path):
+    assert "reward" in run([sys.executable, "-W", "error", str(path)], tmp_path)
+
+
+@pytest.mark.parametrize("code", snippets("python"))
+def test_a_python_snippet_runs(code, tmp_path):
+    run([sys.executable, "-W", "error", "-c", code], tmp_path)
+
+
+@pytest.mark.parametrize("code", snippets("console"))
+def test_a_command_of_the_documents_runs(code, tmp_path):
+    """Lines that begin with `$` are commands; those of `scripts/` make a checkout's own .venv."""
+    bin_directory = str(ROOT / "scripts")
+    path = f"{sys.prefix}/bin:{bin_directory}"
+    for line in code.splitlines():
+        command = line.removeprefix("$ ")
+        if not line.startswith("$ ") or command.startswith(("scripts/", "pip ", "git ")):
+            continue
+        done = subprocess.run(
+            ["sh", "-c", f"PATH={path}:$PATH; {command}"], capture_output=True, text=True, timeout=300, cwd=tmp_path
+        )
+        assert done.returncode == 0, line + done.stdout + done.stderr

@@ -1,0 +1,150 @@
+
+import pytest
+
+from code_env.extract import extract_code
+
+TABLE = {
+    "nothing": ("", ""),
+    "bare code": ("print(1)", "print(1)"),
+    "bare code keeps its indentation": ("    return x\n", "    return x\n"),
+    "bare code keeps blank lines and indentation": ("\n\n    return x", "\n\n    return x"),
+    "bare code keeps CRLF": ("a = 1\r\nb = 2\r\n", "a = 1\r\nb = 2\r\n"),
+    "bare code with an inline backtick": ("x = '`'\n", "x = '`'\n"),
+    "tagged fence": ("```python\nprint(1)\n```", "print(1)\n"),
+    "fence in prose": ("Sure:\n\n```python\nprint(1)\n```\nThat prints 1.", "print(1)\n"),
+    "untagged fence": ("```\nprint(1)\n```", "print(1)\n"),
+    "py": ("```py\nprint(1)\n```", "print(1)\n"),
+    "python3": ("```python3\nprint(1)\n```", "print(1)\n"),
+    "capitals": ("```Python\nprint(1)\n```", "print(1)\n"),
+    "space before the tag": ("``` python\nprint(1)\n```", "print(1)\n"),
+    "words after the tag": ("```python title=a.py\nprint(1)\n```", "print(1)\n"),
+    "the last tagged fence": ("```python\na\n```\n```python\nb\n```", "b\n"),
+    "the last untagged fence": ("```\na\n```\n```\nb\n```", "b\n"),
+    "tagged before untagged": ("```python\na\n```\nprints\n```\n1\n```", "a\n"),
+    "tagged before another language": ("```python\na\n```\n```bash\nb\n```", "a\n"),
+    "tagged after untagged": ("```\n1\n```\n```python\na\n```", "a\n"),
+    "tagged with another language only": ("```bash\na\n```", "a\n"),
+    "tag that only begins like the language": ("```pythonic\na\n```\n```python\nb\n```\n```pyx\nc\n```", "b\n"),
+    "unclosed": ("```python\nprint(1)\n", "print(1)\n"),
+    "unclosed without a last newline": ("```python\nprint(1)", "print(1)"),
+    "unclosed and empty": ("```python", ""),
+    "unclosed after a closed one": ("```python\na\n```\nBetter:\n```python\nb\n", "b\n"),
+    "unclosed untagged after a tagged one": ("```python\na\n```\n```\nb\n", "a\n"),
+    "empty fence": ("```python\n```", ""),
+    "empty tagged fence after a full one": ("```python\na\n```\n```python\n```", ""),
+    "tilde fence": ("~~~python\nprint(1)\n~~~", "print(1)\n"),
+    "tilde fence with backticks in it": ("~~~python\n```\na\n```\n~~~", "```\na\n```\n"),
+    "backtick fence with tildes in it": ("```python\n~~~\n```", "~~~\n"),
+    "longer fence with a shorter one in it": ("````python\n'''\n```\nx\n```\n'''\n````", "'''\n```\nx\n```\n'''\n"),
+    "closed by a longer fence": ("```python\na\n`````\nb", "a\n"),
+    "not closed by a fence with a tag": ("````\n```python\na\n```\n````", "```python\na\n```\n"),
+    "closed by a fence with spaces after it": ("```python\na\n```  \nb", "a\n"),
+    "indented fence": ("1. So:\n\n   ```python\n   if x:\n       y\n   ```\n", "if x:\n    y\n"),
+    "indented fence with less indented lines": ("  ```python\n  a\nb\n  ```", "a\nb\n"),
+    "fence indented by a tab": ("\t```python\n\ta\n\t```", "a\n"),
+    "code indented within a fence": ("```python\n    return x\n```", "    return x\n"),
+    "blank lines within a fence": ("```python\n\na\n\n\nb\n\n```", "\na\n\n\nb\n\n"),
+    "CRLF": ("```python\r\na\r\nb\r\n```\r\nDone", "a\r\nb\r\n"),
+    "inline code is no fence": ("Use `x` and ```y``` here", "Use `x` and ```y``` here"),
+    "backticks on one line are no fence": ("```print(1)```", "```print(1)```"),
+    "backticks within a line are no fence": ("a ```python\nb\n```\nc", "c"),
+    "two backticks are no fence": ("``python\na\n``", "``python\na\n``"),
+    "a line separator within a line of code": ('```python\nx = "\u2028\x0c\x85"\n```', 'x = "\u2028\x0c\x85"\n'),
+    "thinking": ("<think>\nprint(2)?\n</think>print(1)", "print(1)"),
+    "thinking keeps the indentation after it": ("<think>a</think>\n    return x", "\n    return x"),
+    "thinking with a fence in it": ("<think>\n```python\na\n```\n</think>\n```python\nb\n```", "b\n"),
+    "thinking with a fence in it only": ("<think>\n```python\na\n```\n</think>b", "b"),
+    "thinking that opens a fence": ("<think>```python\na</think>\n```python\nb\n```", "b\n"),
+    "unclosed thinking": ("<think>\n```python\na\n```\n", ""),
+    "unclosed thinking after an answer": ("```python\na\n```\n<think>\n```python\nb\n```", "a\n"),
+    "two thinking parts": ("<think>a</think>\n<think>b</think>\n```\nc\n```", "c\n"),
+    "two thinking parts on one line": ("<think>a</think><think>b</think>c", "c"),
+    "empty thinking": ("<think></think>a", "a"),
+    "closed thinking without an opening": ("So a.\n```python\na\n```\n</think>\n```python\nb\n```", "b\n"),
+    "two closings without an opening": ("a</think>b</think>c", "c"),
+    "a think tag within code": ("```python\nx = '<think>'\ny = '</think>'\n```", "x = '<think>'\ny = '</think>'\n"),
+    "a special token in the middle": ("print('<|im_end|>')\nx", "print('<|im_end|>')\nx"),
+    "a comparison at the end": ("x = a <b> c", "x = a <b> c"),
+    "white space at the end without a token": ("a\n\n", "a\n\n"),
+    "only a token": ("<|im_end|>", ""),
+    "a token after a fence": ("```python\na\n```<|im_end|>", "a\n"),
+    "a token after an unclosed fence": ("```python\na\n<|im_end|>", "a\n"),
+    "a token on a line of its own": ("```python\na\n```\n<|im_end|>\n", "a\n"),
+    "tokens after thinking": ("<think>b</think>a<|im_end|>\n<|endoftext|>", "a"),
+    "surrogates": ("```python\n'\ud800'\n```", "'\ud800'\n"),
+}
+
+
+@pytest.mark.parametrize(("response", "code"), TABLE.values(), ids=TABLE)
+def test_the_code_of_a_response_is_found(response, code):
+    assert extract_code(response) == code
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "<|im_end|>",
+        "<|endoftext|>",
+        "<|eot_id|>",
+        "<|eom_id|>",
+        "<|end_of_text|>",
+        "<|end|>",
+        "<|return|>",
+        "<|END_OF_TURN_TOKEN|>",
+        "<｜end▁of▁sentence｜>",
+        "</s>",
+        "<eos>",
+        "<end_of_turn>",
+    ],
+)
+@pytest.mark.parametrize("end", ["{}", "{}\n", " {}", "{}{}", "{}\n{} "])
+def test_special_tokens_at_the_end_are_dropped(token, end):
+    assert extract_code("print(1)" + end.format(token, token)).rstrip() == "print(1)"
+    assert extract_code("```python\nprint(1)\n```" + end.format(token, token)) == "print(1)\n"
+
+
+def test_tokens_of_several_models_may_follow_each_other():
+    assert extract_code("a</s><|im_end|>\n<end_of_turn><｜end▁of▁sentence｜>") == "a"
+
+
+@pytest.mark.parametrize("response", [r for r, _ in TABLE.values()], ids=TABLE)
+def test_raw_takes_the_response_as_it_is(response):
+    assert extract_code(response, extract="raw") == response
+
+
+@pytest.mark.parametrize(
+    ("language", "code"), [("bash", "b\n"), ("c++", "c\n"), ("c#", "d\n"), ("python", "a\n"), ("ruby", "d\n")]
+)
+def test_the_fence_of_the_task_s_language_wins(language, code):
+    response = "```python\na\n```\n```bash\nb\n```\n```c++\nc\n```\n```c#\nd\n```"
+    assert extract_code(response, language) == code
+
+
+@pytest.mark.parametrize("response", [None, b"print(1)", 1, ["a"], {"role": "assistant"}], ids=repr)
+@pytest.mark.parametrize("extract", ["fence", "raw"])
+def test_a_response_that_is_not_text_is_a_type_error(response, extract):
+    with pytest.raises(TypeError, match=type(response).__name__):
+        extract_code(response, extract=extract)
+
+
+MANY = 10_000_000
+LONG = {
+    "backticks": ("'`' * n", "'`' * n", ""),
+    "tildes": ("'~' * n", "", ""),
+    "spaces": ("' ' * n", "' ' * n", ""),
+    "newlines": ("'\\n' * n", "'\\n' * n", ""),
+    "spaces before a fence": ("' ' * n + '```python\\na\\n```'", "'a\\n'", ""),
+    "lines of spaces": ("(' ' * 99 + '\\n') * (n // 100)", "(' ' * 99 + '\\n') * (n // 100)", ""),
+    "thinking opened again and again": ("'<think>' * (n // 7)", "''", ""),
+    "thinking opened on every line": ("'<think>\\n' * (n // 8)", "''", ""),
+    "thinking closed again and again": ("'</think>' * (n // 8)", "''", ""),
+    "thinking opened and closed": ("'<think></think>\\n' * (n // 16)", "'\\n' * (n // 16)", ""),
+    "fences": ("'```python\\na\\n```\\n' * (n // 16)", "'a\\n'", ""),
+    "fences that never close": ("'```python\\n' * (n // 10)", "'```python\\n' * (n // 10 - 1)", ""),
+    "a tag without an end": ("'```' + 'a' * n + '`'", "'```' + 'a' * n + '`'", ""),
+    "spaces after a fence": ("'```' + ' ' * n + '`'", "'```' + ' ' * n + '`'", ""),
+    "tildes before a backtick": ("'~' * n + '`'", "'~' * n + '`'", ""),
+    "special tokens": ("'<|e|>' * (n // 5)", "''", ""),
+    "special tokens on lines of their own": ("'<|e|>\\n' * (n // 6)", "''", ""),
+    "angle brackets": ("'<|' * (n // 2)", "'<|' * (n // 2)", ""),
+}

@@ -1,0 +1,58 @@
+import subprocess
+import sys
+
+import code_env
+
+
+def test_all_is_complete_sorted_and_importable():
+    assert code_env.__all__ == sorted(code_env.__all__)
+    defined_here = {n for n, v in vars(code_env).items() if getattr(v, "__module__", "").startswith("code_env.")}
+    public = {name for name in defined_here if not name.startswith("_")}
+    assert public - {"register_environments"} <= set(code_env.__all__)
+    for name in code_env.__all__:
+        assert getattr(code_env, name).__module__.startswith("code_env")
+
+
+def test_no_public_name_is_one_that_pytest_collects():
+    assert [name for name in code_env.__all__ if name.lower().startswith("test")] == []
+
+
+def test_everything_public_has_a_docstring():
+    assert [name for name in code_env.__all__ if not getattr(code_env, name).__doc__] == []
+
+
+def test_importing_loads_neither_torch_nor_any_extra():
+    heavy = ("torch", "stable_baselines3", "trl", "RestrictedPython", "e2b", "ray", "datasets", "pandas", "typer")
+    code = f"import sys, code_env; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_errors_form_one_tree_and_survive_pickling():
+    import pickle
+
+    from code_env import errors
+
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    assert len(kinds) >= 9
+    for kind in kinds:
+        assert issubclass(kind, errors.CodeEnvError)
+        again = pickle.loads(pickle.dumps(kind("what happened")))
+        assert (type(again), str(again)) == (kind, "what happened")
+
+
+def test_the_harness_imports_nothing_but_the_standard_library():
+    import ast
+    from pathlib import Path
+
+    import code_env.harness
+
+    for path in Path(code_env.harness.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module]
+            roots = {name.partition(".")[0] for name in names}
+            assert roots <= sys.stdlib_module_names | {"numpy", "code_env_harness"}, path

@@ -32,6 +32,10 @@ def raises(error):
     return f
 
 
+# Python warns of this slip when it compiles the tests; what the harness makes of it is the matter here.
+SLIP = pytest.mark.filterwarnings("ignore:assertion is always true:SyntaxWarning")
+
+
 CASE_COUNTS = [
     ("one assert", "assert f(1) == 2", 1),
     ("several", "assert f(1) == 2\nassert f(2) == 3\nassert f(3)", 3),
@@ -66,6 +70,7 @@ def test_each_assert_that_is_no_constant_is_a_case(code, count):
     assert count_cases(code) == count
 
 
+@SLIP
 @pytest.mark.parametrize("code", [c[1] for c in CASE_COUNTS], ids=[c[0] for c in CASE_COUNTS])
 def test_a_suite_has_as_many_records_as_were_counted(code):
     assert len(Cases(compile_suite(code, "<tests>").sources, lambda begins: None).records) == count_cases(code)
@@ -231,6 +236,7 @@ def test_a_suite_without_asserts_passes_if_it_runs_through():
     assert passed("f(1)", f=lambda x: x) == [True]
 
 
+@SLIP
 def test_a_suite_with_only_constant_asserts_passes_if_it_runs_through():
     assert passed("assert True\nassert (f(1) == 2, 'slip')", f=lambda x: x) == [True]
 

@@ -351,7 +351,7 @@ def test_what_is_not_plain_goes_to_other_wherever_it_lies(value):
 
 
 def test_the_refusal_names_the_type():
-    with pytest.raises(NotPlain, match="^Word$"):
+    with pytest.raises(NotPlain, match=r"^Word$"):
         encode([Word("a")])
 
 

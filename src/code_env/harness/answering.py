@@ -9,7 +9,7 @@ Messages are JSON objects. Each request has a number `n`, which the reply repeat
     {"n": 1, "op": "names", "names": ["add"]}           {"n": 1, "callable": {"add": true}}
     {"n": 2, "op": "call", "target": "add",             {"n": 2, "value": 3, "changed": []}
      "args": [1, 2], "kwargs": {}}                      {"n": 2, "raised": {...}, "changed": []}
-    {"n": 3, "op": "get", "object": 7, "name": "x"}     as for a call
+    {"n": 3, "op": "get", "target": 7, "name": "x"}     as for a call
     {"n": 4, "op": "operate", "name": "eq", "args": []} as for a call
     {"n": 5, "op": "each", "target": "add",             one reply for each input, in order:
      "inputs": [[[1, 2], {}], ...]}                     {"n": 5, "ended": {...}, "reply": {...}}
@@ -24,6 +24,7 @@ import contextlib
 import json
 import operator
 import os
+import signal
 import sys
 from collections.abc import Callable
 from types import CodeType
@@ -43,6 +44,7 @@ MAX_OBJECTS = 100_000
 
 # Bound here because the program shares this process and may replace them.
 _exit, _exec, _write, _getattr, _callable, _type = os._exit, exec, os.write, getattr, callable, type
+_signal = signal.signal
 _dumps, _set_depth, _get_depth = json.dumps, sys.setrecursionlimit, sys.getrecursionlimit
 _BaseException, _Exception, _builtins = BaseException, Exception, dict(vars(builtins))
 
@@ -102,7 +104,7 @@ class _Answer:
         elif op == "call":
             reply = self._call(self._target(request["target"]), request["args"], request["kwargs"])
         elif op == "get":
-            reply = self._guard(lambda: _getattr(self._objects[request["object"]], request["name"]))
+            reply = self._guard(lambda: _getattr(self._target(request["target"])(), request["name"]))
         else:
             operation = _OPERATIONS[request["name"]]
             reply = self._call(lambda: operation, request["args"], {})
@@ -195,7 +197,9 @@ class _Answer:
                     view = view[_write(to_parent, view) :]
                 _exit(0)
 
-            child = Child(self._limits, body, ("from",))
+            # Where the program ignores the end of its children, the kernel would not tell of it.
+            _signal(signal.SIGCHLD, signal.SIG_DFL)
+            child = Child(self._limits, body, pipes=1)
 
             def take(data: bytes, child: Child = child, result: bytearray = result) -> None:
                 result.extend(data)

@@ -21,7 +21,7 @@ CHANNEL_VARIABLE = "CODE_ENV_CHANNEL"
 """Environment variable that holds the number of the channel's descriptor in a peer."""
 
 # Bound here because a program shares this process and may replace them in `os` or `json`.
-_read, _write, _poll, _clock = os.read, os.write, select.poll, time.monotonic
+_read, _write, _poll, _select, _clock = os.read, os.write, select.poll, select.select, time.monotonic
 _dumps, _loads = json.dumps, json.loads
 _header = struct.Struct(">IB")
 
@@ -84,6 +84,8 @@ class Channel:
         while view:
             try:
                 view = view[_write(self.fd, view) :]
+            except BlockingIOError:  # The program may have set it so.
+                _select([], [self.fd], [])
             except OSError as error:
                 raise ChannelError(f"the other side is gone: {error}") from error
 
@@ -107,10 +109,9 @@ class Channel:
             frame = self.pop()
             if frame is not None:
                 return frame
-            if deadline is not None:
-                left = deadline - _clock()
-                if left <= 0 or not self._poll.poll(left * 1000):
-                    raise ChannelTimeout(f"no frame within {timeout_s:.1f} s")
+            left = None if deadline is None else max(0.0, deadline - _clock())
+            if not self._poll.poll(None if left is None else left * 1000):
+                raise ChannelTimeout(f"no frame within {timeout_s} s")
             if not self.fill():
                 if self._buffer:
                     raise ChannelError("the other side closed in the middle of a frame")

@@ -22,11 +22,10 @@ DRAIN_S = 0.1
 """How long the streams of an ended child are still read; a descendant may hold them open."""
 
 _fork, _exit, _pipe, _close, _dup2 = os.fork, os._exit, os.pipe, os.close, os.dup2
-_read, _write, _kill, _wait4, _clock = os.read, os.write, os.kill, os.wait4, time.monotonic
-_set_blocking, _poll = os.set_blocking, select.poll
+_read, _kill, _wait4, _clock, _poll = os.read, os.kill, os.wait4, time.monotonic, select.poll
 _pidfd_open: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
 
-POLLIN, POLLOUT = select.POLLIN, select.POLLOUT
+POLLIN = select.POLLIN
 
 
 class Child:
@@ -35,12 +34,12 @@ class Child:
     Args:
         limits: What the child may use. It sets them on itself before `body` runs.
         body: Called in the child with the child's ends of `pipes`; must not return.
-        pipes: For each descriptor to make, `"to"` (parent writes) or `"from"` (parent reads).
+        pipes: How many pipes from the child to make; the parent's ends are `fds`.
     """
 
-    def __init__(self, limits: ProcessLimits, body: Callable[..., NoReturn], pipes: tuple[str, ...] = ()) -> None:
+    def __init__(self, limits: ProcessLimits, body: Callable[..., NoReturn], pipes: int = 0) -> None:
         self.limits = limits
-        ends = [_pipe() if way == "from" else _pipe()[::-1] for way in pipes]
+        ends = [_pipe() for _ in range(pipes)]
         self.fds = [mine for mine, _ in ends]
         self.pid = _fork()
         if self.pid == 0:
@@ -72,12 +71,6 @@ class Child:
         self._poll.register(fd, POLLIN)
         if not drain:
             self._undrained.append(fd)
-
-    def on_writable(self, fd: int, handler: Callable[[], bool]) -> None:
-        """Call `handler` when `fd` can be written; it returns False when it is done with it."""
-        _set_blocking(fd, False)
-        self._handlers[fd] = handler
-        self._poll.register(fd, POLLOUT)
 
     def forget(self, fd: int) -> None:
         """Watch `fd` no longer."""
@@ -134,28 +127,6 @@ def _try_pidfd(pid: int) -> int | None:
         return _pidfd_open(pid)
     except OSError:
         return None
-
-
-def feed(child: Child, fd: int, data: bytes) -> Callable[[], bool]:
-    """A handler that writes `data` to `fd` as it is taken, then closes it."""
-    view = memoryview(data)
-
-    def handler() -> bool:
-        nonlocal view
-        try:
-            view = view[_write(fd, view[:65536]) :] if view else view
-        except BlockingIOError:
-            return True
-        except OSError:  # The program closed its input; it need not read it.
-            view = view[:0]
-        if not view:
-            child.forget(fd)
-            _close(fd)
-            child.fds.remove(fd)
-            return False
-        return True
-
-    return handler
 
 
 def drain(fd: int, take: Callable[[bytes], None]) -> Callable[[], bool]:

@@ -23,6 +23,8 @@ proportion to the data.
 from __future__ import annotations
 
 import collections
+import decimal
+import fractions
 import math
 import reprlib
 import sys
@@ -38,6 +40,12 @@ MAX_BRIEF = 300
 """Longest form in which a value appears in a message, in characters."""
 
 _NUMBERS = (int, float, complex)
+_COMPARABLE = (
+    (set, frozenset),
+    (bytes, bytearray),
+    (int, float, complex, decimal.Decimal, fractions.Fraction),
+)
+"""Types whose values Python may find equal across types, beside lists and tuples, and mappings."""
 
 
 def compare_text(expected: str, actual: str, rule: str, rel: float, abs_: float) -> str | None:
@@ -125,7 +133,11 @@ def _same(want: Any, got: Any, *, exact: bool = False, close: tuple[float, float
         return len(want) == len(got) and all(
             key in got and _same(want[key], got[key], exact=exact, close=close) for key in want
         )
-    return type(want) is type(got) and bool(want == got)
+    alike = any(isinstance(want, kinds) and isinstance(got, kinds) for kinds in _COMPARABLE)
+    try:
+        return (alike or type(want) is type(got)) and bool(want == got)
+    except ArithmeticError:  # A signalling NaN among decimals.
+        return False
 
 
 def _close(want: Any, got: Any, rel: float, abs_: float) -> bool:

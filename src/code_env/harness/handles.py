@@ -10,6 +10,7 @@ verdict says so.
 from __future__ import annotations
 
 import builtins
+import enum
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -18,34 +19,77 @@ class HandleMisuse(AssertionError):
     """A test used an object of the program in a way that would let the program decide its outcome."""
 
 
-class Remote(Protocol):
-    """What a handle needs of the conversation with the program; `judge.Module` is one."""
+class Origin(enum.Enum):
+    """How the tests came by an object of the program.
 
-    def call(self, target: str | int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    A test that calls `f("a").startswith("hello")` expects text, and an object that is none would see
+    the expected value and answer as it likes. A test that calls `Stack().pop()` expects an object
+    of the program. The names tell them apart, as Python's conventions have it: one that begins with
+    a capital letter is a class. The program has no say in it.
+    """
+
+    FUNCTION = enum.auto()
+    """A function of the program, or one that was returned: what it returns is a result."""
+    CLASS = enum.auto()
+    """A class of the program: what a call returns is an instance."""
+    INSTANCE = enum.auto()
+    """An object of a class under test; its methods may be called."""
+    RESULT = enum.auto()
+    """What a function or a method returned; its attributes are data, its methods may not be called."""
+    RESULT_METHOD = enum.auto()
+    """A method of a result."""
+
+    @classmethod
+    def of_name(cls, name: str) -> Origin:
+        """The origin of what a name of the program stands for."""
+        return cls.CLASS if name.lstrip("_")[:1].isupper() else cls.FUNCTION
+
+    @property
+    def of_call(self) -> Origin:
+        """The origin of what a call of it returns."""
+        return Origin.INSTANCE if self is Origin.CLASS else Origin.RESULT
+
+    @property
+    def of_attribute(self) -> Origin:
+        """The origin of what its attributes are."""
+        return Origin.FUNCTION if self in (Origin.CLASS, Origin.INSTANCE) else Origin.RESULT_METHOD
+
+
+class Remote(Protocol):
+    """What a handle needs of the conversation with the program; `remote.RemoteModule` is one."""
+
+    def call(self, handle: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a name or an object of the program."""
 
-    def get(self, number: int, name: str) -> Any:
-        """Read an attribute of an object of the program."""
+    def get(self, handle: Handle, name: str) -> Any:
+        """Read an attribute of a name or an object of the program."""
 
     def operate(self, name: str, args: tuple[Any, ...]) -> Any:
         """Apply an operator to objects of the program."""
 
 
 class Handle:
-    """An object of the program; only attribute reads and calls are forwarded."""
+    """An object of the program; only attribute reads and calls are forwarded.
 
-    __slots__ = ("_code_env_remote", "_code_env_target", "_code_env_type")
+    Args:
+        remote: The conversation with the program.
+        target: What it stands for: a name of the program, or an object's number.
+        type_name: The object's type, for messages.
+        origin: How the tests came by it, which decides whether its methods may be called.
+    """
 
-    def __init__(self, remote: Remote, target: str | int, type_name: str) -> None:
+    __slots__ = ("_code_env_origin", "_code_env_remote", "_code_env_target", "_code_env_type")
+
+    def __init__(self, remote: Remote, target: str | int, type_name: str, origin: Origin) -> None:
         self._code_env_remote = remote
         self._code_env_target = target
         self._code_env_type = type_name
+        self._code_env_origin = origin
 
     def __getattr__(self, name: str) -> Any:
-        target = self._code_env_target
-        if name.startswith("__") or isinstance(target, str):
+        if name.startswith("__"):
             raise AttributeError(f"{self!r} gives out no attribute {name!r}")
-        return self._code_env_remote.get(target, name)
+        return self._code_env_remote.get(self, name)
 
     def __repr__(self) -> str:
         return f"<the program's {self._code_env_type}>"
@@ -65,14 +109,23 @@ class CallableHandle(Handle):
     __slots__ = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it in the program's process, with plain data."""
-        return self._code_env_remote.call(self._code_env_target, args, kwargs)
+        """Call it in the program's process, with plain data.
+
+        Raises:
+            HandleMisuse: If it is a method of an object that a function returned.
+        """
+        if self._code_env_origin is Origin.RESULT_METHOD and not isinstance(self, ObjectHandle):
+            raise HandleMisuse(
+                f"a method of an object that a function returned was called: {self!r} would decide the test; "
+                'judge="objects" allows it'
+            )
+        return self._code_env_remote.call(self, args, kwargs)
 
     @property
     def __name__(self) -> str:
         """The function's name."""
         target = self._code_env_target
-        return target if isinstance(target, str) else str(self._code_env_remote.get(target, "__name__"))
+        return target if isinstance(target, str) else str(self._code_env_remote.get(self, "__name__"))
 
 
 class ObjectHandle(CallableHandle):
@@ -125,6 +178,10 @@ class ProgramDied(BaseException):
     """The program's process is gone or does not answer; no test code may catch this as an error."""
 
 
+class TimeIsUp(ProgramDied):
+    """The tests took longer than the program may."""
+
+
 class ProgramError(Exception):
     """An exception of the program that no builtin class stands for."""
 
@@ -138,6 +195,9 @@ def rebuild_exception(raised: dict[str, Any], args: list[Any] | None) -> BaseExc
     name, message = str(raised.get("name")), str(raised.get("message"))
     if not (isinstance(kind, type) and issubclass(kind, Exception)):
         return ProgramError(f"{name}: {message}")
+    if issubclass(kind, StopIteration | StopAsyncIteration):
+        # As in a generator (PEP 479): it must not pass for the end of a loop in the tests.
+        return RuntimeError(f"the program raised {name}")
     try:
         return kind(*(args if args is not None else [message]))
     # A class that wants other arguments, or a forged message.

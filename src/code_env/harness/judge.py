@@ -27,7 +27,7 @@ from typing import Any
 
 from .channel import Channel, ChannelError, ChannelTimeout, Kind, open_channel, parse_json
 from .comparing import brief, compare_text, compare_values
-from .handles import HandleMisuse, ProgramDied
+from .handles import HandleMisuse, ProgramDied, TimeIsUp
 from .limits import MAX_STREAM_BYTES
 from .plain import Decoder, NotPlain
 from .remote import GRACE_S, Ended, Problem, RemoteModule, described
@@ -188,19 +188,22 @@ class _Judge:
     def _judge_suite(self, index: int) -> None:
         suite = self._suites[index]
         module = RemoteModule(self._channel, self._wall_s, self._objects, per_message=False)
-        died = False
+        died: ProgramDied | None = None
         problem = module.begin(self._entry_point)
         if problem is None:
             try:
                 suite.run(module)
-            except ProgramDied:
-                died = True
+            except ProgramDied as error:
+                died = error
         ended = module.end()
         if problem is not None:
             self._untested(index, problem, cases=len(suite.records))
         else:
             fault, details = "ok", {}
-            if died:
+            if isinstance(died, TimeIsUp):
+                suite.finish(str(died))
+                fault = "timeout"
+            elif died is not None:
                 suite.finish(ended.reason)
                 fault, details = ended.fault, ended.details
             elif suite.uncaught is not None:

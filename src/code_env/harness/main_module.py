@@ -127,10 +127,14 @@ def _leave(exit_code: int) -> NoReturn:
         import atexit
 
         atexit._run_exitfuncs()
+        # Objects that only the module keeps end here: a file is flushed, a `__del__` runs.
+        names = sys.modules["__main__"].__dict__
+        for name in [name for name in names if not name.startswith("__")]:
+            names[name] = None
     except BaseException:
         exit_code = exit_code or 1
     finally:
-        for stream in (sys.stdout, sys.stderr):
+        for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
             try:
                 if stream is not None and not stream.closed:
                     stream.flush()

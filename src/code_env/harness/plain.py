@@ -95,8 +95,8 @@ class Encoder:
         return [self.encode(value, depth) for value in values]
 
     def pairs(self, mapping: Any, depth: int) -> list[list[Any]]:
-        """Each key and value of a mapping, encoded; read past an overridden `items`."""
-        return [[self.encode(k, depth), self.encode(v, depth)] for k, v in dict.items(mapping)]
+        """Each key and value of a mapping of exact builtin type, encoded."""
+        return [[self.encode(k, depth), self.encode(v, depth)] for k, v in mapping.items()]
 
     def _refuse(self, value: object, why: str) -> Any:
         if self._other is None:

@@ -12,7 +12,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from .channel import Channel, ChannelError, ChannelTimeout, Kind, parse_json
-from .handles import CallableHandle, Handle, HandleMisuse, ObjectHandle, ProgramDied, rebuild_exception, update_in_place
+from .handles import (
+    CallableHandle,
+    Handle,
+    HandleMisuse,
+    ObjectHandle,
+    Origin,
+    ProgramDied,
+    rebuild_exception,
+    update_in_place,
+)
 from .main_module import MAX_TEXT
 from .plain import Decoder, Encoder, NotPlain
 from .serving import PER_MESSAGE
@@ -77,10 +86,11 @@ class RemoteModule:
     """
 
     def __init__(self, channel: Channel, wall_s: float, objects: bool, *, per_message: bool) -> None:
-        self._channel, self._wall_s, self._objects, self._per_message = channel, wall_s, objects, per_message
+        self._channel, self.wall_s, self._objects, self._per_message = channel, wall_s, objects, per_message
         self._deadline = time.monotonic() + wall_s + GRACE_S
         self._decoder = Decoder(self._reference)
-        self._handles: dict[int, Handle] = {}
+        self._handles: dict[tuple[int, Origin], Handle] = {}
+        self._origin = Origin.RESULT
         self._number = 0
         self._ended: Ended | None = None
         self._lost: str | None = None
@@ -119,29 +129,37 @@ class RemoteModule:
         self._send({"n": self._number, "op": "each", "target": target, "inputs": inputs})
         for _ in inputs:
             if self._per_message:
-                self._deadline = time.monotonic() + self._wall_s + GRACE_S
+                self._deadline = time.monotonic() + self.wall_s + GRACE_S
             reply = self._receive(self._number)
             yield reply.get("ended"), reply.get("reply")
 
-    def call(self, target: str | int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(self, handle: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a name or an object of the program with plain data; see `Remote`."""
         encoder = Encoder(self._encode_other)
         reply = self._ask(
             "call",
-            target=target,
+            target=handle._code_env_target,
             args=[encoder.encode(arg) for arg in args],
             kwargs={name: encoder.encode(arg) for name, arg in kwargs.items()},
         )
-        return self._outcome(reply, args, kwargs)
+        return self._outcome(reply, args, kwargs, handle._code_env_origin.of_call)
 
-    def get(self, number: int, name: str) -> Any:
-        """Read an attribute of an object of the program; see `Remote`."""
-        return self._outcome(self._ask("get", object=number, name=name), (), {})
+    def get(self, handle: Handle, name: str) -> Any:
+        """Read an attribute of a name or an object of the program; see `Remote`."""
+        reply = self._ask("get", target=handle._code_env_target, name=name)
+        return self._outcome(reply, (), {}, handle._code_env_origin.of_attribute)
 
     def operate(self, name: str, args: tuple[Any, ...]) -> Any:
         """Apply an operator in the program's process; see `Remote`."""
         encoder = Encoder(self._encode_other)
-        return self._outcome(self._ask("operate", name=name, args=[encoder.encode(a) for a in args]), args, {})
+        reply = self._ask("operate", name=name, args=[encoder.encode(arg) for arg in args])
+        if (
+            name == "next"
+            and isinstance(reply.get("raised"), dict)
+            and reply["raised"].get("builtin") == "StopIteration"
+        ):
+            raise StopIteration
+        return self._outcome(reply, args, {}, Origin.RESULT)
 
     def around_case(self, begins: bool) -> None:
         """Hold changes to arguments back while a case is evaluated.
@@ -191,7 +209,8 @@ class RemoteModule:
         if self._lost is not None:
             raise ProgramDied("the program's process is lost")
 
-    def _outcome(self, reply: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _outcome(self, reply: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], origin: Origin) -> Any:
+        self._origin = origin
         value: Any = None
         failure: BaseException | None = None
         try:
@@ -229,10 +248,13 @@ class RemoteModule:
         if tag != "h" or not isinstance(body, list) or len(body) != 3 or type(body[0]) is not int:
             raise NotPlain("a malformed handle")
         number, type_name, can_be_called = body
-        if number not in self._handles:
+        key = (number, self._origin)
+        if self._origin is Origin.RESULT and (number, Origin.INSTANCE) in self._handles:
+            key = (number, Origin.INSTANCE)  # A method that returns its own object, to be chained.
+        if key not in self._handles:
             kind = ObjectHandle if self._objects else CallableHandle if can_be_called is True else Handle
-            self._handles[number] = kind(self, number, str(type_name)[:200])
-        return self._handles[number]
+            self._handles[key] = kind(self, number, str(type_name)[:200], key[1])
+        return self._handles[key]
 
     def _ask(self, op: str, **fields: Any) -> dict[str, Any]:
         self._number += 1

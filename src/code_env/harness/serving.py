@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 from .answering import answer
 from .channel import Channel, ChannelError, Kind
-from .children import Child, drain, feed
+from .children import Child, drain
 from .limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, run_as_main
 
@@ -71,8 +71,10 @@ class _Server:
 
     def run(self, stdin: bytes) -> None:
         """Run the answer as a program with this standard input, streaming its output."""
-        child = Child(self._limits, self._main, ("to", "from", "from", "from"))
-        to_stdin, from_stdout, from_stderr, from_report = child.fds
+        given = _input_file(stdin)
+        child = Child(self._limits, lambda *fds: self._main(given, *fds), pipes=3)
+        _close(given)
+        from_stdout, from_stderr, from_report = child.fds
         written = 0
         stderr = bytearray()
         report = bytearray()
@@ -93,7 +95,6 @@ class _Server:
             if len(report) < MAX_STREAM_BYTES:
                 report.extend(data)
 
-        child.on_writable(to_stdin, feed(child, to_stdin, stdin))
         child.on_readable(from_stdout, drain(from_stdout, take_output))
         child.on_readable(from_stderr, drain(from_stderr, take_stderr))
         child.on_readable(from_report, drain(from_report, take_report))
@@ -172,6 +173,23 @@ class _Server:
         if error is not None and error["name"] == "MemoryError" and ended["status"] == "error":
             ended["status"] = "memory"
         self._channel.send_json(Kind.ENDED, {**ended, "error": error, "stderr": stderr})
+
+
+def _input_file(data: bytes) -> int:
+    """A descriptor to read `data` from: a file, whose size a program may ask for, and without a name."""
+    if not hasattr(os, "memfd_create"):
+        import tempfile
+
+        with tempfile.TemporaryFile() as file:
+            file.write(data)
+            file.seek(0)
+            return os.dup(file.fileno())
+    fd = os.memfd_create("stdin")
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
 
 
 def _error_of(report: bytearray) -> dict[str, str] | None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import builtins
+import signal
 from typing import Any
 
 from .asserting import RECORDER, Cases, brief_error, compile_suite
-from .handles import CallableHandle, ProgramDied
-from .remote import RemoteModule
+from .handles import CallableHandle, Origin, ProgramDied, TimeIsUp
+from .remote import GRACE_S, RemoteModule
+
+
+def _time_is_up(*_: object) -> None:
+    raise TimeIsUp("the time limit was reached")
 
 
 class RunnableSuite:
@@ -42,9 +47,12 @@ class RunnableSuite:
             random.seed(0)  # Tests that draw their inputs draw the same ones each time.
         names = self._names
         for name in self._program_names(module):
-            names[name] = CallableHandle(module, name, f"function {name!r}")
+            names[name] = CallableHandle(module, name, f"function {name!r}", Origin.of_name(name))
         if self._entry_point is not None:
             names.setdefault("candidate", names[self._entry_point])
+        # The tests wait no longer than the program may: what they do with its answers can take for ever.
+        signal.signal(signal.SIGALRM, _time_is_up)
+        signal.setitimer(signal.ITIMER_REAL, module.wall_s + GRACE_S)
         try:
             exec(self._suite.code, names)
             if self._suite.leaves_check_uncalled and self._entry_point is not None:
@@ -58,6 +66,8 @@ class RunnableSuite:
             self.finish(brief_error(error))
         else:
             self.finish(None)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _program_names(self, module: RemoteModule) -> list[str]:
         """The entry point, and what else the tests take from the program: names nobody else has."""

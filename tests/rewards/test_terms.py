@@ -1,0 +1,161 @@
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from code_env.errors import RewardError
+from code_env.executors.result import ExecutionResult, Status
+from code_env.judging.verdict import CaseResult, Outcome, Verdict
+from code_env.rewards.terms import execution, output_similarity, pass_fraction, similarity
+from code_env.tasks import CallTest, OutputTest, StdinTest, Task
+
+MEASURES = ("tokens", "lines", "characters", "exact")
+TEXT = st.text("ab \n", max_size=20) | st.text(st.characters(exclude_categories=[]), max_size=10)
+
+
+def case(test, actual="", passed=False, tested=True, index=0):
+    return CaseResult(
+        test=test, case=index, passed=passed, hidden=True, weight=1.0, tested=tested, status=Status.OK, actual=actual
+    )
+
+
+def verdict(*cases, outcome=Outcome.FAIL, fraction=0.0, status=Status.OK):
+    return Verdict(outcome, cases, fraction, "blind", "response", "code", ExecutionResult(status))
+
+
+def task(*tests):
+    return Task("t", "Prompt", tests, entry_point="f")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "value"),
+    [
+        (Outcome.PASS, Status.OK, 1.0),
+        (Outcome.FAIL, Status.OK, 1.0),
+        (Outcome.POLICY_ERROR, Status.OK, 0.0),
+        (Outcome.POLICY_ERROR, Status.ERROR, 0.0),
+        *((Outcome.FAIL, status, 0.0) for status in Status if status is not Status.OK),
+    ],
+)
+def test_execution_is_one_if_tests_ran_without_a_fault(outcome, status, value):
+    got = execution(task(OutputTest("1")), verdict(case(0), outcome=outcome, status=status))
+    assert (type(got), got) == (float, value)
+
+
+@pytest.mark.parametrize(("fraction", "value"), [(0.0, 0.0), (0.25, 0.25), (1.0, 1.0), (None, 0.0)])
+def test_pass_fraction_is_the_verdict_s(fraction, value):
+    got = pass_fraction(task(OutputTest("1")), verdict(case(0), fraction=fraction))
+    assert (type(got), got) == (float, value)
+
+
+TESTS = (StdinTest(stdin="", stdout="1 2"), CallTest((1,), 2), OutputTest("a b c d"))
+
+
+@pytest.mark.parametrize(
+    ("cases", "value"),
+    [
+        pytest.param(
+            [case(0, "1 2", passed=True), case(1, "2", passed=True), case(2, "a b c d", passed=True)], 1.0, id="all"
+        ),
+        pytest.param([case(0, "1 3"), case(1, "5"), case(2, "a b c x")], (0.5 + 0.75) / 2, id="part"),
+        pytest.param([case(0, "1 2", passed=True), case(1), case(2, "")], 0.5, id="half"),
+        pytest.param([case(0, "1 2", tested=False), case(1, tested=False), case(2, tested=False)], 0.0, id="untested"),
+        pytest.param(
+            [case(0, "head ... tail", passed=True), case(1), case(2, "x")], 0.5, id="passed-with-clipped-output"
+        ),
+        pytest.param([], 0.0, id="no-cases"),
+    ],
+)
+def test_output_similarity_is_the_mean_over_tests_that_expect_an_output(cases, value):
+    assert output_similarity(task(*TESTS), verdict(*cases)) == pytest.approx(value)
+
+
+def test_output_similarity_of_a_task_without_outputs_is_zero():
+    assert output_similarity(task(CallTest((1,), 2)), verdict(case(0, "2", passed=True))) == 0.0
+
+
+def test_output_similarity_takes_a_measure():
+    outputs = task(OutputTest("abcd")), verdict(case(0, "abxd"))
+    assert [output_similarity(*outputs, measure) for measure in MEASURES] == [0.0, 0.0, 0.75, 0.0]
+
+
+def test_an_unknown_measure_is_an_error_that_names_the_known_ones():
+    with pytest.raises(RewardError, match="tokens, lines, characters, exact; got 'words'"):
+        similarity("a", "b", "words")
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@settings(deadline=None)
+@given(left=TEXT, right=TEXT)
+def test_similarity_is_symmetric_and_between_zero_and_one(measure, left, right):
+    value = similarity(left, right, measure)
+    assert type(value) is float
+    assert 0.0 <= value <= 1.0
+    assert value == similarity(right, left, measure)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@settings(deadline=None)
+@given(text=TEXT)
+def test_similarity_of_equal_texts_is_one(measure, text):
+    assert similarity(text, text, measure) == 1.0
+    assert similarity(text, f" {text}\n", measure) == 1.0
+
+
+WORDS = st.lists(st.sampled_from("abc"), min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize(("measure", "between"), [("tokens", " "), ("lines", "\n"), ("characters", "")])
+@settings(deadline=None)
+@given(expected=WORDS, more=WORDS)
+def test_printing_more_than_expected_scores_less_than_the_exact_output(measure, between, expected, more):
+    right, padded = between.join(expected), between.join(expected + more)
+    assert similarity(right, padded, measure) == pytest.approx(2 * len(expected) / (2 * len(expected) + len(more)))
+
+
+@pytest.mark.parametrize(("measure", "between"), [("tokens", " "), ("lines", "\n"), ("characters", "")])
+@pytest.mark.parametrize("length", [1_000, 20_000, 30_000])
+def test_printing_more_or_less_than_a_long_output_scores_less_than_the_exact_one(measure, between, length):
+    right = between.join(["x"] * length)
+    more, less = between.join(["x"] * length + ["y"] * length), between.join(["x"] * (length // 2))
+    assert similarity(right, more, measure) < 0.8
+    assert similarity(more, right, measure) < 0.8
+    assert similarity(right, less, measure) < 0.8
+
+
+@pytest.mark.parametrize("measure", ["tokens", "lines"])
+def test_a_reversed_list_scores_low(measure):
+    numbers = [str(i) for i in range(100)]
+    between = "\n" if measure == "lines" else " "
+    assert similarity(between.join(numbers), between.join(reversed(numbers)), measure) == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "measure", "value"),
+    [
+        ("", "", "tokens", 1.0),
+        ("", "a", "tokens", 0.0),
+        ("a", "", "tokens", 0.0),
+        ("1 2 3", "1 2 4", "tokens", 2 / 3),
+        ("1 2 3", "3 2 1", "tokens", 1 / 3),
+        ("1  2", "1 2", "tokens", 1.0),
+        ("1 2", "12", "tokens", 0.0),
+        ("a\nb", "a\nc", "lines", 0.5),
+        ("a b", "a  b", "lines", 0.0),
+        ("abc", "abd", "characters", 2 / 3),
+        ("abc", "abd", "exact", 0.0),
+        ("abc", " abc\n", "exact", 1.0),
+        ("a b", "a  b", "exact", 0.0),
+        ("\ud800", "\udfff", "characters", 0.0),
+    ],
+)
+def test_similarity_is_the_share_in_the_longest_common_subsequence(expected, actual, measure, value):
+    assert similarity(expected, actual, measure) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_huge_outputs_are_compared(measure):
+    drawn = random.Random(0)
+    left, right = ("\n".join(str(drawn.random()) for _ in range(200_000)) for _ in range(2))
+    assert 0.0 <= similarity(left, right, measure) < 1.0

@@ -1,0 +1,176 @@
+import gzip
+import json
+
+import pytest
+
+from code_env.errors import SuiteNotFound, TaskError
+from code_env.tasks import load_suite
+from code_env.tasks.loading import FORMATS, read_rows
+
+ROW = {"id": "a", "prompt": "Print 1.", "tests": [{"kind": "output", "expected": "1"}]}
+HUMANEVAL = {
+    "task_id": "H/0",
+    "prompt": "def f(x):\n",
+    "canonical_solution": "    return x\n",
+    "test": "def check(candidate):\n    assert candidate(1) == 1\n",
+    "entry_point": "f",
+}
+
+
+def lines(*rows):
+    return b"".join((row if isinstance(row, bytes) else json.dumps(row).encode()) + b"\n" for row in rows)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="my.tasks.jsonl"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("as_path", [str, lambda path: path], ids=["text", "path"])
+def test_a_suite_is_read_from_a_file(write, as_path):
+    suite = load_suite(as_path(write(lines(ROW, {**ROW, "id": "b"}))))
+    assert (suite.name, [task.id for task in suite]) == ("my", ["a", "b"])
+
+
+def test_a_gzipped_file_reads_like_a_plain_one(write):
+    content = lines(ROW, {**ROW, "id": "b"})
+    assert load_suite(write(gzip.compress(content), "my.jsonl.gz")) == load_suite(write(content))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(lines(ROW).rstrip(b"\n"), id="no-last-newline"),
+        pytest.param(b"\n  \n" + lines(ROW) + b"\n\n", id="blank-lines"),
+        pytest.param(lines(ROW).replace(b"\n", b"\r\n"), id="CRLF"),
+        pytest.param(b"\xef\xbb\xbf" + lines(ROW), id="byte-order-mark"),
+    ],
+)
+def test_a_file_may_be_laid_out_loosely(write, content):
+    assert [task.id for task in load_suite(write(content))] == ["a"]
+
+
+def test_rows_are_read_with_their_line_numbers(write):
+    assert list(read_rows(write(b'\n{"a": 1}\n\n{"b": 2}'))) == [(2, {"a": 1}), (4, {"b": 2})]
+
+
+@pytest.mark.parametrize(("row", "format"), [(ROW, "code_env"), (HUMANEVAL, "humaneval")])
+def test_the_format_is_found_out_from_the_first_row(write, row, format):
+    assert load_suite(write(lines(row))) == load_suite(write(lines(row)), format=format)
+
+
+@pytest.mark.parametrize("format", ["jsonl", "", "HumanEval"])
+def test_an_unknown_format_is_refused(write, format):
+    with pytest.raises(TaskError, match=f"^format must be one of {', '.join(FORMATS)}; got {format!r}$"):
+        load_suite(write(lines(ROW)), format=format)
+
+
+MALFORMED = {
+    "no json": (b"{", ""),
+    "text": (b'"a"', "an object was expected; got str"),
+    "list": (b"[1]", "an object was expected; got list"),
+    "null": (b"null", "an object was expected; got NoneType"),
+    "two objects": (b"{} {}", ""),
+    "not utf-8": (b'{"id": "\xff"}', ""),
+    "too deep": (b'{"id": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", ""),
+    "int of many digits": (b'{"id": ' + b"9" * 5_000 + b"}", ""),
+    "missing field": (lines({"id": "b"}).strip(), "prompt: "),
+    "misspelt field": (
+        lines({**ROW, "refrence": ""}).strip(),
+        "refrence: a row has no such field; did you mean 'reference'",
+    ),
+    "malformed field": (lines({**ROW, "id": 1}).strip(), "id must be text; got int"),
+    "malformed test": (
+        lines({**ROW, "tests": [*ROW["tests"], {"kind": "output", "expected": 1}]}).strip(),
+        "tests[1]: expected must be text; got int",
+    ),
+    "malformed kind": (lines({**ROW, "tests": [{"kind": []}]}).strip(), "tests[0]: kind must be one of"),
+    "value too deep": (
+        b'{"id": "b", "prompt": "p", "entry_point": "f", "tests": [{"kind": "call", "expected": 1, "args": '
+        + b"[" * 700
+        + b"]" * 700
+        + b"}]}",
+        "tests[0]: args",
+    ),
+}
+
+
+@pytest.mark.parametrize(("line", "problem"), MALFORMED.values(), ids=MALFORMED)
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzipped"])
+def test_a_malformed_row_is_refused_with_file_line_and_field(write, line, problem, packed):
+    content = lines(ROW) + b"\n" + line + b"\n" + lines({**ROW, "id": "c"})
+    path = write(gzip.compress(content), "bad.jsonl.gz") if packed else write(content)
+    with pytest.raises(TaskError) as caught:
+        load_suite(path)
+    assert str(caught.value).startswith(f"{path}:3: {problem}")
+
+
+def test_a_malformed_row_of_humaneval_is_refused_with_file_line_and_field(write):
+    path = write(lines(HUMANEVAL, {**HUMANEVAL, "test": 5}))
+    with pytest.raises(TaskError) as caught:
+        load_suite(path)
+    assert str(caught.value) == f"{path}:2: test: text was expected; got int"
+
+
+def test_a_row_of_another_format_is_refused_where_it_stands(write):
+    path = write(lines(HUMANEVAL, ROW))
+    with pytest.raises(TaskError) as caught:
+        load_suite(path)
+    assert str(caught.value).startswith(f"{path}:2: task_id: ")
+
+
+def test_two_rows_with_one_id_are_refused(write):
+    with pytest.raises(TaskError, match="two tasks with id 'a'"):
+        load_suite(write(lines(ROW, ROW)))
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n"], ids=["empty", "blank"])
+def test_a_file_without_rows_is_refused(write, content):
+    with pytest.raises(TaskError, match="has no tasks"):
+        load_suite(write(content))
+
+
+PACKED = gzip.compress(lines(*({**ROW, "id": str(i)} for i in range(500))))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(lines(ROW), id="not-gzipped"),
+        pytest.param(PACKED[: len(PACKED) // 2], id="cut-short"),
+        pytest.param(PACKED[:-8], id="no-checksum"),
+        pytest.param(PACKED[:-8] + bytes(8), id="wrong-checksum"),
+        pytest.param(PACKED[:100] + b"\xff" * 200 + PACKED[300:], id="damaged"),
+    ],
+)
+def test_a_damaged_gzip_file_is_refused_by_name(write, content):
+    path = write(content, "bad.jsonl.gz")
+    with pytest.raises(TaskError) as caught:
+        load_suite(path)
+    assert str(caught.value).startswith(f"{path}:")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["no-such-suite", "no/such/file.jsonl", "", "a\0b", "x" * 5_000],
+    ids=["name", "path", "empty", "nul", "long"],
+)
+def test_an_unknown_suite_is_an_error_that_lists_the_known_ones(name):
+    with pytest.raises(SuiteNotFound, match=r"known suites are .*starter"):
+        load_suite(name)
+
+
+def test_a_directory_is_no_suite(tmp_path):
+    with pytest.raises(SuiteNotFound, match=r"is a directory; known suites are .*starter"):
+        load_suite(tmp_path)
+
+
+def test_the_starter_suite_has_tasks_with_references():
+    suite = load_suite("starter")
+    assert suite.name == "starter"
+    assert all(task.reference for task in suite)

@@ -13,9 +13,11 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(
 
 
 def snippets(language):
+    found = []
     for path in DOCUMENTS:
         for number, code in enumerate(re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(), re.M | re.S)):
-            yield pytest.param(code, id=f"{path.relative_to(ROOT)}:{number}")
+            found.append(pytest.param(code, id=f"{path.relative_to(ROOT)}:{number}"))
+    return found
 
 
 def run(arguments, cwd):

@@ -283,7 +283,10 @@ def test_a_policy_that_copies_all_it_was_shown_earns_the_public_tests_only(execu
 def copying_answer(task, shown):
     """A program that answers with anything it was shown that could be the expected value."""
     if task.entry_point is None:
-        return f"shown = {shown!r}\ngiven = open(0).read()\nhead, _, rest = shown.partition(given.strip() or '?')\nprint(rest)"
+        return (
+            f"shown = {shown!r}\ngiven = open(0).read()\n"
+            "head, _, rest = shown.partition(given.strip() or '?')\nprint(rest)"
+        )
     return (
         "import ast, re\n"
         f"shown = {shown!r}\n"

@@ -22,10 +22,8 @@ WAIT_S = 20.0
 @pytest.fixture(params=["pipe", "socketpair"])
 def ends(request):
     """The descriptor to read from and the one to write to."""
-    if request.param == "pipe":
-        fds = list(os.pipe())
-    else:
-        fds = [end.detach() for end in socket.socketpair()]
+    pair = os.pipe() if request.param == "pipe" else [end.detach() for end in socket.socketpair()]
+    fds = list(pair)
     yield fds
     for fd in fds:
         if fd is not None:

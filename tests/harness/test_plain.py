@@ -1,4 +1,5 @@
 import collections
+import contextlib
 import datetime
 import decimal
 import enum
@@ -432,12 +433,9 @@ def test_what_is_nested_too_deep_is_refused(wrap, levels):
         encode(nested(wrap, levels))
 
 
-@pytest.mark.parametrize(
-    "wrap", [lambda a: [a, a], lambda a: (a, a), lambda a: {1: a, 2: a}], ids=["list", "tuple", "dict"]
-)
-def test_shared_references_that_double_sixty_times_are_refused(wrap):
+def test_shared_references_that_double_sixty_times_are_refused():
     with pytest.raises(NotPlain, match="more than"):
-        encode(nested(wrap, 60, [0]))
+        encode(nested(lambda a: [a, a], 60, [0]))
 
 
 def test_shared_references_that_double_are_refused_though_there_is_another_way_out():
@@ -557,10 +555,8 @@ FORGED = st.recursive(
 @settings(deadline=None, max_examples=500, suppress_health_check=[HealthCheck.too_slow])
 @given(FORGED)
 def test_decoding_any_json_returns_or_raises_not_plain(form):
-    try:
+    with contextlib.suppress(NotPlain):
         decode(form)
-    except NotPlain as refused:
-        assert str(refused)
 
 
 def test_a_handle_is_resolved_by_the_reference():

@@ -102,7 +102,8 @@ HONEST = {
         ),
         "import collections, decimal, fractions, datetime\nP = collections.namedtuple('P', 'x y')\n"
         "def f(n): return [collections.Counter('aab'), decimal.Decimal('1.10'), fractions.Fraction(1, 3), "
-        "datetime.date(2024, 2, 29), P(1, 2), collections.deque([1]), frozenset([1]), {(1, 2): {3}}, b'\\0', 1 + 2j][n]",
+        "datetime.date(2024, 2, 29), P(1, 2), collections.deque([1]), frozenset([1]), {(1, 2): {3}}, b'\\0', "
+        "1 + 2j][n]",
     ),
     "assert, object's attributes and methods": (
         asserts("s = Stack()\ns.push(1)\ns.push(2)\nassert s.pop() == 2\nassert s.items == [1]", entry_point="Stack"),
@@ -251,7 +252,7 @@ WRONG = {
     "stdin, nothing expected, nothing run": (task(StdinTest("", "")), "1/0", 0.0, "fail", "error", "ZeroDivisionError"),
     "stdin, state of another test": (
         task(StdinTest("1", "1"), StdinTest("2", "1")),
-        "import os\nprint(1 if not os.path.exists('/tmp/../x') and not globals().get('seen') else 2)\nif input() == '2': print(3)",
+        "seen = globals().get('seen', 0) + 1\nprint(seen)\nif input() == '2': print(3)",
         0.5,
         "fail",
         "ok",

@@ -68,4 +68,5 @@ def main() -> None:
     run_as_main(code, order["argv"], send_report)
 
 
-main()
+if __name__ == "__main__":
+    main()

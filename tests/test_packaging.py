@@ -6,6 +6,7 @@ import sys
 import zipfile
 
 import pytest
+
 from conftest import ROOT
 
 pytestmark = pytest.mark.packaging

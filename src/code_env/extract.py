@@ -7,15 +7,15 @@ the response, which is as long as a policy likes.
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Extraction = Literal["fence", "raw"]
 """How code is found in a response: by its fences, or not at all, the response being the code."""
 
 _TAGS = {"python": frozenset({"python", "py", "python3"})}
 
-_THINKING = re.compile(r"^[ \t]*<think>.*?(?:</think>|\Z)", re.DOTALL | re.MULTILINE)
-_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^`]*$")
+_THINKING = re.compile(r"^[ \t]*(?:<think>.*?(?:</think>|\Z)[ \t]*)+", re.DOTALL | re.MULTILINE)
+_TAG = re.compile(r"[\w+#.-]*")
 _SPECIAL_TOKEN = re.compile(r"(?:<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|</s>|<eos>|<end_of_turn>)$")
 _LONGEST_TOKEN = 64
 
@@ -62,33 +62,54 @@ def _without_thinking(text: str) -> str:
 
 
 def _without_special_tokens(text: str) -> str:
-    while True:
-        stripped = text.rstrip()
-        token = _SPECIAL_TOKEN.search(stripped[-_LONGEST_TOKEN:])
-        if token is None:
-            return text
-        text = stripped[: len(stripped) - len(token.group())]
+    kept = end = len(text)
+    while end > 0:
+        tail = text[max(0, end - _LONGEST_TOKEN) : end]
+        stripped = tail.rstrip()
+        token = _SPECIAL_TOKEN.search(stripped)
+        if stripped and token is None:
+            break
+        end -= len(tail) - (token.start() if token else 0)
+        kept = end if token else kept
+    return text[:kept]
+
+
+class _Fence(NamedTuple):
+    """A line that opens or closes a block."""
+
+    indent: str
+    mark: str
+    """The run of back ticks or tildes."""
+    tag: str
+
+
+def _fence(line: str) -> _Fence | None:
+    """The fence that a line is, if it is one, in a single pass: a line may be megabytes long."""
+    text = line.lstrip(" \t")
+    mark = text[:1]
+    if mark not in ("`", "~") or not text.startswith(3 * mark):
+        return None
+    rest = text.lstrip(mark)
+    if mark == "`" and "`" in rest:
+        return None
+    tag = _TAG.match(rest.strip())
+    return _Fence(line[: len(line) - len(text)], mark * (len(text) - len(rest)), tag[0] if tag else "")
 
 
 def _fenced_blocks(text: str) -> list[tuple[str, str]]:
     """Tag and content of each fenced block."""
     blocks: list[tuple[str, str]] = []
-    opening: re.Match[str] | None = None
+    opening: _Fence | None = None
     lines: list[str] = []
     for line in text.splitlines(keepends=True):
-        fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        fence = _fence(line)
         if opening is None:
             opening, lines = fence, []
-        elif fence is not None and _closes(opening, fence):
-            blocks.append((opening[3], "".join(lines)))
+        elif fence is not None and fence.mark.startswith(opening.mark) and line.strip() == fence.mark:
+            blocks.append((opening.tag, "".join(lines)))
             opening = None
         else:
-            lines.append(line.removeprefix(opening[1]))
+            lines.append(line.removeprefix(opening.indent))
     if opening is not None:
-        blocks.append((opening[3], "".join(lines)))
+        blocks.append((opening.tag, "".join(lines)))
     return blocks
-
-
-def _closes(opening: re.Match[str], fence: re.Match[str]) -> bool:
-    same = fence[2][0] == opening[2][0] and len(fence[2]) >= len(opening[2])
-    return same and not fence[0].strip().strip("`~")

@@ -125,7 +125,7 @@ def test_a_row_of_another_format_is_refused_where_it_stands(write):
 
 
 def test_two_rows_with_one_id_are_refused(write):
-    with pytest.raises(TaskError, match="two tasks with id 'a'"):
+    with pytest.raises(TaskError, match=":2: id: 'a' is the id of line 1"):
         load_suite(write(lines(ROW, ROW)))
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
 from code_env.errors import TaskError
+from code_env.harness.comparing import brief
+
+_MOST = 1 << 62
+"""Largest limit: what the kernel's counters hold."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,9 @@ class Limits:
             whole = item.name not in ("cpu_s", "wall_s")
             least = 0 if item.name == "processes" else 1 if whole else 1e-3
             number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-            if not number or not math.isfinite(value) or value < least:
+            if not number or not least <= value <= _MOST:
                 kind = "a whole number" if whole else "a number of seconds"
-                raise TaskError(f"limits.{item.name} must be {kind} of at least {least}; got {value!r}")
+                raise TaskError(f"limits.{item.name} must be {kind} from {least} to {_MOST}; got {brief(value)}")
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Limits:
@@ -100,8 +103,17 @@ class Program:
 
     def __post_init__(self) -> None:
         for path in (*self.files, *self.collect):
-            pure = PurePosixPath(path)
-            if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\0" in path:
-                raise TaskError(f"{path!r} is not a path inside the working directory; use a relative one")
+            check_path(path)
         if self.peer is not None and self.peer.peer is not None:
             raise TaskError("a peer cannot have a peer of its own")
+
+
+def check_path(path: str) -> None:
+    """Check that a path leads to a file inside the working directory.
+
+    Raises:
+        TaskError: If it does not.
+    """
+    pure = PurePosixPath(path) if isinstance(path, str) else None
+    if pure is None or pure.is_absolute() or ".." in pure.parts or not pure.parts or "\0" in str(pure):
+        raise TaskError(f"{path!r} is not a path inside the working directory; use a relative one")

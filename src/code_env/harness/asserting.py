@@ -17,12 +17,16 @@ from __future__ import annotations
 
 import ast
 import functools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any
 
 from .comparing import brief
+
+_MAX_MESSAGE = 2000
+"""Longest message of a case, in characters: the program may have had a hand in it."""
 
 RECORDER = "@cases"
 """Name under which the test code's namespace holds its `Cases`."""
@@ -38,7 +42,13 @@ def count_cases(code: str) -> int:
     Raises:
         SyntaxError: If the test code does not parse.
     """
-    return max(1, sum(_is_case(node) for node in ast.walk(ast.parse(code))))
+    return max(1, sum(_is_case(node) for node in ast.walk(_parse(code))))
+
+
+def _parse(code: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # Of the tests' style; nobody here can mend it.
+        return ast.parse(code)
 
 
 @dataclass(frozen=True)
@@ -60,22 +70,31 @@ def compile_suite(code: str, filename: str) -> Suite:
     Raises:
         SyntaxError: If the test code does not parse.
     """
-    tree = ast.parse(code, filename)
+    tree = _parse(code)
     free_names = _free_names(tree)
     defines_check = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
     rewriter = _Rewriter()
     tree = ast.fix_missing_locations(rewriter.visit(tree))
-    compiled = compile(tree, filename, "exec", dont_inherit=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        compiled = compile(tree, filename, "exec", dont_inherit=True)
     return Suite(compiled, rewriter.sources, free_names, defines_check and not _calls_check(tree))
 
 
 def _calls_check(tree: ast.Module) -> bool:
+    """Whether the test code calls `check` itself, outside a main block, which does not run here."""
     return any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "check"
         for statement in tree.body
-        if not isinstance(statement, ast.FunctionDef | ast.ClassDef)
+        if not isinstance(statement, ast.FunctionDef | ast.ClassDef) and not _is_main_block(statement)
         for node in ast.walk(statement)
     )
+
+
+def _is_main_block(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and "__name__" in {
+        node.id for node in ast.walk(statement.test) if isinstance(node, ast.Name)
+    }
 
 
 def _free_names(tree: ast.Module) -> frozenset[str]:
@@ -90,8 +109,10 @@ def _free_names(tree: ast.Module) -> frozenset[str]:
             bound.add(node.arg)
         elif isinstance(node, ast.alias):
             bound.add((node.asname or node.name).split(".")[0])
-        elif isinstance(node, ast.ExceptHandler) and node.name:
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
             bound.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            bound.add(node.rest)
     return frozenset(read - bound)
 
 
@@ -188,8 +209,8 @@ class Cases:
             self.records[0].ran = True
         for record in self.records:
             if not record.ran:
-                record.message = "not reached" + (f": the tests ended with {ended_by}" if ended_by else "")
-        if ended_by and not any(record.message for record in self.records):
+                record.message = "not reached" + (f": the tests ended with {ended_by}" if ended_by is not None else "")
+        if ended_by is not None and not any(record.message for record in self.records):
             self.records[-1].message = f"the tests ended with {ended_by}"
             self.records[-1].unfinished = True
 
@@ -210,8 +231,9 @@ class _Case:
             return False
         if not self._record.message:
             source = f"assert {self._record.source}"
-            text = brief_error(error) if not isinstance(error, AssertionError) else str(error)
-            self._record.message = text if text.startswith(source) else f"{source}: {text}"
+            text = str(error) if type(error) is AssertionError else brief_error(error)
+            whole = text if text.startswith(source) else f"{source}: {text}"
+            self._record.message = " ".join(whole[:_MAX_MESSAGE].split())
         self._record.unfinished = not isinstance(error, AssertionError)
         return not self._record.unfinished
 
@@ -222,5 +244,5 @@ def brief_error(error: BaseException) -> str:
     >>> brief_error(ValueError("no"))
     'ValueError: no'
     """
-    text = str(error).strip().replace("\n", " ")
-    return f"{type(error).__name__}: {text[:500]}" if text else type(error).__name__
+    text = " ".join(str(error)[:500].split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -26,8 +26,9 @@ import collections
 import decimal
 import fractions
 import math
-import reprlib
+import re
 import sys
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 TEXT_RULES = ("exact", "lines", "tokens", "numbers")
@@ -39,13 +40,13 @@ VALUE_RULES = ("exact", "equal", "close", "unordered")
 MAX_BRIEF = 300
 """Longest form in which a value appears in a message, in characters."""
 
-_NUMBERS = (int, float, complex)
-_COMPARABLE = (
-    (set, frozenset),
-    (bytes, bytearray),
-    (int, float, complex, decimal.Decimal, fractions.Fraction),
-)
-"""Types whose values Python may find equal across types, beside lists and tuples, and mappings."""
+_NUMBERS = (int, float, complex, decimal.Decimal, fractions.Fraction)
+_ALIKE = ((set, frozenset), (bytes, bytearray))
+"""Types whose values Python finds equal across types, beside numbers, sequences and mappings."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_MAX_DIGITS = 4000
+"""Longest word that is taken for an integer; Python converts no more digits than about that."""
 
 
 def compare_text(expected: str, actual: str, rule: str, rel: float, abs_: float) -> str | None:
@@ -80,117 +81,161 @@ def _first_difference(want: list[str], got: list[str], unit: str) -> str | None:
 
 
 def _close_words(want: str, got: str, rel: float, abs_: float) -> bool:
+    if _INTEGER.fullmatch(want) and _INTEGER.fullmatch(got) and max(len(want), len(got)) <= _MAX_DIGITS:
+        left, right = int(want), int(got)
+        # Exact: as floats, neighbouring large integers are the same.
+        allowed = max(fractions.Fraction(rel) * max(abs(left), abs(right)), fractions.Fraction(abs_))
+        return abs(left - right) <= allowed
     try:
-        return _close(float(want), float(got), rel, abs_)
+        left_float, right_float = float(want), float(got)
     except ValueError:
         return False
+    if math.isinf(left_float) or math.isinf(right_float):
+        return want.lower().lstrip("+") == got.lower().lstrip("+")
+    both_nan = math.isnan(left_float) and math.isnan(right_float)
+    return both_nan or math.isclose(left_float, right_float, rel_tol=rel, abs_tol=abs_)
 
 
 def compare_values(expected: Any, actual: Any, rule: str, rel: float, abs_: float) -> bool:
-    """Whether `actual` is what is expected, under a rule for values.
+    """Whether `actual` is what is expected, under a rule for values; never raises for plain data.
 
     >>> compare_values([1, 2], (1, 2), "equal", 0, 0)
     True
     >>> compare_values([1, 2], (1, 2), "exact", 0, 0)
     False
     """
-    actual = _without_numpy(actual)
-    expected = _without_numpy(expected)
-    if rule == "exact":
-        return _same(expected, actual, exact=True)
-    if rule == "unordered" and isinstance(expected, list | tuple) and isinstance(actual, list | tuple):
-        if len(expected) != len(actual):
-            return False
-        return collections.Counter(map(_frozen, expected)) == collections.Counter(map(_frozen, actual))
-    return _same(expected, actual, close=(rel, abs_) if rule == "close" else None)
+    try:
+        expected, actual = _without_numpy(expected), _without_numpy(actual)
+        if rule == "exact":
+            return bool(_frozen(expected, typed=True) == _frozen(actual, typed=True))
+        if rule == "unordered" and isinstance(expected, list | tuple) and isinstance(actual, list | tuple):
+            return collections.Counter(map(_frozen, expected)) == collections.Counter(map(_frozen, actual))
+        return _same(expected, actual, (rel, abs_) if rule == "close" else None)
+    # What cannot even be compared (a signalling NaN, an unhashable item) is not equal.
+    except (TypeError, ValueError, ArithmeticError, RecursionError):
+        return False
 
 
 def _without_numpy(value: Any) -> Any:
-    """NumPy's arrays and scalars as the builtin values that a test writes down."""
+    """The value with NumPy's arrays and scalars as the builtin values that a test writes down."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return value
     if isinstance(value, numpy.ndarray | numpy.generic):
         return value.tolist()
-    if type(value) in (list, tuple):
-        return type(value)(map(_without_numpy, value))
-    if type(value) is dict:
-        return {_without_numpy(k): _without_numpy(v) for k, v in value.items()}
+    kind = type(value)
+    if isinstance(value, dict):
+        items = {_without_numpy(k): _without_numpy(v) for k, v in value.items()}
+        return collections.defaultdict(None, items) if kind is collections.defaultdict else kind(items)
+    if hasattr(value, "_fields"):
+        return kind(*map(_without_numpy, value))
+    if isinstance(value, list | tuple | set | frozenset | collections.deque):
+        return kind(map(_without_numpy, value))
     return value
 
 
-def _same(want: Any, got: Any, *, exact: bool = False, close: tuple[float, float] | None = None) -> bool:
-    if exact and type(want) is not type(got):
-        return False
+def _same(want: Any, got: Any, close: tuple[float, float] | None) -> bool:
     if isinstance(want, _NUMBERS) and isinstance(got, _NUMBERS):
-        both_nan = bool(want != want and got != got)
-        return bool(want == got) or both_nan or (close is not None and _close(want, got, *close))
-    if isinstance(want, list | tuple) and isinstance(got, list | tuple):
-        return len(want) == len(got) and all(
-            _same(w, g, exact=exact, close=close) for w, g in zip(want, got, strict=True)
-        )
+        return _same_number(want, got, close)
+    for kinds in ((list, tuple), (collections.deque,)):
+        if isinstance(want, kinds) and isinstance(got, kinds):
+            return len(want) == len(got) and all(_same(w, g, close) for w, g in zip(want, got, strict=True))
+    if isinstance(want, collections.Counter) and isinstance(got, collections.Counter):
+        return all(_same(want[key], got[key], close) for key in {*want, *got})
+    if isinstance(want, collections.OrderedDict) and isinstance(got, collections.OrderedDict):
+        return _same(list(want.items()), list(got.items()), close)
     if isinstance(want, dict) and isinstance(got, dict):
-        return len(want) == len(got) and all(
-            key in got and _same(want[key], got[key], exact=exact, close=close) for key in want
-        )
-    alike = any(isinstance(want, kinds) and isinstance(got, kinds) for kinds in _COMPARABLE)
+        return len(want) == len(got) and all(key in got and _same(want[key], got[key], close) for key in want)
+    alike = any(isinstance(want, kinds) and isinstance(got, kinds) for kinds in _ALIKE)
+    return (alike or type(want) is type(got)) and bool(want == got)
+
+
+def _same_number(want: Any, got: Any, close: tuple[float, float] | None) -> bool:
+    if isinstance(want, complex) or isinstance(got, complex):
+        if close is not None and abs(want - got) <= max(close[0] * max(abs(want), abs(got)), close[1]):
+            return True
+        return _same_number(want.real, got.real, None) and _same_number(want.imag, got.imag, None)
+    if want == got or (want != want and got != got):
+        return True
     try:
-        return (alike or type(want) is type(got)) and bool(want == got)
-    except ArithmeticError:  # A signalling NaN among decimals.
+        return close is not None and math.isclose(want, got, rel_tol=close[0], abs_tol=close[1])
+    except (OverflowError, ValueError):  # An integer beyond every float; only an equal one is close.
         return False
 
 
-def _close(want: Any, got: Any, rel: float, abs_: float) -> bool:
-    try:
-        if isinstance(want, complex) or isinstance(got, complex):
-            return bool(abs(want - got) <= max(rel * max(abs(want), abs(got)), abs_))
-        return math.isclose(want, got, rel_tol=rel, abs_tol=abs_)
-    except OverflowError:  # An integer beyond every float; only an equal one is close.
-        return bool(want == got)
-
-
-def _frozen(value: Any) -> Any:
-    """A hashable stand-in that is equal for values that are `equal`."""
+def _frozen(value: Any, typed: bool = False) -> Any:
+    """A hashable stand-in, equal for values that are `equal`; with `typed`, that are `exact`."""
+    kind: Any = type(value).__name__ if typed else None
     if isinstance(value, list | tuple):
-        return ("sequence", tuple(map(_frozen, value)))
+        return (kind or "sequence", tuple(_frozen(item, typed) for item in value))
     if isinstance(value, dict):
-        return ("mapping", frozenset((_frozen(k), _frozen(v)) for k, v in value.items()))
+        pairs = [(_frozen(k, typed), _frozen(v, typed)) for k, v in value.items()]
+        ordered = isinstance(value, collections.OrderedDict) and typed
+        return (kind or "mapping", tuple(pairs) if ordered else frozenset(pairs))
     if isinstance(value, set | frozenset):
-        return ("set", frozenset(map(_frozen, value)))
-    if isinstance(value, bytearray | collections.deque):
-        return (type(value).__name__, tuple(value))
-    if isinstance(value, float) and value != value:
-        return "NaN"
-    return (None, value) if isinstance(value, _NUMBERS) else (type(value), value)
-
-
-class _Brief(reprlib.Repr):
-    """Short forms of values that may be huge; never fails."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxlevel = 6
-        self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = 30
-        self.maxdeque = self.maxarray = 30
-        self.maxstring = self.maxother = self.maxlong = MAX_BRIEF
-
-    def repr_int(self, value: int, level: int) -> str:
-        if value.bit_length() > 4 * MAX_BRIEF:  # Beyond the digits that Python converts by default.
-            return f"<integer of {value.bit_length()} bits>"
-        return super().repr_int(value, level)
-
-
-_BRIEF = _Brief()
+        return (kind or "set", frozenset(_frozen(item, typed) for item in value))
+    if isinstance(value, collections.deque):
+        return (kind or "deque", tuple(_frozen(item, typed) for item in value))
+    if isinstance(value, bytes | bytearray):
+        return (kind or "bytes", bytes(value))
+    if value != value:
+        return (kind, "NaN")
+    return (kind if isinstance(value, _NUMBERS) else type(value), value)
 
 
 def brief(value: object) -> str:
-    """A short form of a plain value for a message.
+    """A short form of a plain value for a message, on one line; never fails, whatever the size.
 
     >>> brief([1] * 1000)[:9]
     '[1, 1, 1,'
     """
-    try:
-        text = _BRIEF.repr(value)
-    except (ValueError, ArithmeticError, RecursionError):
-        text = f"<{type(value).__name__}>"
-    return text if len(text) <= MAX_BRIEF else f"{text[: MAX_BRIEF - 4]} ..."
+    text = ""
+    for piece in _pieces(value):
+        text += piece
+        if len(text) > MAX_BRIEF:
+            return f"{text[: MAX_BRIEF - 4]} ..."
+    return text
+
+
+def _pieces(value: Any) -> Iterator[str]:
+    """The representation of a value piece by piece, so that only what is shown is made."""
+    kind = type(value)
+    if kind is int:
+        # Beyond these digits Python refuses to convert.
+        yield repr(value) if value.bit_length() < 4 * MAX_BRIEF else f"<integer of {value.bit_length()} bits>"
+    elif kind in (str, bytes, bytearray):
+        yield repr(value[: MAX_BRIEF + 1])
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        yield from _joined(f"{kind.__name__}(", value, ")")
+    elif isinstance(value, list | tuple | set | frozenset | collections.deque):
+        opening, closing = _BRACKETS.get(kind, (f"{kind.__name__}([", "])"))
+        yield from _joined(opening, value, ",)" if kind is tuple and len(value) == 1 else closing)
+    elif isinstance(value, dict):
+        opening, closing = ("{", "}") if kind is dict else (f"{kind.__name__}({{", "})")
+        yield opening
+        for number, (key, item) in enumerate(value.items()):
+            yield ", " if number else ""
+            yield from _pieces(key)
+            yield ": "
+            yield from _pieces(item)
+        yield closing
+    elif kind is fractions.Fraction:
+        yield from _joined("Fraction(", (value.numerator, value.denominator), ")")
+    elif kind is range:
+        yield from _joined("range(", (value.start, value.stop, value.step), ")")
+    else:
+        try:
+            yield " ".join(repr(value).split())
+        except (ValueError, ArithmeticError, RecursionError):
+            yield f"<{kind.__name__}>"
+
+
+def _joined(opening: str, items: Iterable[Any], closing: str) -> Iterator[str]:
+    yield opening
+    for number, item in enumerate(items):
+        yield ", " if number else ""
+        yield from _pieces(item)
+    yield closing
+
+
+_BRACKETS: dict[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}")}

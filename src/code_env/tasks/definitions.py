@@ -18,7 +18,14 @@ from code_env.executors.program import Limits
 
 from .task import Task
 
-_KEYS = {"suite", "format", "rewards", "limits", "executor", "max_turns"}
+_KEYS: dict[str, type] = {
+    "suite": str,
+    "format": str,
+    "rewards": dict,
+    "limits": dict,
+    "executor": str,
+    "max_turns": int,
+}
 
 
 @dataclass(frozen=True)
@@ -62,8 +69,12 @@ def environments_directory() -> Path:
 
 @functools.cache
 def environment_names() -> tuple[str, ...]:
-    """Names of the environments of this installation, sorted."""
-    return tuple(sorted(path.parent.name for path in environments_directory().glob("*/env.toml")))
+    """Names of the environments of this installation, sorted; none if it was installed without."""
+    try:
+        directory = environments_directory()
+    except SuiteNotFound:
+        return ()
+    return tuple(sorted(path.parent.name for path in directory.glob("*/env.toml")))
 
 
 @functools.cache
@@ -78,12 +89,26 @@ def load_definition(name: str) -> EnvironmentDefinition:
         raise SuiteNotFound(f"no environment is named {name!r}; known are {', '.join(environment_names())}")
     path = environments_directory() / name / "env.toml"
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+        return _definition(name, path)
+    except (TaskError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TaskError(f"{path}: {error}") from None
-    unknown = sorted(set(values) - _KEYS)
-    if unknown or "suite" not in values:
-        problem = f"unknown keys {', '.join(unknown)}" if unknown else "the key 'suite' is missing"
-        raise TaskError(f"{path}: {problem}; known are {', '.join(sorted(_KEYS))}")
+
+
+def _definition(name: str, path: Path) -> EnvironmentDefinition:
+    values = tomllib.loads(path.read_text(encoding="utf-8"))
+    for key in values:
+        if key not in _KEYS:
+            raise TaskError(f"{key}: unknown; known are {', '.join(sorted(_KEYS))}")
+    for key, kind in _KEYS.items():
+        if key in values and type(values[key]) is not kind:
+            raise TaskError(f"{key}: {kind.__name__} was expected; got {values[key]!r}")
+    if "suite" not in values:
+        raise TaskError("suite: the key is missing")
+    if values.get("max_turns", 1) < 1:
+        raise TaskError(f"max_turns: at least 1 was expected; got {values['max_turns']}")
+    try:
+        Limits.from_dict(values.get("limits", {}))
+    except TaskError as error:
+        raise TaskError(f"limits: {error}") from None
     suite = values.pop("suite")
     return EnvironmentDefinition(name=name, suite_path=path.parent / suite, **values)

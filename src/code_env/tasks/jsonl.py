@@ -7,13 +7,12 @@ begins with `$` stands for another type, as in `{"$tuple": [1, 2]}`.
 from __future__ import annotations
 
 import base64
-import binascii
 import difflib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from code_env.errors import TaskError
-from code_env.executors.program import Limits
+from code_env.executors.program import Limits, check_path
 
 from .kinds import AnyTest, AssertTest, CallTest, OutputTest, StdinTest
 from .task import Task
@@ -69,7 +68,7 @@ def _tests(rows: Any) -> list[AnyTest]:
 def _test(row: Any) -> AnyTest:
     row = _mapping(row)
     kind = row.get("kind")
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise TaskError(f"kind must be one of {', '.join(_KINDS)}; got {kind!r}")
     _check_keys(row, {"kind"} | _REQUIRED[kind], _OPTIONAL[kind] | {"hidden", "weight"}, f"a {kind} test")
     fields = {key: value for key, value in row.items() if key != "kind"}
@@ -96,6 +95,8 @@ def _in_field(name: str, make: Callable[[], _T]) -> _T:
         return make()
     except TaskError as error:
         raise TaskError(f"{name}: {error}") from None
+    except RecursionError:
+        raise TaskError(f"{name}: nested too deep") from None
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -110,7 +111,11 @@ def _files(value: Any) -> dict[str, bytes]:
         plain = _plain(content)
         if not isinstance(plain, str | bytes):
             raise TaskError(f'{name}: text or {{"$bytes": ...}} was expected; got {type(plain).__name__}')
-        files[name] = plain.encode() if isinstance(plain, str) else plain
+        try:
+            files[name] = plain.encode() if isinstance(plain, str) else plain
+            check_path(name)
+        except (UnicodeEncodeError, TaskError) as error:
+            raise TaskError(f"{name}: {error}") from None
     return files
 
 
@@ -125,9 +130,12 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if tag not in _TAGS:
         raise TaskError(f"unknown tag {tag!r}; known are {', '.join(_TAGS)}")
+    content = _plain(value[tag])
+    if not isinstance(content, _TAG_CONTENT.get(tag, list)):
+        raise TaskError(f"{tag}: a list was expected; got {type(content).__name__}")
     try:
-        return _TAGS[tag](_plain(value[tag]))
-    except (TypeError, ValueError, binascii.Error) as error:
+        return _TAGS[tag](content)
+    except (TypeError, ValueError, OverflowError) as error:
         raise TaskError(f"{tag}: {error}") from None
 
 
@@ -140,3 +148,6 @@ _TAGS: dict[str, Callable[[Any], Any]] = {
     "$float": float,
     "$complex": lambda parts: complex(*parts),
 }
+
+_TAG_CONTENT: dict[str, tuple[type, ...]] = {"$bytes": (str,), "$float": (str, int, float)}
+"""What stands behind a tag, where it is not a list."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from code_env.errors import TaskError
-from code_env.harness.asserting import count_cases
-from code_env.harness.comparing import TEXT_RULES, VALUE_RULES
+from code_env.harness.asserting import compile_suite, count_cases
+from code_env.harness.comparing import TEXT_RULES, VALUE_RULES, brief
 from code_env.harness.plain import NotPlain, encode
 
 
@@ -39,8 +38,8 @@ class Comparison:
         for name in ("rel", "abs"):
             value = getattr(self, name)
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not 0 <= value < math.inf:
-                raise TaskError(f"compare.{name} must be a number of at least 0; got {value!r}")
+            if not number or not 0 <= value <= sys.float_info.max:
+                raise TaskError(f"compare.{name} must be a number of at least 0; got {brief(value)}")
 
     @classmethod
     def of(cls, value: Comparison | str | Mapping[str, Any], rules: tuple[str, ...]) -> Comparison:
@@ -73,8 +72,8 @@ class _Common:
         if not isinstance(self.hidden, bool):
             raise TaskError(f"hidden must be true or false; got {self.hidden!r}")
         number = isinstance(self.weight, int | float) and not isinstance(self.weight, bool)
-        if not number or not 0 < self.weight < math.inf:
-            raise TaskError(f"weight must be a number above 0; got {self.weight!r}")
+        if not number or not 0 < self.weight <= sys.float_info.max:
+            raise TaskError(f"weight must be a number above 0; got {brief(self.weight)}")
 
     @property
     def cases(self) -> int:
@@ -193,9 +192,9 @@ class AssertTest(_Common):
         super().__post_init__()
         self._require_text("code")
         try:
-            ast.parse(self.code)
-        except (SyntaxError, ValueError) as error:
-            raise TaskError(f"code must be Python: {error}") from None
+            compile_suite(self.code, "<tests>")
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+            raise TaskError(f"code must be Python: {error or type(error).__name__}") from None
 
     @property
     def cases(self) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,11 +48,18 @@ def load_suite(name_or_path: str | Path, format: str | None = None) -> TaskSuite
         tasks = _read(definition.suite_path, definition.format)
         return TaskSuite(text, [definition.with_limits(task) for task in tasks])
     path = Path(name_or_path)
-    if not path.is_file():
-        what = "a directory" if path.is_dir() else "neither a file nor a known suite"
+    if not _is_file(path):
+        what = "a directory" if text and os.path.isdir(text) else "neither a file nor a known suite"
         known = ", ".join(environment_names())
         raise SuiteNotFound(f"{text!r} is {what}; known suites are {known}; a path leads to a file of JSON lines")
     return TaskSuite(path.name.split(".")[0], _read(path, format))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # A name too long, or with a NUL.
+        return False
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -66,7 +75,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     yield number, _row(line)
-    except (ValueError, OSError, EOFError, RecursionError) as error:
+    except (ValueError, OSError, EOFError, RecursionError, zlib.error) as error:
         raise TaskError(f"{path}:{number}: {error}") from None
 
 
@@ -79,11 +88,16 @@ def _row(line: bytes) -> dict[str, Any]:
 
 def _read(path: Path, format: str | None) -> list[Task]:
     tasks: list[Task] = []
+    lines: dict[str, int] = {}
     for number, row in read_rows(path):
         if format is None:
             format = "humaneval" if set(humaneval.FIELDS) <= set(row) else "code_env"
         try:
-            tasks.append(FORMATS[format](row))
+            task = FORMATS[format](row)
+            if task.id in lines:
+                raise TaskError(f"id: {task.id!r} is the id of line {lines[task.id]}, too")
+            lines[task.id] = number
+            tasks.append(task)
         except TaskError as error:
             raise TaskError(f"{path}:{number}: {error}") from None
     return tasks

@@ -104,7 +104,7 @@ class TaskSuite(Sequence[Task]):
             >>> len(train), len(held_out)
             (32, 8)
         """
-        first = round(fraction * len(self))
+        first = round(fraction * len(self)) if 0 < fraction < 1 else 0
         if not 0 < first < len(self):
             raise TaskError(f"a fraction of {fraction} leaves one side of {len(self)} tasks empty")
         drawn = set(np.random.default_rng(seed).permutation(len(self))[:first].tolist())

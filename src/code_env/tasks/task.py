@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from code_env.errors import TaskError
-from code_env.executors.program import Limits
+from code_env.executors.program import Limits, check_path
 
 from .kinds import AnyTest, AssertTest, CallTest, OutputTest, StdinTest
 
@@ -18,7 +18,9 @@ MAX_PROMPT_CHARS = 65_536
 JudgeMode = Literal["blind", "objects"]
 """How a task is judged: `blind`, or `objects` where its tests use objects of the program."""
 
-_FUTURE_IMPORT = re.compile(r"^from __future__ import [\w, ]+\n?", re.MULTILINE)
+_FUTURE_IMPORT = re.compile(
+    r"^from[ \t]+__future__[ \t]+import[ \t]*(?:\([^()]*\)|[\w \t,]+)[ \t]*;?[ \t]*\n?", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Task:
             raise TaskError("id must not be empty")
         if len(self.prompt) > MAX_PROMPT_CHARS:
             raise TaskError(f"prompt has {len(self.prompt)} characters; at most {MAX_PROMPT_CHARS} fit")
+        if not isinstance(self.tests, list | tuple):
+            raise TaskError(f"tests must be a sequence of tests; got {type(self.tests).__name__}")
         object.__setattr__(self, "tests", tuple(self.tests))
         if not self.tests:
             raise TaskError("tests must not be empty: without one, nothing decides")
@@ -81,6 +85,16 @@ class Task:
                 raise TaskError(f"tests[{index}] calls the entry point, and entry_point is missing")
         if self.judge not in get_args(JudgeMode):
             raise TaskError(f"judge must be one of {', '.join(get_args(JudgeMode))}; got {self.judge!r}")
+        for name in ("files", "metadata"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise TaskError(f"{name} must be a mapping; got {type(getattr(self, name)).__name__}")
+        for path, content in self.files.items():
+            try:
+                check_path(path)
+            except TaskError as error:
+                raise TaskError(f"files: {error}") from None
+            if not isinstance(content, bytes):
+                raise TaskError(f"files[{path!r}] must be bytes; got {type(content).__name__}")
         if not isinstance(self.limits, Limits):
             raise TaskError(f"limits must be a Limits; got {type(self.limits).__name__}")
 
@@ -89,7 +103,7 @@ class Task:
         if not self.prefix:
             return answer
         # Python allows these at the top of a file only, and an answer may be a whole file.
-        future = "".join(line.rstrip("\n") + "\n" for line in _FUTURE_IMPORT.findall(answer))
+        future = "".join(found.rstrip("; \t\n") + "\n" for found in _FUTURE_IMPORT.findall(answer))
         if future:
             answer = _FUTURE_IMPORT.sub("", answer)
         newline = "" if self.prefix.endswith("\n") else "\n"

@@ -5,12 +5,12 @@ with L = Limits(cpu_s=1, wall_s=2). The twin does the same kind of thing and sol
 judge that simply refuses what it does not know is caught as well.
 """
 
-CALL = 'Task("add", "p", (CallTest((1, 2), 3), CallTest((5, 7), 12)), entry_point="add", limits=L)'
-LST = 'Task("rev", "p", (CallTest(([3, 1, 2],), [1, 2, 3]), CallTest(([9, 8],), [8, 9])), entry_point="f", limits=L)'
-DCT = 'Task("d", "p", (CallTest(("ab",), {"a": 1, "b": 1}), CallTest(("zz",), {"z": 2})), entry_point="f", limits=L)'
-CLOSE = 'Task("c", "p", (CallTest((2.0,), 1.41421356, compare="close"), CallTest((9.0,), 3.0, compare="close")), entry_point="f", limits=L)'
-UNORD = 'Task("u", "p", (CallTest(([1, 1, 2],), [1, 2], compare="unordered"), CallTest(([5, 6],), [6, 5], compare="unordered")), entry_point="f", limits=L)'
-EXACT = 'Task("e", "p", (CallTest((1,), (1, 2), compare="exact"), CallTest((4,), (4, 5), compare="exact")), entry_point="f", limits=L)'
+CALL = 'Task("add", "p", (CallTest((1, 2), {}, 3), CallTest((5, 7), {}, 12)), entry_point="add", limits=L)'
+LST = 'Task("rev", "p", (CallTest(([3, 1, 2],), {}, [1, 2, 3]), CallTest(([9, 8],), {}, [8, 9])), entry_point="f", limits=L)'
+DCT = 'Task("d", "p", (CallTest(("ab",), {}, {"a": 1, "b": 1}), CallTest(("zz",), {}, {"z": 2})), entry_point="f", limits=L)'
+CLOSE = 'Task("c", "p", (CallTest((2.0,), {}, 1.41421356, compare="close"), CallTest((9.0,), {}, 3.0, compare="close")), entry_point="f", limits=L)'
+UNORD = 'Task("u", "p", (CallTest(([1, 1, 2],), {}, [1, 2], compare="unordered"), CallTest(([5, 6],), {}, [6, 5], compare="unordered")), entry_point="f", limits=L)'
+EXACT = 'Task("e", "p", (CallTest((1,), {}, (1, 2), compare="exact"), CallTest((4,), {}, (4, 5), compare="exact")), entry_point="f", limits=L)'
 ASRT = 'Task("a", "p", (AssertTest("assert add(1, 2) == 3\\nassert add(5, 7) == 12"),), entry_point="add", limits=L)'
 HE = 'Task("h", "p", (AssertTest("def check(candidate):\\n    assert candidate(1, 2) == 3\\n    assert candidate(5, 7) == 12\\n    assert abs(candidate(0.5, 1.0) - 1.5) < 1e-6\\n"),), entry_point="add", limits=L)'
 SORT = 'Task("s", "p", (AssertTest("data = [3, 1, 2]\\nassert f(data) == [1, 2, 3]\\nassert data == [3, 1, 2]\\ndata = [9, 8, 8]\\nassert f(data) == sorted(data)"),), entry_point="f", limits=L)'
@@ -373,7 +373,7 @@ def {ep}:
     return {ret}
 """
 SECRET_CALL = (
-    'Task("sec", "p", (CallTest((1,), "zqxj" "vwk"), CallTest((2,), "zqxj" "vwk2")), entry_point="f", limits=L)'
+    'Task("sec", "p", (CallTest((1,), {}, "zqxj" "vwk"), CallTest((2,), {}, "zqxj" "vwk2")), entry_point="f", limits=L)'
 )
 SECRET_ASRT = 'Task("sec", "p", (AssertTest("want = \'zqxjvwk\'\\nassert f(1) == want\\nassert f(2) == want + \'2\'"),), entry_point="f", limits=L)'
 NEEDLE = "zqx" + "jv"

@@ -31,7 +31,12 @@ from code_env import (
 ADD = Task(
     "add",
     "Write add(a, b).",
-    (CallTest((1, 2), 3, hidden=False), CallTest((5, 7), 12), CallTest((-1, 1), 0), CallTest((10, 10), 20)),
+    (
+        CallTest((1, 2), {}, 3, hidden=False),
+        CallTest((5, 7), {}, 12),
+        CallTest((-1, 1), {}, 0),
+        CallTest((10, 10), {}, 20),
+    ),
     entry_point="add",
     reference="def add(a, b):\n    return a + b\n",
 )

@@ -35,20 +35,20 @@ def asserts(code, **fields):
 
 
 HONEST = {
-    "call": (task(CallTest((2,), 4)), "def f(x): return x * x"),
-    "call, keyword": (task(CallTest((2,), 8, {"n": 3})), "def f(x, n=2): return x ** n"),
-    "call, tuple for list": (task(CallTest((), [1, [2]])), "def f(): return (1, (2,))"),
-    "call, close": (task(CallTest((), 0.3, compare="close")), "def f(): return 0.1 + 0.2"),
-    "call, unordered": (task(CallTest((), [1, 2], compare="unordered")), "def f(): return [2, 1]"),
-    "call, big integer": (task(CallTest((5000,), 7**5000)), "def f(n): return 7 ** n"),
-    "call, surrogate": (task(CallTest((), "\ud800")), "def f(): return chr(0xD800)"),
-    "call, NaN": (task(CallTest((), [float("nan")])), "def f(): return [float('nan')]"),
-    "call, 4 MB": (task(CallTest((4_000_000,), "é" * 4_000_000)), "def f(n): return 'é' * n"),
-    "call, prints too": (task(CallTest((), 1)), "print('noise')\ndef f():\n    print('more')\n    return 1"),
-    "call, class": (task(CallTest((3,), 3), entry_point="int"), "int = int"),
-    "call, lambda": (task(CallTest((3,), 9)), "f = lambda x: x * x"),
+    "call": (task(CallTest((2,), {}, 4)), "def f(x): return x * x"),
+    "call, keyword": (task(CallTest((2,), {"n": 3}, 8)), "def f(x, n=2): return x ** n"),
+    "call, tuple for list": (task(CallTest((), {}, [1, [2]])), "def f(): return (1, (2,))"),
+    "call, close": (task(CallTest((), {}, 0.3, compare="close")), "def f(): return 0.1 + 0.2"),
+    "call, unordered": (task(CallTest((), {}, [1, 2], compare="unordered")), "def f(): return [2, 1]"),
+    "call, big integer": (task(CallTest((5000,), {}, 7**5000)), "def f(n): return 7 ** n"),
+    "call, surrogate": (task(CallTest((), {}, "\ud800")), "def f(): return chr(0xD800)"),
+    "call, NaN": (task(CallTest((), {}, [float("nan")])), "def f(): return [float('nan')]"),
+    "call, 4 MB": (task(CallTest((4_000_000,), {}, "é" * 4_000_000)), "def f(n): return 'é' * n"),
+    "call, prints too": (task(CallTest((), {}, 1)), "print('noise')\ndef f():\n    print('more')\n    return 1"),
+    "call, class": (task(CallTest((3,), {}, 3), entry_point="int"), "int = int"),
+    "call, lambda": (task(CallTest((3,), {}, 9)), "f = lambda x: x * x"),
     "call, replaced builtins": (
-        task(CallTest(([1, 2],), 2)),
+        task(CallTest(([1, 2],), {}, 2)),
         "import builtins, json, os\nreal = len\nbuiltins.len = lambda x: real(x)\n"
         "json.dumps = json.loads = os.write = os.read = None\ndef f(x): return real(x)",
     ),
@@ -147,10 +147,17 @@ ADD = asserts("assert f(1) == 1\nassert f(2) == 4\nassert f(3) == 9")
 
 # name: task, answer, fraction, outcome, status, words in the first failed case's message
 WRONG = {
-    "call, value": (task(CallTest((2,), 4)), "def f(x): return 5", 0.0, "fail", "ok", "expected 4, got 5"),
-    "call, half": (task(CallTest((1,), 1), CallTest((2,), 4)), "def f(x): return 1", 0.5, "fail", "ok", "expected 4"),
+    "call, value": (task(CallTest((2,), {}, 4)), "def f(x): return 5", 0.0, "fail", "ok", "expected 4, got 5"),
+    "call, half": (
+        task(CallTest((1,), {}, 1), CallTest((2,), {}, 4)),
+        "def f(x): return 1",
+        0.5,
+        "fail",
+        "ok",
+        "expected 4",
+    ),
     "call, weights": (
-        task(CallTest((1,), 1, weight=3), CallTest((2,), 4)),
+        task(CallTest((1,), {}, 1, weight=3), CallTest((2,), {}, 4)),
         "def f(x): return 1",
         0.75,
         "fail",
@@ -158,29 +165,36 @@ WRONG = {
         "expected 4",
     ),
     "call, True for 1 is equal, but not exactly": (
-        task(CallTest((), 1, compare="exact")),
+        task(CallTest((), {}, 1, compare="exact")),
         "def f(): return True",
         0.0,
         "fail",
         "ok",
         "got True",
     ),
-    "call, raises": (task(CallTest((), 1)), "def f(): return 1 / 0", 0.0, "fail", "error", "ZeroDivisionError"),
+    "call, raises": (task(CallTest((), {}, 1)), "def f(): return 1 / 0", 0.0, "fail", "error", "ZeroDivisionError"),
     "call, loops": (
-        task(CallTest((0,), 0), CallTest((1,), 1)),
+        task(CallTest((0,), {}, 0), CallTest((1,), {}, 1)),
         "def f(x):\n    while x: pass\n    return 0",
         0.5,
         "fail",
         "timeout",
         "time limit",
     ),
-    "call, memory": (task(CallTest((), 1)), "def f(): return bytearray(1 << 42)", 0.0, "fail", "memory", "MemoryError"),
-    "call, exits": (task(CallTest((), 1)), "import os\ndef f(): os._exit(0)", 0.0, "fail", "error", "ended early"),
-    "call, SystemExit": (task(CallTest((), 1)), "def f(): raise SystemExit(0)", 0.0, "fail", "error", "SystemExit"),
-    "call, dies": (task(CallTest((), 1)), "import os\ndef f(): os.abort()", 0.0, "fail", "signal", "signal 6"),
-    "call, object": (task(CallTest((), 1)), "class C: pass\ndef f(): return C()", 0.0, "fail", "ok", "C"),
+    "call, memory": (
+        task(CallTest((), {}, 1)),
+        "def f(): return bytearray(1 << 42)",
+        0.0,
+        "fail",
+        "memory",
+        "MemoryError",
+    ),
+    "call, exits": (task(CallTest((), {}, 1)), "import os\ndef f(): os._exit(0)", 0.0, "fail", "error", "ended early"),
+    "call, SystemExit": (task(CallTest((), {}, 1)), "def f(): raise SystemExit(0)", 0.0, "fail", "error", "SystemExit"),
+    "call, dies": (task(CallTest((), {}, 1)), "import os\ndef f(): os.abort()", 0.0, "fail", "signal", "signal 6"),
+    "call, object": (task(CallTest((), {}, 1)), "class C: pass\ndef f(): return C()", 0.0, "fail", "ok", "C"),
     "call, cyclic": (
-        task(CallTest((), [1])),
+        task(CallTest((), {}, [1])),
         "def f():\n    x = []\n    x.append(x)\n    return x",
         0.0,
         "fail",
@@ -188,16 +202,16 @@ WRONG = {
         "itself",
     ),
     "call, missing": (
-        task(CallTest((), 1)),
+        task(CallTest((), {}, 1)),
         "def g(): return 1",
         0.0,
         "policy_error",
         "error",
         "no function or class 'f'",
     ),
-    "call, syntax": (task(CallTest((), 1)), "def f(: return 1", 0.0, "policy_error", "error", "SyntaxError"),
+    "call, syntax": (task(CallTest((), {}, 1)), "def f(: return 1", 0.0, "policy_error", "error", "SyntaxError"),
     "call, dies at the top": (
-        task(CallTest((), 1)),
+        task(CallTest((), {}, 1)),
         "import os\nos._exit(0)",
         0.0,
         "policy_error",
@@ -205,16 +219,23 @@ WRONG = {
         "ended early",
     ),
     "call, exits at the top": (
-        task(CallTest((), 1)),
+        task(CallTest((), {}, 1)),
         "def f(): return 1\nraise SystemExit",
         0.0,
         "policy_error",
         "error",
         "SystemExit",
     ),
-    "call, loops at the top": (task(CallTest((), 1)), "while True: pass", 0.0, "policy_error", "timeout", "time limit"),
+    "call, loops at the top": (
+        task(CallTest((), {}, 1)),
+        "while True: pass",
+        0.0,
+        "policy_error",
+        "timeout",
+        "time limit",
+    ),
     "call, state of another test": (
-        task(CallTest((), 1), CallTest((), 2)),
+        task(CallTest((), {}, 1), CallTest((), {}, 2)),
         "n = 0\ndef f():\n    global n\n    n += 1\n    return n",
         0.5,
         "fail",
@@ -348,8 +369,8 @@ def test_a_wrong_answer_gets_what_it_deserves_and_is_told_why(name, executor):
 
 def test_all_kinds_of_test_go_into_one_verdict(executor):
     problem = task(
-        CallTest((1,), 1), StdinTest("3", "3"), AssertTest("assert f(1) == 1\nassert f(2) == 5"), CallTest((2,), 2),
-        OutputTest("never", weight=4),
+        CallTest((1,), {}, 1), StdinTest("3", "3"), AssertTest("assert f(1) == 1\nassert f(2) == 5"),
+        CallTest((2,), {}, 2), OutputTest("never", weight=4),
     )  # fmt: skip
     answer = "def f(x): return x\nif __name__ == '__main__': print(f(input()))"
     verdict = judge(problem, answer, executor)
@@ -364,7 +385,7 @@ def test_all_kinds_of_test_go_into_one_verdict(executor):
 
 
 def test_many_answers_keep_their_order_also_awaited(executor):
-    answers = [(task(CallTest((n,), n * n)), "def f(x): return x * x" if n % 2 else "") for n in range(6)]
+    answers = [(task(CallTest((n,), {}, n * n)), "def f(x): return x * x" if n % 2 else "") for n in range(6)]
     expected = [n % 2 == 1 for n in range(6)]
     assert [v.passed for v in judge_many(answers, executor)] == expected
     assert [v.passed for v in asyncio.run(ajudge_many(answers, executor))] == expected

@@ -49,7 +49,7 @@ def test_pass_fraction_is_the_verdict_s(fraction, value):
     assert (type(got), got) == (float, value)
 
 
-TESTS = (StdinTest(stdin="", stdout="1 2"), CallTest((1,), 2), OutputTest("a b c d"))
+TESTS = (StdinTest(stdin="", stdout="1 2"), CallTest((1,), {}, 2), OutputTest("a b c d"))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_output_similarity_is_the_mean_over_tests_that_expect_an_output(cases, v
 
 
 def test_output_similarity_of_a_task_without_outputs_is_zero():
-    assert output_similarity(task(CallTest((1,), 2)), verdict(case(0, "2", passed=True))) == 0.0
+    assert output_similarity(task(CallTest((1,), {}, 2)), verdict(case(0, "2", passed=True))) == 0.0
 
 
 def test_output_similarity_takes_a_measure():

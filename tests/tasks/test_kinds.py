@@ -121,17 +121,17 @@ def test_a_tolerance_that_is_no_number_of_at_least_zero_is_refused(name, value):
 @pytest.mark.parametrize("args", [None, "ab", 1, {"a": 1}, {1}], ids=repr)
 def test_args_that_are_no_list_are_refused(args):
     with pytest.raises(TaskError, match=f"^args must be a list; got {type(args).__name__}$"):
-        CallTest(args, 2)
+        CallTest(args, {}, 2)
 
 
 @pytest.mark.parametrize("kwargs", [None, [], "a", {1: 2}, {"a": 1, None: 2}], ids=repr)
 def test_kwargs_without_text_keys_are_refused(kwargs):
     with pytest.raises(TaskError, match=r"^kwargs must be an object with text keys$"):
-        CallTest((1,), 2, kwargs=kwargs)
+        CallTest((1,), kwargs, 2)
 
 
 def test_args_are_kept_as_a_tuple():
-    assert CallTest([1, [2]], 3).args == (1, [2])
+    assert CallTest([1, [2]], {}, 3).args == (1, [2])
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_call_of_values_that_are_not_plain_is_refused(name, value):
     "value", [None, (1, [2]), {(1,): {2}}, 10**400, math.nan, "\ud800", collections.Counter("ab")], ids=ascii
 )
 def test_a_call_takes_every_kind_of_plain_value(value):
-    test = CallTest((value,), value, kwargs={"a": value})
+    test = CallTest((value,), {"a": value}, value)
     assert test.args[0] is test.expected is test.kwargs["a"] is value
 
 

@@ -16,7 +16,7 @@ from code_env import (
     TermReward,
 )
 
-ADD = Task("add", "Write add.", (CallTest((1, 2), 3), CallTest((5, 7), 12)), entry_point="add")
+ADD = Task("add", "Write add.", (CallTest((1, 2), {}, 3), CallTest((5, 7), {}, 12)), entry_point="add")
 COUNT = Task("count", "Print 1 2 3 4.", (OutputTest("1 2 3 4"),))
 SUITE = TaskSuite("small", [ADD, COUNT])
 
@@ -50,7 +50,7 @@ def test_each_wrapper_adds_its_term_and_the_ledger_adds_up(bare):
     reward, info = step(env, "add", "def add(a, b): return 3")
     assert info["reward_raw"] == {"execution": 1.0, "tests": 0.5, "shortness": 1.0}
     assert info["reward_terms"] == {"execution": 0.1, "tests": 1.0, "shortness": -0.25}
-    assert reward == sum(info["reward_terms"].values())
+    assert reward == pytest.approx(sum(info["reward_terms"].values()))
     assert all(type(value) is float for value in [reward, *info["reward_terms"].values()])
 
 

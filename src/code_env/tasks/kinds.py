@@ -12,6 +12,9 @@ from code_env.harness.asserting import compile_suite, count_cases
 from code_env.harness.comparing import TEXT_RULES, VALUE_RULES, brief
 from code_env.harness.plain import NotPlain, encode
 
+_MISSING = object()
+"""Stands for an expected value that was not given; None is a value."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -141,23 +144,28 @@ class CallTest(_Common):
 
     Arguments and expected value are plain data: see `code_env.harness.plain`.
 
+    Raises:
+        TaskError: If `expected` is missing, or a value is not plain data.
+
     Example:
         >>> CallTest(args=(1, 2), expected=3).compare.rule
         'equal'
     """
 
     kind: ClassVar[str] = "call"
-    args: tuple[Any, ...]
+    args: tuple[Any, ...] = ()
     """Positional arguments."""
-    expected: Any
-    """What the call must return."""
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments."""
+    expected: Any = _MISSING
+    """What the call must return; must be given, if only as None."""
     compare: Comparison | str | Mapping[str, Any] = "equal"
     """Rule for values; kept as a `Comparison`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.expected is _MISSING:
+            raise TaskError("expected is missing: what must the call return?")
         if not isinstance(self.args, list | tuple):
             raise TaskError(f"args must be a list; got {type(self.args).__name__}")
         if not isinstance(self.kwargs, Mapping) or not all(isinstance(k, str) for k in self.kwargs):

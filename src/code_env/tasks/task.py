@@ -32,7 +32,7 @@ class Task:
 
     Example:
         >>> from code_env import CallTest
-        >>> task = Task("add", "Write add(a, b).", (CallTest((1, 2), 3),), entry_point="add")
+        >>> task = Task("add", "Write add(a, b).", (CallTest(args=(1, 2), expected=3),), entry_point="add")
         >>> task.program("def add(a, b): return a + b")
         'def add(a, b): return a + b'
     """
@@ -49,8 +49,6 @@ class Task:
     """Language of the answer."""
     setup: str = ""
     """Trusted code that `assert` tests need: it runs where they run, before them."""
-    prefix: str = ""
-    """Code put in front of every answer, as HumanEval does with its prompt."""
     reference: str | None = None
     """A correct answer, if one is known."""
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -61,6 +59,8 @@ class Task:
     """How it is judged."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Anything else: difficulty, source, licence."""
+    prefix: str = ""
+    """Code put in front of every answer, as HumanEval does with its prompt."""
 
     def __post_init__(self) -> None:
         for name in ("id", "prompt", "language", "setup", "prefix"):

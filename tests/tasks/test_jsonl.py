@@ -59,7 +59,7 @@ def test_a_row_with_every_field_becomes_its_task():
         tests=(
             StdinTest(stdin="1", stdout="2", compare="tokens", hidden=False, weight=2),
             OutputTest("3"),
-            CallTest(((1,),), {}, {1}, kwargs={"k": 1}, compare=Comparison("close", rel=0.1)),
+            CallTest(((1,),), {"k": 1}, {1}, compare=Comparison("close", rel=0.1)),
             AssertTest("assert f(1) == 1"),
         ),
     )

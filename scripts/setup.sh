@@ -14,20 +14,21 @@ install() {
 
 make_venv() {
     python=
-    for candidate in ${PYTHON:-} python3 python3.13 python3.12 python3.11; do
+    for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11}; do
         if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
             python=$candidate
             break
         fi
     done
     if [ -z "$python" ]; then
-        echo "code_env needs Python 3.11 or newer as python3, or its path in PYTHON." >&2
+        echo "code_env needs Python 3.11 or newer, as python3 or as the path in PYTHON (now '${PYTHON:-}')." >&2
         exit 1
     fi
+    made_here=$([ -e "$venv" ] && echo no || echo yes)
     if ! "$python" -m venv "$venv"; then
-        rm -rf "$venv"
+        [ "$made_here" = no ] || rm -rf "$venv"
         version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-        echo "$python has no venv module. On Debian and Ubuntu: apt-get install python$version-venv" >&2
+        echo "$python cannot make a virtual environment in $venv: venv or ensurepip is missing. On Debian and Ubuntu: apt-get install python$version-venv" >&2
         exit 1
     fi
 }

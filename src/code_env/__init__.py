@@ -21,6 +21,7 @@ from code_env.errors import (
     RewardError,
     SuiteNotFound,
     TaskError,
+    TaskNotFound,
     UnsupportedProgram,
 )
 from code_env.executors import (
@@ -43,6 +44,7 @@ from code_env.judging import (
     ajudge,
     ajudge_many,
     judge,
+    judge_each,
     judge_many,
     validate,
 )
@@ -96,6 +98,7 @@ __all__ = [
     "SuiteNotFound",
     "Task",
     "TaskError",
+    "TaskNotFound",
     "TaskSuite",
     "TermReward",
     "UnsupportedProgram",
@@ -105,6 +108,7 @@ __all__ = [
     "executor_names",
     "extract_code",
     "judge",
+    "judge_each",
     "judge_many",
     "load_suite",
     "make_executor",

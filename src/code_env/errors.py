@@ -3,6 +3,7 @@
     CodeEnvError
     ├── TaskError (ValueError)            a task, a test or a row of a suite is malformed
     ├── SuiteNotFound (LookupError)       no suite or environment has that name or path
+    ├── TaskNotFound (LookupError)        the suite has no task with that id
     ├── ExecutorError
     │   ├── ExecutorNotFound (LookupError)    no executor has that name
     │   ├── ExecutorClosed                    it was closed before
@@ -25,6 +26,10 @@ class TaskError(CodeEnvError, ValueError):
 
 class SuiteNotFound(CodeEnvError, LookupError):
     """No suite or environment has that name or path."""
+
+
+class TaskNotFound(CodeEnvError, LookupError):
+    """The suite has no task with that id."""
 
 
 class ExecutorError(CodeEnvError):

@@ -5,6 +5,7 @@ Samples without a verdict are left out of pass@k and counted: they say nothing a
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,14 +16,11 @@ from typing import Any
 from code_env.errors import TaskError
 from code_env.executors.base import Executor
 from code_env.extract import Extraction, extract_code
-from code_env.judging.judge import judge_many
+from code_env.judging.judge import judge_each
 from code_env.judging.verdict import Outcome, Verdict
 from code_env.rewards.pass_at_k import PassAtK, mean_pass_at_k
 from code_env.tasks.loading import read_rows
 from code_env.tasks.suite import TaskSuite
-
-_BATCH = 32
-"""Samples judged at a time: enough to keep workers busy, few enough to show progress."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +39,16 @@ def read_samples(path: Path, suite: TaskSuite, field: str = "completion") -> lis
     Raises:
         TaskError: If a row is malformed or names no task of the suite; names file and line.
     """
+    if not path.is_file():
+        raise TaskError(f"{path}: there is no such file")
     samples: list[Sample] = []
     for number, row in read_rows(path):
         try:
             for name in ("task_id", field):
                 if not isinstance(row.get(name), str):
                     got = type(row[name]).__name__ if name in row else "nothing"
-                    raise TaskError(f"{name}: text was expected; got {got}")
+                    hint = "; --field names another field" if name == field else ""
+                    raise TaskError(f"{name}: text was expected; got {got}{hint}")
             suite.task(row["task_id"])
         except (TaskError, LookupError) as error:
             raise TaskError(f"{path}:{number}: {error}") from None
@@ -73,16 +74,10 @@ def judge_samples(
     suite: TaskSuite, samples: Sequence[Sample], executor: Executor, extract: Extraction = "fence"
 ) -> Iterator[tuple[Sample, Verdict]]:
     """Judge samples, yielding them in order with their verdicts as these come."""
-    for start in range(0, len(samples), _BATCH):
-        batch = samples[start : start + _BATCH]
-        tasks = [suite.task(sample.task_id) for sample in batch]
-        codes = [
-            extract_code(sample.completion, task.language, extract) for sample, task in zip(batch, tasks, strict=True)
-        ]
-        verdicts = judge_many(
-            zip(tasks, codes, strict=True), executor, responses=[sample.completion for sample in batch]
-        )
-        yield from zip(batch, verdicts, strict=True)
+    tasks = [suite.task(sample.task_id) for sample in samples]
+    codes = (extract_code(s.completion, task.language, extract) for s, task in zip(samples, tasks, strict=True))
+    for sample, verdict in zip(samples, judge_each(zip(tasks, codes, strict=True), executor), strict=True):
+        yield sample, dataclasses.replace(verdict, response=sample.completion)
 
 
 def sample_row(sample: Sample, verdict: Verdict) -> dict[str, Any]:

@@ -37,17 +37,22 @@ _OPTIONS = ("task_id",)
 class CodeExecEnv(gym.Env[str, Any]):
     """A Gymnasium environment whose action is a program.
 
+    `gym.make("CodeExec-v0", rewards={...}, ...)` builds it in its reward wrappers and takes the same
+    arguments; this class itself is the bare env. `docs/environment.md` lists what `info` holds.
+
     `terminated` is True when the task is solved or the turns are used up; `truncated` only when there
     is no verdict, for which the program is not to blame (`info["valid"]` is then False).
 
     Args:
         suite: Name of a suite, path of a file of tasks, or a `TaskSuite`.
-        executor: Name of an executor, or an `Executor`, which stays its maker's to close.
+        executor: Name of an executor, or an `Executor`, which stays its maker's to close, and with
+            which `env.spec` does not survive JSON.
         executor_kwargs: Plain data for the executor that is built by name.
         format: Format of the file of tasks; found out if None.
         order: How tasks are drawn: `shuffle`, `sequential` or `random`.
         max_turns: Answers that an episode allows; after each but the last the policy gets feedback.
-        samples_per_step: Programs in one action. With more than one the action is a tuple of them.
+        samples_per_step: Programs in one action. With more than one the action is a tuple of them, the
+            episode has one turn, and `outcome` and `status` in the info are those of the first.
         extract: `fence` finds the code in a response, `raw` takes the response as code.
         render_mode: None or `ansi`.
 
@@ -107,6 +112,7 @@ class CodeExecEnv(gym.Env[str, Any]):
         )
         self._task: Task | None = None
         self._turns: list[Turn] = []
+        self._turn = 0
         self._over = True
         self._shown: dict[str, Any] = {}
 
@@ -118,7 +124,7 @@ class CodeExecEnv(gym.Env[str, Any]):
             options: `{"task_id": ...}` takes this task instead of the next.
 
         Raises:
-            SuiteNotFound: If the suite has no such task.
+            TaskNotFound: If the suite has no such task.
             TaskError: If an option is unknown.
         """
         options = options or {}
@@ -133,6 +139,7 @@ class CodeExecEnv(gym.Env[str, Any]):
             self._order.restart()
         self._task = chosen or self._order.draw(self.np_random)
         self._turns = []
+        self._turn = 0
         self._over = False
         self._shown = {}
         return self._task.prompt, self._common_info(self._task)
@@ -152,9 +159,10 @@ class CodeExecEnv(gym.Env[str, Any]):
         verdicts = tuple(judge_many(answers, self.executor, responses=responses))
         valid = any(verdict.valid for verdict in verdicts)
         passed = any(verdict.passed for verdict in verdicts)
+        self._turn += 1
         if self._samples == 1:
             self._turns.append(Turn(printable(responses[0]), feedback(task, verdicts[0])))
-        terminated = valid and (passed or self._samples > 1 or len(self._turns) >= self._max_turns)
+        terminated = valid and (passed or self._turn >= self._max_turns)
         truncated = not valid
         self._over = terminated or truncated
         info = self._common_info(task) | self._outcome_info(verdicts, valid, passed)
@@ -191,13 +199,13 @@ class CodeExecEnv(gym.Env[str, Any]):
             return task.prompt
         space = self.observation_space
         max_chars = space.max_length if isinstance(space, CodeText) else len(task.prompt)
-        return transcript(task.prompt, self._turns, self._max_turns - len(self._turns), max_chars)
+        return transcript(task.prompt, self._turns, self._max_turns - self._turn, max_chars)
 
     def _common_info(self, task: Task) -> dict[str, Any]:
         return {
             "task_id": task.id,
-            "turn": len(self._turns),
-            "turns_left": self._max_turns - len(self._turns),
+            "turn": self._turn,
+            "turns_left": self._max_turns - self._turn,
             "messages": messages(task.prompt, self._turns if self._max_turns > 1 else []),
             "isolation": self._isolation,
         }
@@ -213,8 +221,8 @@ class CodeExecEnv(gym.Env[str, Any]):
             "score": sum(fractions) / len(fractions) if fractions else 0.0,
             "outcome": str(first.outcome),
             "status": str(first.execution.status),
-            "tests_passed": first.tests_passed,
-            "tests_total": first.tests_total,
+            "tests_passed": sum(verdict.tests_passed for verdict in verdicts),
+            "tests_total": sum(verdict.tests_total for verdict in verdicts),
             "reward_terms": {},
             "reward_raw": {},
         }

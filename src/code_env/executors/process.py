@@ -116,6 +116,7 @@ class ProgramProcess:
             "argv": list(self._program.argv),
             "limits": vars(_process_limits(self._program.limits, 1)),
             "report": report,
+            "parent": os.getpid(),
         }
         environment = {
             "PATH": os.defpath,

@@ -3,7 +3,7 @@
 Run by path, `python boot.py '<json>'`, so that the package around it is not imported. The JSON
 object says what this process is; `report` and `channel` are descriptors::
 
-    {"role": "program", "file": "main.py", "argv": [], "limits": {...}, "report": 4}
+    {"role": "program", "file": "main.py", "argv": [], "limits": {...}, "report": 4, "parent": 71}
     {"role": "served",  ..., "channel": 5}     a program that a peer drives: see serving.py
 
 A peer is an ordinary `program` with the channel's number in its environment. Whatever the role,
@@ -34,7 +34,7 @@ def main() -> None:
 
     from code_env_harness.limits import ProcessLimits, die_with_parent  # type: ignore[import-not-found]
 
-    die_with_parent()
+    die_with_parent(order["parent"])
     limits = ProcessLimits(**order["limits"])
     report: int = order["report"]
     os.set_inheritable(report, False)

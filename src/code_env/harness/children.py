@@ -16,12 +16,15 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from .limits import ProcessLimits, Watch, how_it_ended
+from .limits import ProcessLimits, Watch, die_with_parent, how_it_ended
+
+BROKEN_EXIT_CODE = 98
+"""Exit code of a child in which the harness's own code failed, by what the program did to it."""
 
 DRAIN_S = 0.1
 """How long the streams of an ended child are still read; a descendant may hold them open."""
 
-_fork, _exit, _pipe, _close, _dup2 = os.fork, os._exit, os.pipe, os.close, os.dup2
+_fork, _exit, _getpid, _pipe, _close = os.fork, os._exit, os.getpid, os.pipe, os.close
 _read, _kill, _wait4, _clock, _poll = os.read, os.kill, os.wait4, time.monotonic, select.poll
 _pidfd_open: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
 
@@ -41,15 +44,17 @@ class Child:
         self.limits = limits
         ends = [_pipe() for _ in range(pipes)]
         self.fds = [mine for mine, _ in ends]
+        parent = _getpid()
         self.pid = _fork()
         if self.pid == 0:
             try:
+                die_with_parent(parent)
                 for mine, _ in ends:
                     _close(mine)
                 limits.apply()
                 body(*[theirs for _, theirs in ends])
             finally:
-                _exit(98)
+                _exit(BROKEN_EXIT_CODE)
         for _, theirs in ends:
             _close(theirs)
         self.clock = Watch(self.pid, limits)

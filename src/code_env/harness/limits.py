@@ -8,6 +8,7 @@ CPU clock, which is exact and which the process cannot touch.
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
 import signal
@@ -90,13 +91,29 @@ def resident_bytes(pid: int) -> int | None:
         return None
 
 
-def die_with_parent() -> None:
-    """Have the kernel kill this process when its parent ends, where the kernel can (Linux)."""
-    if sys.platform == "linux":
-        import ctypes
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when its parent ends, where the kernel can (Linux).
 
-        pr_set_pdeathsig = 1
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+    A fork does not inherit this, so each process asks for itself.
+
+    Args:
+        parent: The parent's pid; if it is another by now, the parent has ended already.
+    """
+    if sys.platform == "linux":
+        _prctl()(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+_PR_SET_PDEATHSIG = 1
+
+
+@functools.cache
+def _prctl() -> Any:
+    # Imported where it is used first, before any program runs; a forked child finds it loaded.
+    import ctypes
+
+    return ctypes.CDLL(None).prctl
 
 
 TICK_S = 0.02

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .channel import Channel, ChannelError, ChannelTimeout, Kind, parse_json
+from .children import BROKEN_EXIT_CODE
 from .handles import (
     CallableHandle,
     Handle,
@@ -61,12 +62,20 @@ class Ended:
             return f"{self.error['name']}: {self.error['message']}".strip()
         return {
             "ok": "the program's process ended early",
-            "error": f"exit code {self._ended.get('exit_code')}",
+            "error": self._exit_reason(),
             "signal": f"killed by signal {self._ended.get('signal')}",
             "timeout": "the time limit was reached",
             "memory": "the memory limit was reached",
             "output_limit": "too much output",
         }[self.status]
+
+    def _exit_reason(self) -> str:
+        code = self._ended.get("exit_code")
+        if code is None:
+            return "the program's process sent what was not its to send"
+        if code == BROKEN_EXIT_CODE:
+            return "the program broke the process that it ran in"
+        return f"exit code {code}"
 
     @property
     def details(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Judges answers blind: a program never sees an expected value."""
 
-from .judge import ajudge, ajudge_many, judge, judge_many
+from .judge import ajudge, ajudge_many, judge, judge_each, judge_many
 from .validation import Finding, validate
 from .verdict import CaseResult, Outcome, Verdict
 
@@ -12,6 +12,7 @@ __all__ = [
     "ajudge",
     "ajudge_many",
     "judge",
+    "judge_each",
     "judge_many",
     "validate",
 ]

@@ -7,7 +7,10 @@ space, lone surrogates, a megabyte and more) is a verdict too, not an exception.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+import itertools
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 
 from code_env.executors.base import Executor
 from code_env.executors.result import ErrorInfo, ExecutionResult
@@ -60,12 +63,40 @@ def judge_many(
     if len(written) != len(pairs):
         raise ValueError(f"{len(pairs)} answers and {len(written)} responses; each answer needs one")
     judged = [_Judged(task, code, response) for (task, code), response in zip(pairs, written, strict=True)]
-    for _ in range(ATTEMPTS):
-        waiting = [one for one in judged if one.verdict is None]
-        futures = [executor.submit(program_for(one.task, one.code)) for one in waiting]
-        for one, future in zip(waiting, futures, strict=True):
-            one.take(future.result())
-    return [one.settled() for one in judged]
+    return list(_settle_in_turn(judged, executor, in_flight=len(judged)))
+
+
+def judge_each(answers: Iterable[tuple[Task, str]], executor: Executor, *, in_flight: int = 32) -> Iterator[Verdict]:
+    """Judge many answers, yielding verdicts in their order as they come.
+
+    Args:
+        answers: Pairs of a task and an answer to it.
+        executor: Where they run.
+        in_flight: How many are submitted ahead; enough to keep the workers busy.
+
+    Raises:
+        TypeError: If an answer is not text.
+        UnsupportedProgram: If the executor cannot do what a task asks.
+    """
+    return _settle_in_turn((_Judged(task, code, code) for task, code in answers), executor, in_flight)
+
+
+def _settle_in_turn(judged: Iterable[_Judged], executor: Executor, in_flight: int) -> Iterator[Verdict]:
+    waiting: deque[tuple[_Judged, Future[ExecutionResult] | None]] = deque()
+    source = iter(judged)
+    try:
+        while True:
+            for one in itertools.islice(source, max(1, in_flight) - len(waiting)):
+                waiting.append((one, one.submit(executor)))
+            if not waiting:
+                return
+            one, future = waiting.popleft()
+            yield one.settle(executor, future)
+    finally:
+        # Whoever stops listening, or is interrupted, has no use for the rest.
+        for _, future in waiting:
+            if future is not None:
+                future.cancel()
 
 
 async def ajudge(task: Task, code: str, executor: Executor, *, response: str | None = None) -> Verdict:
@@ -92,6 +123,19 @@ class _Judged:
         problem = _problem(code)
         if problem is not None:
             self.verdict = failed_before_tests(task, response, code, problem)
+
+    def submit(self, executor: Executor) -> Future[ExecutionResult] | None:
+        """Submit its program; None if there is a verdict without."""
+        return None if self.verdict is not None else executor.submit(program_for(self.task, self.code))
+
+    def settle(self, executor: Executor, future: Future[ExecutionResult] | None) -> Verdict:
+        """The verdict, after as many attempts as a failing sandbox makes needful."""
+        for attempt in range(ATTEMPTS):
+            if future is None:
+                break
+            self.take(future.result())
+            future = self.submit(executor) if attempt + 1 < ATTEMPTS else None
+        return self.settled()
 
     def take(self, result: ExecutionResult) -> None:
         """Take what came back from a run."""

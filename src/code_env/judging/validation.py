@@ -1,4 +1,4 @@
-"""Proves a suite before use: each reference scores 1.0, an empty answer 0.0."""
+"""Proves a suite before use: each reference scores 1.0, an empty answer 0.0, and doing nothing does not pass."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from code_env.executors.base import Executor
 from code_env.tasks.suite import TaskSuite
+from code_env.tasks.task import Task
 
 from .judge import judge_many
 from .verdict import Verdict
@@ -28,7 +29,7 @@ class Finding:
 def validate(
     suite: TaskSuite, executor: Executor, *, progress: Callable[[int], object] = lambda done: None
 ) -> list[Finding]:
-    """Prove that each reference scores 1.0 and an empty answer 0.0.
+    """Prove that each reference scores 1.0, an empty answer 0.0, and one that does nothing does not pass.
 
     Args:
         suite: The tasks.
@@ -50,6 +51,7 @@ def validate(
         with_reference = [task for task in tasks if task.reference is not None]
         references = judge_many([(task, task.reference or "") for task in with_reference], executor)
         empty = judge_many([(task, "") for task in tasks], executor)
+        idle = judge_many([(task, _doing_nothing(task)) for task in tasks], executor)
         findings += [Finding(t.id, "it has no reference to prove it with") for t in tasks if t.reference is None]
         for task, verdict in zip(with_reference, references, strict=True):
             if not verdict.passed:
@@ -57,8 +59,15 @@ def validate(
         for task, verdict in zip(tasks, empty, strict=True):
             if verdict.fraction != 0.0:
                 findings.append(Finding(task.id, f"an empty answer scores {verdict.fraction}, not 0.0"))
+        for task, verdict in zip(tasks, idle, strict=True):
+            if verdict.passed:
+                findings.append(Finding(task.id, "a program that does nothing passes"))
         progress(min(start + _BATCH, len(suite)))
     return findings
+
+
+def _doing_nothing(task: Task) -> str:
+    return f"def {task.entry_point}(*args, **kwargs):\n    pass\n" if task.entry_point else "pass\n"
 
 
 def _why(verdict: Verdict) -> str:

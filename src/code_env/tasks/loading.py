@@ -80,7 +80,10 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _row(line: bytes) -> dict[str, Any]:
-    row = json.loads(line)
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise TaskError(f"not JSON in UTF-8: {error}") from None
     if not isinstance(row, dict):
         raise TaskError(f"an object was expected; got {type(row).__name__}")
     return row
@@ -100,4 +103,6 @@ def _read(path: Path, format: str | None) -> list[Task]:
             tasks.append(task)
         except TaskError as error:
             raise TaskError(f"{path}:{number}: {error}") from None
+    if not tasks:
+        raise TaskError(f"{path}: there are no tasks in it")
     return tasks

@@ -8,7 +8,7 @@ from typing import Literal, get_args, overload
 
 import numpy as np
 
-from code_env.errors import SuiteNotFound, TaskError
+from code_env.errors import TaskError, TaskNotFound
 
 from .task import Task
 
@@ -75,14 +75,14 @@ class TaskSuite(Sequence[Task]):
         """The task with this id.
 
         Raises:
-            SuiteNotFound: If there is none.
+            TaskNotFound: If there is none.
         """
         try:
             return self._by_id[task_id]
         except (KeyError, TypeError):
             near = difflib.get_close_matches(str(task_id), self._by_id, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise SuiteNotFound(f"suite {self.name!r} has no task {task_id!r}{hint}") from None
+            raise TaskNotFound(f"suite {self.name!r} has no task {task_id!r}{hint}") from None
 
     def filter(self, keep: Callable[[Task], bool]) -> TaskSuite:
         """The tasks for which `keep` is true, in order.

@@ -16,10 +16,12 @@ import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
 from code_env.errors import DuplicateRewardTerm, RewardError
+from code_env.judging.verdict import Verdict
 from code_env.rewards import terms
 from code_env.rewards.terms import Measure, Term
 from code_env.tasks.kinds import OutputTest, StdinTest
 from code_env.tasks.suite import TaskSuite
+from code_env.tasks.task import Task
 
 
 class _RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -55,12 +57,19 @@ class _RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if verdicts is None:
             raise RewardError(f"{type(self).__name__} needs the info of CodeExecEnv; a wrapper below hides it")
         task = self.get_wrapper_attr("suite").task(info["task_id"])
-        values = [float(self._term(task, verdict)) for verdict in verdicts if verdict.valid]
+        values = [self._value(task, verdict) for verdict in verdicts if verdict.valid]
         raw = math.fsum(values) / len(values) if values else 0.0
         contribution = self._weight * raw
         info["reward_raw"][self.reward_name] = raw
         info["reward_terms"][self.reward_name] = contribution
         return observation, float(reward) + contribution, terminated, truncated, info
+
+    def _value(self, task: Task, verdict: Verdict) -> float:
+        value = self._term(task, verdict)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise RewardError(f"reward {self.reward_name!r}: its term gave {value!r}, which is no number") from None
 
 
 class ExecutionReward(_RewardWrapper):

@@ -25,6 +25,15 @@ def pytest_runtest_makereport(item: pytest.Item):
     return report
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector):
+    report = yield
+    if report.skipped and os.environ.get("CODE_ENV_REQUIRE") == "all":
+        report.outcome = "failed"
+        report.longrepr = f"CODE_ENV_REQUIRE=all allows no skips, and {collector.nodeid} says: {report.longrepr}"
+    return report
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The directory with the benchmark data."""

@@ -38,8 +38,8 @@ from code_env.executors import (
 from code_env.extract import extract_code
 from code_env.judging import (
     CaseResult,
-    Finding,
     Outcome,
+    ValidationFinding,
     Verdict,
     ajudge,
     ajudge_many,
@@ -83,7 +83,6 @@ __all__ = [
     "ExecutorClosed",
     "ExecutorError",
     "ExecutorNotFound",
-    "Finding",
     "Isolation",
     "Limits",
     "Outcome",
@@ -102,6 +101,7 @@ __all__ = [
     "TaskSuite",
     "TermReward",
     "UnsupportedProgram",
+    "ValidationFinding",
     "Verdict",
     "ajudge",
     "ajudge_many",

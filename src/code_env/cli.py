@@ -19,7 +19,7 @@ from code_env.errors import CodeEnvError
 from code_env.executors import executor_names, make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.judging import Outcome, validate
-from code_env.registration import environment_id
+from code_env.registration import DEFAULT_REWARDS, environment_id
 from code_env.report.ansi import step_panels
 from code_env.tasks import TaskSuite, load_suite
 from code_env.tasks.definitions import environment_names, load_definition
@@ -204,7 +204,9 @@ def list_all() -> None:
     with _user_errors():
         table = Table("environment", "Gymnasium id", "tasks", "rewards", title="environments", title_justify="left")
         for name in environment_names():
-            rewards = ", ".join(f"{key} {value}" for key, value in load_definition(name).rewards.items())
+            rewards = ", ".join(
+                f"{key} {value}" for key, value in (load_definition(name).rewards or DEFAULT_REWARDS).items()
+            )
             table.add_row(name, environment_id(name), str(len(load_suite(name))), rewards)
         _out.print(table)
         table = Table("executor", "isolation", "peer", "enforces", title="executors", title_justify="left")

@@ -6,6 +6,7 @@ the response, which is as long as a policy likes.
 
 from __future__ import annotations
 
+import io
 import re
 from typing import Literal, NamedTuple
 
@@ -14,10 +15,10 @@ Extraction = Literal["fence", "raw"]
 
 _TAGS = {"python": frozenset({"python", "py", "python3"})}
 
-_THINKING = re.compile(r"^[ \t]*(?:<think>.*?(?:</think>|\Z)[ \t]*)+", re.DOTALL | re.MULTILINE)
 _TAG = re.compile(r"[\w+#.-]*")
 _SPECIAL_TOKEN = re.compile(r"(?:<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|</s>|<eos>|<end_of_turn>)$")
 _LONGEST_TOKEN = 64
+_OPEN, _CLOSE = "<think>", "</think>"
 
 
 def extract_code(response: str, language: str = "python", extract: Extraction = "fence") -> str:
@@ -55,10 +56,42 @@ def extract_code(response: str, language: str = "python", extract: Extraction = 
 
 
 def _without_thinking(text: str) -> str:
-    if "<think>" not in text:
+    """The text without its `<think>` parts.
+
+    One in the middle of a line counts before the first fence only, since after it the tag may be
+    code; one that is not closed counts at a line's start only.
+    """
+    if _OPEN not in text:
         # Some chat templates put the opening tag into the prompt.
-        return text.rpartition("</think>")[2]
-    return _THINKING.sub("", text)
+        return text.rpartition(_CLOSE)[2]
+    kept: list[str] = []
+    position = searched = 0
+    fence = _first_fence(text, 0)
+    while (start := text.find(_OPEN, searched)) >= 0:
+        at_line_start = _begins_line(text, position, start)
+        if not at_line_start and start > fence:
+            searched = start + len(_OPEN)
+            continue
+        end = text.find(_CLOSE, start)
+        if end < 0:
+            kept.append(text[position:start] if at_line_start else text[position:])
+            return "".join(kept)
+        kept.append(text[position:start])
+        position = searched = end + len(_CLOSE)
+        if fence < position:
+            fence = _first_fence(text, position)
+    return "".join(kept) + text[position:]
+
+
+def _first_fence(text: str, start: int) -> int:
+    return min((at for at in (text.find("```", start), text.find("~~~", start)) if at >= 0), default=len(text))
+
+
+def _begins_line(text: str, start: int, end: int) -> bool:
+    """Whether there is nothing but a little white space between a line's start and `end`."""
+    before = text[max(start, end - _LONGEST_TOKEN) : end]
+    line = before[before.rfind("\n") + 1 :]
+    return not line.strip() and len(line) < _LONGEST_TOKEN
 
 
 def _without_special_tokens(text: str) -> str:
@@ -101,7 +134,7 @@ def _fenced_blocks(text: str) -> list[tuple[str, str]]:
     blocks: list[tuple[str, str]] = []
     opening: _Fence | None = None
     lines: list[str] = []
-    for line in text.splitlines(keepends=True):
+    for line in io.StringIO(text, newline="\n"):  # At line feeds only: others may stand inside a string.
         fence = _fence(line)
         if opening is None:
             opening, lines = fence, []
@@ -111,5 +144,9 @@ def _fenced_blocks(text: str) -> list[tuple[str, str]]:
         else:
             lines.append(line.removeprefix(opening.indent))
     if opening is not None:
-        blocks.append((opening.tag, "".join(lines)))
+        code = "".join(lines)
+        # Closed on the code's own last line, as models do at times.
+        if code.rstrip().endswith(opening.mark):
+            code = code.rstrip().removesuffix(opening.mark)
+        blocks.append((opening.tag, code))
     return blocks

@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium as gym
 
 from code_env.envs.code_exec import CodeExecEnv
+from code_env.errors import TaskError
 from code_env.executors.base import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
@@ -88,10 +89,14 @@ def register_environments() -> None:
     """Register everything; registering anew, as a reload of the package does, replaces quietly."""
     specs: dict[str, dict[str, Any]] = {"CodeExec-v0": {}}
     for name in environment_names():
-        definition = load_definition(name)
+        try:
+            definition = load_definition(name)
+        except TaskError as error:  # One broken folder must not take the others away.
+            gym.logger.warn(f"environment {name!r} is not registered: {error}")
+            continue
         specs[environment_id(name)] = {
             "suite": name,
-            "rewards": dict(definition.rewards) or None,
+            "rewards": None if definition.rewards is None else dict(definition.rewards),
             "executor": definition.executor or DEFAULT_EXECUTOR,
             "max_turns": definition.max_turns,
         }

@@ -250,11 +250,15 @@ def test_feedback_on_a_syntax_error_shows_the_line(env):
 def test_control_characters_of_a_program_reach_neither_policy_nor_terminal(executor):
     with CodeExecEnv(SUITE, executor, max_turns=2, render_mode="ansi") as env:
         env.reset(options={"task_id": "add"})
-        observation, *_ = env.step("def add(a, b): return '\\x1b[2J\\ud800'\n#\x1b[2J\ud800")
+        observation, *_ = env.step("def add(a, b): return chr(27) + '[2J' + chr(0xD800)")
         observation.encode()
         assert "\x1b[2J" not in observation
         assert "\x1b[2J" not in env.render()
         env.render().encode()
+        env.reset(options={"task_id": "add"})
+        observation, *_ = env.step("#\x1b[2J\ud800\ndef add(a, b: pass")
+        observation.encode()  # The policy's own words come back to it, as far as they are text.
+        assert "\x1b[2J" not in env.render()
 
 
 def test_a_long_transcript_loses_the_middle_of_its_oldest_turns_first(executor):

@@ -131,7 +131,7 @@ def test_two_rows_with_one_id_are_refused(write):
 
 @pytest.mark.parametrize("content", [b"", b"\n \n"], ids=["empty", "blank"])
 def test_a_file_without_rows_is_refused(write, content):
-    with pytest.raises(TaskError, match="has no tasks"):
+    with pytest.raises(TaskError, match="there are no tasks in it"):
         load_suite(write(content))
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from code_env.errors import SuiteNotFound, TaskError
+from code_env.errors import TaskError, TaskNotFound
 from code_env.tasks import OutputTest, Task, TaskOrder, TaskSuite
 
 
@@ -68,7 +68,7 @@ def test_a_task_is_found_by_its_id():
     ("task_id", "hint"), [("n/77", "; did you mean 'n/7'?"), ("zzzz", ""), (7, ""), ([], ""), (None, "")], ids=repr
 )
 def test_an_unknown_id_is_an_error_with_a_near_one(task_id, hint):
-    with pytest.raises(SuiteNotFound) as caught:
+    with pytest.raises(TaskNotFound) as caught:
         suite().task(task_id)
     assert str(caught.value) == f"suite 'numbers' has no task {task_id!r}{hint}"
 

@@ -26,7 +26,6 @@ from code_env.report.ansi import render_step
 from code_env.tasks.loading import load_suite
 from code_env.tasks.suite import Order, TaskOrder, TaskSuite
 from code_env.tasks.task import Task
-from code_env.text import printable
 
 from .code_text import CodeText
 from .transcript import Turn, feedback, messages, transcript
@@ -161,7 +160,7 @@ class CodeExecEnv(gym.Env[str, Any]):
         passed = any(verdict.passed for verdict in verdicts)
         self._turn += 1
         if self._samples == 1:
-            self._turns.append(Turn(printable(responses[0]), feedback(task, verdicts[0])))
+            self._turns.append(Turn(_encodable(responses[0]), feedback(task, verdicts[0])))
         terminated = valid and (passed or self._turn >= self._max_turns)
         truncated = not valid
         self._over = terminated or truncated
@@ -226,3 +225,8 @@ class CodeExecEnv(gym.Env[str, Any]):
             "reward_terms": {},
             "reward_raw": {},
         }
+
+
+def _encodable(text: str) -> str:
+    """The text as the policy wrote it, but for lone surrogates, which no tokenizer takes."""
+    return text.encode("utf-8", "replace").decode()

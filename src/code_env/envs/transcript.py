@@ -21,6 +21,9 @@ from code_env.text import clip, printable
 MAX_FEEDBACK_CHARS = 4000
 """Longest feedback on one answer."""
 
+_LEAST_TURN_CHARS = 400
+"""What is left of a turn, at the least, however long the others are."""
+
 _MAX_SHOWN_CASES = 5
 _MAX_SHOWN_TEXT = 600
 
@@ -66,7 +69,8 @@ def _kind_of_fault(case: CaseResult) -> str:
     """The fault in a word from a fixed list; a name that the program chose could carry anything."""
     if case.status is Status.OK:
         return "wrong result" if case.tested else "not reached"
-    builtin = isinstance(getattr(builtins, case.error_name, None), type)
+    known = getattr(builtins, case.error_name, None)
+    builtin = isinstance(known, type) and issubclass(known, BaseException)
     return case.error_name if builtin and case.status is Status.ERROR else str(case.status)
 
 
@@ -93,17 +97,18 @@ def transcript(prompt: str, turns: list[Turn], turns_left: int, max_chars: int) 
         turns_left: How many answers may follow.
         max_chars: Longest text.
     """
-    blocks = [
-        f"\n\n=== Your answer {n} ===\n{t.response}\n=== Result ===\n{t.feedback}" for n, t in enumerate(turns, 1)
-    ]
-    end = f"\n\n=== Turns left: {turns_left} ===\n" if turns else ""
-    excess = len(prompt) + sum(map(len, blocks)) + len(end) - max_chars
-    for index, block in enumerate(blocks):
-        if excess <= 0:
-            break
-        blocks[index] = clip(block, max(0, len(block) - excess))
-        excess -= len(block) - len(blocks[index])
-    return prompt + "".join(blocks) + end if excess <= 0 else prompt
+    if not turns:
+        return prompt
+    heads = [f"\n\n=== Your answer {number} ===\n" for number in range(1, len(turns) + 1)]
+    bodies = [f"{turn.response}\n=== Result ===\n{turn.feedback}" for turn in turns]
+    end = f"\n\n=== Turns left: {turns_left} ===\n"
+    excess = sum(map(len, [prompt, *heads, *bodies, end])) - max_chars
+    for index, body in enumerate(bodies):
+        if excess > 0:
+            bodies[index] = clip(body, max(_LEAST_TURN_CHARS, len(body) - excess))
+            excess -= len(body) - len(bodies[index])
+    whole = prompt + "".join(head + body for head, body in zip(heads, bodies, strict=True)) + end
+    return clip(whole, max_chars)  # A prompt that leaves no room even for that loses its own middle.
 
 
 def messages(prompt: str, turns: list[Turn]) -> list[dict[str, str]]:

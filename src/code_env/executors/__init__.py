@@ -1,4 +1,4 @@
-"""Executors run programs; this is the only place of the package that starts processes."""
+"""Executors run programs; nowhere else does the trainer's process start others."""
 
 from .base import Executor, Isolation
 from .program import Limits, Program

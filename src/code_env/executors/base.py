@@ -63,8 +63,14 @@ class Executor(abc.ABC):
 
     def run_many(self, programs: Iterable[Program]) -> list[ExecutionResult]:
         """Run programs side by side; results in the order of the programs."""
-        futures = [self.submit(program) for program in programs]
-        return [future.result() for future in futures]
+        futures: list[Future[ExecutionResult]] = []
+        try:
+            for program in programs:
+                futures.append(self.submit(program))
+            return [future.result() for future in futures]
+        finally:
+            for future in futures:
+                future.cancel()  # Of no effect on those that are done.
 
     async def arun(self, program: Program) -> ExecutionResult:
         """As `run`; cancelling the awaiting task ends the program."""

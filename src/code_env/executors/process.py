@@ -22,7 +22,8 @@ from typing import Any
 
 import code_env.harness as harness
 from code_env.harness.channel import CHANNEL_VARIABLE
-from code_env.harness.limits import MAX_STREAM_BYTES, TICK_S, WHOLE_RUN, ProcessLimits, Watch, how_it_ended
+from code_env.harness.limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
+from code_env.harness.watching import Watch, how_it_ended
 
 from .capture import HeadAndTail
 from .program import Limits, Program
@@ -31,10 +32,13 @@ from .result import ErrorInfo, ExecutionResult, Status
 _BOOT = Path(harness.__file__).with_name("boot.py")
 
 _GOODBYE_S = 1.0
-"""How long a program may go on after its peer has ended, and a peer after its program, in seconds."""
+"""How long a program may go on after its peer has ended, in seconds."""
 
 _REPORT_BYTES = 1 << 17
 """How much of a report is kept: an error's texts are clipped far below that."""
+
+_REMOVAL_S = 30.0
+"""How long the removal of a working directory may take, in seconds."""
 
 _DRAIN_S = 0.2
 """How long an ended program's streams are still read; a survivor may hold them open."""
@@ -57,8 +61,11 @@ def watch(processes: list[ProgramProcess], ended_early: Callable[[], bool]) -> N
             process.enforce()
             if process.has_ended():
                 running.remove(process)
-                for other in running:  # Its partner is gone: nothing is left to do but to say goodbye.
-                    other.end_by(time.monotonic() + _GOODBYE_S)
+                # A program whose peer is gone has nobody to answer. A peer whose program is gone
+                # finds the channel closed, and has its report to finish.
+                for other in running:
+                    if other.is_served:
+                        other.end_by(time.monotonic() + _GOODBYE_S)
 
 
 class ProgramProcess:
@@ -73,6 +80,7 @@ class ProgramProcess:
 
     def __init__(self, python: str, program: Program, role: str, channel: int | None = None) -> None:
         self._program = program
+        self.is_served = role == "served"
         self._killed_for: str | None = None
         self._killed = False
         self._end_by: float | None = None
@@ -90,7 +98,7 @@ class ProgramProcess:
             finally:
                 os.close(report)
         except BaseException:
-            shutil.rmtree(self._base, ignore_errors=True)
+            _remove(self._base)
             raise
         limits = _process_limits(program.limits, WHOLE_RUN if role == "served" else 1)
         self.clock = Watch(self._process.pid, limits)
@@ -186,7 +194,7 @@ class ProgramProcess:
 
     def has_ended(self) -> bool:
         """Whether the main process has ended; if so, reap it, end its group, read what is left."""
-        if os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        if not _is_over(self._process.pid):
             return False
         # While it is not reaped its number stays its own, and its group's.
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -196,7 +204,10 @@ class ProgramProcess:
         self._cpu_s = usage.ru_utime + usage.ru_stime
         deadline = time.monotonic() + _DRAIN_S
         while self._open and time.monotonic() < deadline:
-            for fd in select.select(list(self._open), [], [], TICK_S)[0]:
+            poll = select.poll()
+            for fd in self._open:
+                poll.register(fd, select.POLLIN)
+            for fd, _ in poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
                 self.read(fd)
         return True
 
@@ -230,6 +241,8 @@ class ProgramProcess:
     def _read_report(self) -> tuple[bool, ErrorInfo | None]:
         """Whether the harness came up, and the program's uncaught exception if it says so."""
         lines = self._report.text().splitlines()
+        if self.is_served:  # Its children may write there as well; its peer tells of their errors.
+            return bool(lines), None
         try:
             error = json.loads(lines[1]) if len(lines) > 1 else {}
             return bool(lines), ErrorInfo(**{k: str(error[k]) for k in ("name", "message", "traceback")})
@@ -250,8 +263,7 @@ class ProgramProcess:
         for stream in (self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()
-        _make_removable(self._base)
-        shutil.rmtree(self._base, ignore_errors=True)
+        _remove(self._base)
 
 
 def _process_limits(limits: Limits, times: int) -> ProcessLimits:
@@ -295,16 +307,30 @@ def _collect(directory: Path, program: Program) -> dict[str, bytes]:
                 if len(content) <= left:
                     found[name] = content
                     left -= len(content)
-        except OSError:  # A directory it made unreadable, or a name too long: not there.
+        # A directory it made unreadable, a name too long, links in a circle: not there.
+        except (OSError, RuntimeError, ValueError):
             continue
     return found
 
 
-def _make_removable(base: Path) -> None:
-    """Undo what a program did to the modes of its directories, so that they can be removed."""
-    for directory, _, _ in os.walk(base):
-        with contextlib.suppress(OSError):
-            os.chmod(directory, 0o700)
+def _is_over(pid: int) -> bool:
+    """Whether a child has ended, without reaping it where the system lets one look."""
+    if hasattr(os, "waitid"):
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+    # macOS before Python 3.13 has no waitid in Python; a zombie answers to signals as the living do.
+    listed = subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, check=False).stdout
+    return listed.strip()[:1] in (b"", b"Z")
+
+
+def _remove(directory: Path) -> None:
+    """Remove a directory that a program has worked in; whatever it did there is no reason to fail."""
+    with contextlib.suppress(Exception):
+        shutil.rmtree(directory)
+    if directory.exists():
+        # Too deep for Python, or made unreadable: the system's tools know what to do.
+        for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                subprocess.run([*command, str(directory)], capture_output=True, timeout=_REMOVAL_S, check=False)
 
 
 def sandbox_error(message: str, queue_s: float) -> ExecutionResult:

@@ -11,8 +11,12 @@ from typing import Any
 from code_env.errors import TaskError
 from code_env.harness.comparing import brief
 
-_MOST = 1 << 62
-"""Largest limit: what the kernel's counters hold."""
+MAX_LIMIT = 1 << 50
+"""Largest limit: the kernel's counters hold it many times over."""
+
+
+_MAIN = PurePosixPath("main.py")
+"""Where the program itself lies."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +53,9 @@ class Limits:
             whole = item.name not in ("cpu_s", "wall_s")
             least = 0 if item.name == "processes" else 1 if whole else 1e-3
             number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-            if not number or not least <= value <= _MOST:
+            if not number or not least <= value <= MAX_LIMIT:
                 kind = "a whole number" if whole else "a number of seconds"
-                raise TaskError(f"limits.{item.name} must be {kind} from {least} to {_MOST}; got {brief(value)}")
+                raise TaskError(f"limits.{item.name} must be {kind} from {least} to {MAX_LIMIT}; got {brief(value)}")
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Limits:
@@ -102,7 +106,13 @@ class Program:
     """
 
     def __post_init__(self) -> None:
-        for path in (*self.files, *self.collect):
+        for name in ("code", "language", "stdin"):
+            if not isinstance(getattr(self, name), str):
+                raise TaskError(f"{name} must be text; got {type(getattr(self, name)).__name__}")
+        if not isinstance(self.argv, tuple) or not all(isinstance(a, str) and "\0" not in a for a in self.argv):
+            raise TaskError(f"argv must be a tuple of texts without NUL; got {self.argv!r}")
+        check_files(self.files)
+        for path in self.collect:
             check_path(path)
         if self.peer is not None and self.peer.peer is not None:
             raise TaskError("a peer cannot have a peer of its own")
@@ -115,5 +125,24 @@ def check_path(path: str) -> None:
         TaskError: If it does not.
     """
     pure = PurePosixPath(path) if isinstance(path, str) else None
-    if pure is None or pure.is_absolute() or ".." in pure.parts or not pure.parts or "\0" in str(pure):
-        raise TaskError(f"{path!r} is not a path inside the working directory; use a relative one")
+    inside = pure is not None and not pure.is_absolute() and ".." not in pure.parts and bool(pure.parts)
+    if not inside or not str(path).isprintable():
+        raise TaskError(f"{path!r} is not a path inside the working directory; use a relative, printable one")
+
+
+def check_files(files: Mapping[str, bytes]) -> None:
+    """Check files that shall lie in a program's working directory.
+
+    Raises:
+        TaskError: If a path is not inside it, two of them exclude one another, or a content is no bytes.
+    """
+    if not isinstance(files, Mapping):
+        raise TaskError(f"files must be a mapping; got {type(files).__name__}")
+    for path, content in files.items():
+        check_path(path)
+        if not isinstance(content, bytes):
+            raise TaskError(f"files[{path!r}] must be bytes; got {type(content).__name__}")
+    paths = {PurePosixPath(path) for path in files}
+    for pure in paths | {_MAIN}:
+        if pure in {_MAIN} & paths or not paths.isdisjoint(pure.parents):
+            raise TaskError(f"files: {str(pure)!r} is taken, by the program or as a directory of another file")

@@ -63,7 +63,8 @@ class UnisolatedSubprocessExecutor(Executor):
             peer="same_machine",
             enforces=frozenset(enforced),
             network=True,
-            details="programs run with all rights of the user who started the trainer",
+            details="programs run with all rights of the user who started the trainer; cpu_s and memory_bytes "
+            "hold for a program's main process, file_bytes for each of its files",
         )
 
     def submit(self, program: Program) -> Future[ExecutionResult]:
@@ -131,17 +132,20 @@ class _Pool:
     def _work(self) -> None:
         while (order := self._orders.get()) is not None:
             program, future, submitted = order
-            if future.cancelled():
-                continue
             if self._closing.is_set():
                 future.cancel()
+            if future.cancelled():
+                future.set_running_or_notify_cancel()  # Tells those who wait for it.
                 continue
             queue_s = time.monotonic() - submitted
             try:
                 result = self._run(program, future, queue_s)
-            # No directory, no process, no descriptor to be had: the sandbox's fault.
-            except OSError as error:
+            # No directory, no process, no descriptor to be had, or a bug of ours: never the program's
+            # fault, and never the end of this thread.
+            except Exception as error:
                 result = sandbox_error(f"{type(error).__name__}: {error}", queue_s)
+            if self._closing.is_set():
+                future.cancel()  # `close` ended it, so its result says nothing of the program.
             if future.set_running_or_notify_cancel():
                 future.set_result(result)
 

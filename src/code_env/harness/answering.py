@@ -35,6 +35,7 @@ from .children import Child, drain
 from .limits import ProcessLimits
 from .main_module import describe_error, new_module
 from .plain import Decoder, Encoder, NotPlain, encode, type_name
+from .workspace import Workspace
 
 MODULE_NAME = "solution"
 """`__name__` of a loaded answer; not `__main__`, so its main block does not run."""
@@ -43,7 +44,7 @@ MAX_OBJECTS = 100_000
 """Most objects of the program that a peer holds handles of."""
 
 # Bound here because the program shares this process and may replace them.
-_exit, _exec, _write, _getattr, _callable, _type = os._exit, exec, os.write, getattr, callable, type
+_exit, _close, _exec, _write, _getattr, _callable, _type = os._exit, os.close, exec, os.write, getattr, callable, type
 _signal = signal.signal
 _dumps, _set_depth, _get_depth = json.dumps, sys.setrecursionlimit, sys.getrecursionlimit
 _BaseException, _Exception, _builtins = BaseException, Exception, dict(vars(builtins))
@@ -64,6 +65,7 @@ def answer(code: CodeType, argv: list[str], limits: ProcessLimits, fd: int) -> N
         fd: The descriptor to serve.
     """
     channel = Channel(fd)
+    workspace = Workspace()  # Of where we are now: the program may go elsewhere.
     module = new_module(MODULE_NAME, code.co_filename)
     sys.argv = [code.co_filename, *argv]
     try:
@@ -73,7 +75,7 @@ def answer(code: CodeType, argv: list[str], limits: ProcessLimits, fd: int) -> N
         channel.send_json(Kind.MESSAGE, {"n": 0, "error": describe_error(error)})
         _exit(1)
     channel.send_json(Kind.MESSAGE, {"n": 0, "error": None})
-    served = _Answer(module.__dict__, limits, channel)
+    served = _Answer(module.__dict__, limits, channel, workspace)
     while (frame := channel.receive()) is not None:
         served.serve(parse_json(frame[1]))
     _exit(0)
@@ -87,8 +89,9 @@ def _flush() -> None:
 
 
 class _Answer:
-    def __init__(self, names: dict[str, Any], limits: ProcessLimits, channel: Channel) -> None:
+    def __init__(self, names: dict[str, Any], limits: ProcessLimits, channel: Channel, workspace: Workspace) -> None:
         self._names, self._limits, self._channel = names, limits, channel
+        self._workspace = workspace
         self._objects: list[object] = []
         self._numbers: dict[int, int] = {}
         self._decoder = Decoder(self._dereference)
@@ -188,9 +191,11 @@ class _Answer:
         for args, kwargs in request["inputs"]:
             _flush()
             result = bytearray()
+            workspace = self._workspace.copy()
 
-            def body(to_parent: int, args: Any = args, kwargs: Any = kwargs) -> NoReturn:
-                os.close(self._channel.fd)
+            def body(to_parent: int, args: Any = args, kwargs: Any = kwargs, workspace: str = workspace) -> NoReturn:
+                _close(self._channel.fd)
+                self._workspace.enter(workspace)
                 view = memoryview(self._pack(self._call(target, args, kwargs)))
                 _flush()
                 while view:
@@ -209,6 +214,7 @@ class _Answer:
 
             child.on_readable(child.fds[0], drain(child.fds[0], take))
             ended = _dumps(child.watch()).encode()
+            self._workspace.remove(workspace)
             self._channel.send(
                 Kind.MESSAGE, b'{"n":%d,"ended":%s,"reply":%s}' % (request["n"], ended, result or b"null")
             )

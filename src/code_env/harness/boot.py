@@ -41,6 +41,7 @@ def main() -> None:
     os.write(report, b"{}\n")
     sys.path.insert(0, os.getcwd())
     if order["role"] == "served":
+        os.close(report)
         from code_env_harness.serving import serve  # type: ignore[import-not-found]
 
         serve(order["file"], order["argv"], limits, order["channel"])

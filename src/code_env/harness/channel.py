@@ -20,8 +20,12 @@ MAX_FRAME_BYTES = 24 * 1024 * 1024
 CHANNEL_VARIABLE = "CODE_ENV_CHANNEL"
 """Environment variable that holds the number of the channel's descriptor in a peer."""
 
+PER_MESSAGE = b"per message"
+"""Payload of a `LOAD` frame that gives each message, not the module, the wall time limit."""
+
 # Bound here because a program shares this process and may replace them in `os` or `json`.
-_read, _write, _poll, _select, _clock = os.read, os.write, select.poll, select.select, time.monotonic
+_read, _write, _select, _clock = os.read, os.write, select.select, time.monotonic
+_poll: Any = getattr(select, "poll", None)
 _dumps, _loads = json.dumps, json.loads
 _header = struct.Struct(">IB")
 

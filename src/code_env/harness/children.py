@@ -16,7 +16,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from .limits import ProcessLimits, Watch, die_with_parent, how_it_ended
+from .limits import ProcessLimits, die_with_parent
+from .watching import Watch, how_it_ended
 
 BROKEN_EXIT_CODE = 98
 """Exit code of a child in which the harness's own code failed, by what the program did to it."""

@@ -37,6 +37,9 @@ TEXT_RULES = ("exact", "lines", "tokens", "numbers")
 VALUE_RULES = ("exact", "equal", "close", "unordered")
 """Names of the rules for values."""
 
+MAX_ENDS_CHARS = 32_768
+"""How much of an output is kept at each end for those who want to see it, in characters."""
+
 MAX_BRIEF = 300
 """Longest form in which a value appears in a message, in characters."""
 
@@ -181,6 +184,17 @@ def _frozen(value: Any, typed: bool = False) -> Any:
     if value != value:
         return (kind, "NaN")
     return (kind if isinstance(value, _NUMBERS) else type(value), value)
+
+
+def ends(text: str, chars: int) -> str:
+    """The text, or its first and last `chars` characters with a note between.
+
+    >>> ends("abcdefghij", 2)
+    'ab\\n... 6 characters left out ...\\nij'
+    """
+    if len(text) <= 2 * chars:
+        return text
+    return f"{text[:chars]}\n... {len(text) - 2 * chars} characters left out ...\n{text[-chars:]}"
 
 
 def brief(value: object) -> str:

@@ -5,7 +5,7 @@ Standard input brings the job, a JSON object::
     {"entry_point": "add", "setup": "", "objects": false, "limits": {"cpu_s": ...},
      "tests": [{"kind": "call", "args": [...], "kwargs": {...}, "expected": ..., "compare": {...}},
                {"kind": "stdin", "stdin": "...", "expected": "...", "compare": {...}},
-               {"kind": "assert", "code": "..."}]}
+               {"kind": "assert", "code": "..."}]}       each with "hidden": true or false
 
 Standard output takes the report, JSON lines: `{"hello": true}` when the program's process has
 spoken, before it has looked at the answer; then one object for each case; `{"done": true}` last.
@@ -26,15 +26,21 @@ from collections.abc import Callable
 from typing import Any
 
 from .channel import Channel, ChannelError, ChannelTimeout, Kind, open_channel, parse_json
-from .comparing import brief, compare_text, compare_values
+from .comparing import MAX_ENDS_CHARS, brief, compare_text, compare_values, ends
 from .handles import HandleMisuse, ProgramDied, TimeIsUp
 from .limits import MAX_STREAM_BYTES
 from .plain import Decoder, NotPlain
 from .remote import GRACE_S, Ended, Problem, RemoteModule, described
 from .suite import RunnableSuite
 
-ACTUAL_CHARS = 4096
-"""How much of an output a report shows at each end; the comparison saw all of it."""
+_REPORT_CHARS = 1 << 20
+"""How much of all outputs together a report shows, in characters; comparisons see all of them."""
+
+_PIECE_CHARS = 100
+"""How much of an output a report shows at each end, at the least."""
+
+_SOURCE_CHARS = 2000
+"""How much of an `assert` statement's text a report shows."""
 
 
 def main() -> None:
@@ -44,7 +50,7 @@ def main() -> None:
     sys.setrecursionlimit(5000)  # Deep data, not deep code: see `plain.MAX_DEPTH`.
     job = json.load(sys.stdin)
     channel = open_channel()
-    judge = _Judge(job, channel, lambda record: report.write(json.dumps(record) + "\n"))
+    judge = _Judge(job, channel, lambda record: report.write(json.dumps(record, ensure_ascii=False) + "\n"))
     judge.prepare()
     try:
         judge.run()
@@ -64,6 +70,7 @@ class _Judge:
         self._tests: list[dict[str, Any]] = job["tests"]
         self._channel = channel
         self.report = report
+        self._ends_chars = max(_PIECE_CHARS, min(MAX_ENDS_CHARS, _REPORT_CHARS // (2 * len(self._tests))))
         self._suites: dict[int, RunnableSuite] = {}
 
     def prepare(self) -> None:
@@ -80,14 +87,18 @@ class _Judge:
         if error is not None:
             self.report({"uncompiled": error})
             return
-        calls = [i for i, test in enumerate(self._tests) if test["kind"] == "call"]
-        for index, test in enumerate(self._tests):
-            if test["kind"] == "stdin":
-                self._judge_stdin(index, test)
-            elif test["kind"] == "assert":
-                self._judge_suite(index)
-            elif index == calls[0]:
-                self._judge_calls(calls)
+        # Public tests first: what the policy is shown of them cannot hold what hidden ones feed.
+        for hidden in (False, True):
+            chosen = [i for i, test in enumerate(self._tests) if test["hidden"] is hidden]
+            calls = [i for i in chosen if self._tests[i]["kind"] == "call"]
+            for index in chosen:
+                test = self._tests[index]
+                if test["kind"] == "stdin":
+                    self._judge_stdin(index, test)
+                elif test["kind"] == "assert":
+                    self._judge_suite(index)
+                elif index == calls[0]:
+                    self._judge_calls(calls)
 
     def _expect(self, kind: int) -> bytes:
         frame = self._channel.receive(self._wall_s + GRACE_S)
@@ -100,21 +111,12 @@ class _Judge:
     def _judge_stdin(self, index: int, test: dict[str, Any]) -> None:
         self._channel.send(Kind.RUN, test["stdin"].encode("utf-8", "surrogatepass"))
         output = bytearray()
-        deadline = time.monotonic() + self._wall_s + GRACE_S
-        while True:
-            try:
-                frame = self._channel.receive(max(0.0, deadline - time.monotonic()))
-            except ChannelTimeout:
-                self._case(index, "timeout", "no end within the time limit", actual=_ends(output))
-                raise
-            if frame is None:
-                raise ProgramDied("the program's process ended")
-            if frame[0] == Kind.ENDED:
-                break
-            if frame[0] != Kind.OUTPUT or len(output) + len(frame[1]) > MAX_STREAM_BYTES:
-                raise ChannelError("an unexpected frame")
-            output += frame[1]
-        ended = Ended(parse_json(frame[1]))
+        try:
+            ended = self._take_output(output)
+        except (ChannelError, ProgramDied) as error:
+            status = "timeout" if isinstance(error, ChannelTimeout) else "error"
+            self._case(index, status, str(error), **self._shown(output.decode("utf-8", "replace")))
+            raise
         actual = output.decode("utf-8", "surrogateescape")
         compare = test["compare"]
         difference = compare_text(test["expected"], actual, compare["rule"], compare["rel"], compare["abs"])
@@ -126,10 +128,27 @@ class _Judge:
             ended.status,
             message,
             passed=difference is None and ended.status == "ok",
-            actual=_ends(output),
             expected=brief(test["expected"]),
+            **self._shown(actual, whole=bool(message)),
             **ended.details,
         )
+
+    def _take_output(self, output: bytearray) -> Ended:
+        """Add a run's output to `output` as it comes; how the run ended."""
+        deadline = time.monotonic() + self._wall_s + GRACE_S
+        while True:
+            frame = self._channel.receive(max(0.0, deadline - time.monotonic()))
+            if frame is None:
+                raise ProgramDied("the program's process ended")
+            if frame[0] == Kind.ENDED:
+                return Ended(parse_json(frame[1]))
+            if frame[0] != Kind.OUTPUT or len(output) + len(frame[1]) > MAX_STREAM_BYTES:
+                raise ChannelError("the program's process sent an unexpected frame")
+            output += frame[1]
+
+    def _shown(self, output: str, *, whole: bool = True) -> dict[str, Any]:
+        """What a report shows of an output; of a right one, which is the expected one, just a piece."""
+        return {"actual": ends(output, self._ends_chars if whole else _PIECE_CHARS), "actual_chars": len(output)}
 
     def _judge_calls(self, indexes: list[int]) -> None:
         module = RemoteModule(self._channel, self._wall_s, self._objects, per_message=True)
@@ -141,7 +160,7 @@ class _Judge:
                 for ended, reply in module.each(self._entry_point, inputs):
                     self._judge_call(waiting[0], module, Ended(ended), reply)
                     del waiting[0]
-            except ProgramDied:
+            except (ProgramDied, ChannelError):
                 pass
         ended = module.end()
         for index in waiting:
@@ -158,7 +177,7 @@ class _Judge:
             self._case(index, ended.fault, ended.reason, expected=brief(expected), **ended.details)
             return
         try:
-            actual = module.unpack(reply)
+            actual = module.unpack(reply, plain_only=True)
         except NotPlain as error:
             self._case(index, "ok", f"what came back is not plain data: {error}", expected=brief(expected))
             return
@@ -217,7 +236,7 @@ class _Judge:
                     record.message,
                     case=case,
                     passed=record.ran and not record.message,
-                    expected=f"assert {record.source}"[:ACTUAL_CHARS],
+                    expected=f"assert {record.source}"[:_SOURCE_CHARS],
                     **(details if ended_it else {}),
                 )
         module.check_alive()
@@ -228,10 +247,3 @@ class _Judge:
 
     def _case(self, index: int, status: str, message: str, **fields: Any) -> None:
         self.report({"test": index, "case": 0, "passed": False, "status": status, "message": message, **fields})
-
-
-def _ends(output: bytes | bytearray) -> str:
-    text = output.decode("utf-8", "replace")
-    if len(text) <= 2 * ACTUAL_CHARS:
-        return text
-    return f"{text[:ACTUAL_CHARS]}\n... {len(text) - 2 * ACTUAL_CHARS} characters left out ...\n{text[-ACTUAL_CHARS:]}"

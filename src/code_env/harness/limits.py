@@ -1,8 +1,7 @@
-"""Limits that a process sets on itself before it runs a program, and clocks read from outside.
+"""What a process asks of the kernel for itself before it runs a program.
 
-The limits are the kernel's, inherited by every descendant and, for an ordinary user, not to be
-raised again. CPU time counts in whole seconds there, so whoever waits for a process also reads its
-CPU clock, which is exact and which the process cannot touch.
+Limits are inherited by every descendant and, for an ordinary user, not to be raised again. They are
+coarse (CPU time counts in whole seconds); `watching.py` is exact.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import math
 import os
 import signal
 import sys
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,9 +25,6 @@ MAX_STREAM_BYTES = 16 * 1024 * 1024
 
 WHOLE_RUN = 10
 """A judged run as a whole may take this many times what one test may."""
-
-# Bound here because a program may share this process and replace them in `time`.
-_clock_gettime, _monotonic = getattr(time, "clock_gettime", None), time.monotonic
 
 
 @dataclass(frozen=True)
@@ -64,31 +59,8 @@ def _lower(which: int, soft: int, hard: int) -> None:
     if current != resource.RLIM_INFINITY:
         soft, hard = min(soft, current), min(hard, current)
     # Some systems know a limit and refuse to set it; the watcher outside does not depend on it.
-    with contextlib.suppress(ValueError, OSError):
+    with contextlib.suppress(ValueError, OSError, OverflowError):
         resource.setrlimit(which, (soft, hard))
-
-
-def cpu_seconds(pid: int) -> float | None:
-    """CPU time that process `pid` has used so far, all threads, or None where unknown.
-
-    On Linux a process's CPU clock has an id made from its pid (clock_getcpuclockid(3)).
-    """
-    if sys.platform != "linux" or _clock_gettime is None:
-        return None
-    try:
-        return float(_clock_gettime(((~pid) << 3) | 2))
-    except OSError:
-        return None
-
-
-def resident_bytes(pid: int) -> int | None:
-    """Anonymous, shared and tmpfs memory that `pid` holds now, or None where unknown."""
-    try:
-        with open(f"/proc/{pid}/status", "rb") as status:
-            fields = dict(line.split(b":", 1) for line in status if b":" in line)
-        return 1024 * sum(int(fields[name].split()[0]) for name in (b"RssAnon", b"RssShmem"))
-    except (OSError, KeyError, ValueError):
-        return None
 
 
 def die_with_parent(parent: int) -> None:
@@ -114,76 +86,3 @@ def _prctl() -> Any:
     import ctypes
 
     return ctypes.CDLL(None).prctl
-
-
-TICK_S = 0.02
-"""How often a running process's clock and memory are looked at, in seconds."""
-
-
-class Watch:
-    """Watches from outside what one process uses.
-
-    Args:
-        pid: The process.
-        limits: What it may use.
-    """
-
-    def __init__(self, pid: int, limits: ProcessLimits) -> None:
-        self.pid, self.limits = pid, limits
-        self.peak_bytes = 0
-        self._started = self._last_look = _monotonic()
-
-    @property
-    def wall_s(self) -> float:
-        """Seconds since the start, or since `restart`."""
-        return _monotonic() - self._started
-
-    def restart(self) -> None:
-        """Give the process its whole wall time anew."""
-        self._started = _monotonic()
-
-    def wait_s(self) -> float:
-        """How long one may wait before the next look."""
-        return max(0.0, min(TICK_S, self.limits.wall_s - self.wall_s))
-
-    def overrun(self) -> str | None:
-        """`timeout` or `memory` if the process has used more than it may, else None."""
-        now = _monotonic()
-        if now - self._started > self.limits.wall_s:
-            return "timeout"
-        if now - self._last_look < TICK_S:
-            return None
-        self._last_look = now
-        cpu_s = cpu_seconds(self.pid)
-        if cpu_s is not None and cpu_s > self.limits.cpu_s:
-            return "timeout"
-        resident = resident_bytes(self.pid)
-        if resident is not None:
-            self.peak_bytes = max(self.peak_bytes, resident)
-            if resident > self.limits.memory_bytes:
-                return "memory"
-        return None
-
-
-def how_it_ended(status: int, cpu_s: float, limits: ProcessLimits, ended_for: str | None) -> dict[str, Any]:
-    """A wait status in the design's words: `status`, `exit_code`, `signal`.
-
-    Args:
-        status: What `waitpid` gave.
-        cpu_s: CPU time that the process used, in seconds.
-        limits: What it was allowed.
-        ended_for: `timeout`, `memory` or `output_limit` if the waiter killed it for that.
-    """
-    exit_code = os.waitstatus_to_exitcode(status)
-    number = -exit_code if exit_code < 0 else None
-    # The kernel's own count, by which it kills, runs a few ms ahead of what it reports afterwards.
-    kernel_timeout = number in (signal.SIGXCPU, signal.SIGKILL) and cpu_s >= 0.9 * limits.cpu_s
-    if ended_for is not None:
-        word = ended_for
-    elif kernel_timeout:
-        word = "timeout"
-    elif number is not None:
-        word = "signal"
-    else:
-        word = "ok" if exit_code == 0 else "error"
-    return {"status": word, "exit_code": None if number else exit_code, "signal": number}

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from .channel import Channel, ChannelError, ChannelTimeout, Kind, parse_json
+from .channel import PER_MESSAGE, Channel, ChannelError, ChannelTimeout, Kind, parse_json
 from .children import BROKEN_EXIT_CODE
 from .handles import (
     CallableHandle,
@@ -25,7 +25,6 @@ from .handles import (
 )
 from .main_module import MAX_TEXT
 from .plain import Decoder, Encoder, NotPlain
-from .serving import PER_MESSAGE
 
 GRACE_S = 2.0
 """How much longer than a limit the peer waits: the serving process enforces the limit itself."""
@@ -47,8 +46,12 @@ class Ended:
         if not isinstance(ended, dict) or ended.get("status") not in self._STATUSES:
             raise ChannelError("a malformed end")
         self.status: str = ended["status"]
-        self.error = ended.get("error")
-        self._ended = ended
+        error = ended.get("error")
+        self.error = described(error) if isinstance(error, dict) else None
+        self._exit_code = _whole_number(ended.get("exit_code"))
+        self._signal = _whole_number(ended.get("signal"))
+        stderr = ended.get("stderr")
+        self._stderr = stderr if isinstance(stderr, str) else ""
 
     @property
     def fault(self) -> str:
@@ -63,25 +66,33 @@ class Ended:
         return {
             "ok": "the program's process ended early",
             "error": self._exit_reason(),
-            "signal": f"killed by signal {self._ended.get('signal')}",
+            "signal": f"killed by signal {self._signal}",
             "timeout": "the time limit was reached",
             "memory": "the memory limit was reached",
             "output_limit": "too much output",
         }[self.status]
 
     def _exit_reason(self) -> str:
-        code = self._ended.get("exit_code")
-        if code is None:
+        if self._exit_code is None:
             return "the program's process sent what was not its to send"
-        if code == BROKEN_EXIT_CODE:
+        if self._exit_code == BROKEN_EXIT_CODE:
             return "the program broke the process that it ran in"
-        return f"exit code {code}"
+        return f"exit code {self._exit_code}"
 
     @property
     def details(self) -> dict[str, Any]:
         """What a report says of it beside the status."""
-        keys = ("exit_code", "signal", "cpu_s", "wall_s", "error", "stderr")
-        return {key: self._ended[key] for key in keys if self._ended.get(key) is not None}
+        details = {"exit_code": self._exit_code, "signal": self._signal, "error": self.error}
+        return {key: value for key, value in details.items() if value is not None} | {"stderr": self._stderr}
+
+
+def _refuse_object(tag: str, body: Any) -> object:
+    kind = body[1] if isinstance(body, list) and len(body) == 3 else "object"
+    raise NotPlain(f"the program's {str(kind)[:200]}")
+
+
+def _whole_number(value: Any) -> int | None:
+    return value if type(value) is int else None
 
 
 class RemoteModule:
@@ -182,12 +193,17 @@ class RemoteModule:
                 update_in_place(old, new)
             self._held_back.clear()
 
-    def unpack(self, reply: Any) -> Any:
+    def unpack(self, reply: Any, *, plain_only: bool = False) -> Any:
         """The value in a reply; raises what the program raised, as a builtin exception.
 
+        Args:
+            reply: The reply.
+            plain_only: Whether an object of the program, which would be a handle, is refused.
+
         Raises:
-            NotPlain: If the reply is malformed.
+            NotPlain: If the reply is malformed, or holds an object and may not.
         """
+        decoder = Decoder(_refuse_object) if plain_only else self._decoder
         if not isinstance(reply, dict):
             raise NotPlain("a malformed reply")
         raised = reply.get("raised")
@@ -195,10 +211,10 @@ class RemoteModule:
             if not isinstance(raised, dict):
                 raise NotPlain("a malformed reply")
             args = raised.get("args")
-            raise rebuild_exception(raised, None if args is None else self._decoder.decode(args))
+            raise rebuild_exception(raised, None if args is None else decoder.decode(args))
         if "value" not in reply:
             raise NotPlain("a malformed reply")
-        return self._decoder.decode(reply["value"])
+        return decoder.decode(reply["value"])
 
     def end(self) -> Ended:
         """End the module if it has not ended by itself; how it ended."""

@@ -21,16 +21,14 @@ from types import CodeType
 from typing import Any, NoReturn
 
 from .answering import answer
-from .channel import Channel, ChannelError, Kind
+from .channel import PER_MESSAGE, Channel, ChannelError, Kind
 from .children import Child, drain
 from .limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, run_as_main
+from .workspace import Workspace
 
 STDERR_TAIL_BYTES = 8192
 """How much of a test's standard error is reported: its end, where the traceback is."""
-
-PER_MESSAGE = b"per message"
-"""Payload of a `LOAD` frame that gives each message, not the module, the wall time limit."""
 
 _close, _dup2 = os.close, os.dup2
 
@@ -53,6 +51,7 @@ def serve(filename: str, argv: list[str], limits: ProcessLimits, fd: int) -> Non
             code = compile_program(file.read(), os.path.basename(filename))
     except COMPILE_ERRORS as error:
         channel.send_json(Kind.COMPILED, {"error": describe_error(error)})
+        channel.receive()  # The peer may come up later than we; it closes when it has heard.
         return
     channel.send_json(Kind.COMPILED, {"error": None})
     server = _Server(code, argv, limits, channel)
@@ -68,11 +67,13 @@ def serve(filename: str, argv: list[str], limits: ProcessLimits, fd: int) -> Non
 class _Server:
     def __init__(self, code: CodeType, argv: list[str], limits: ProcessLimits, channel: Channel) -> None:
         self._code, self._argv, self._limits, self._channel = code, argv, limits, channel
+        self._workspace = Workspace()
 
     def run(self, stdin: bytes) -> None:
         """Run the answer as a program with this standard input, streaming its output."""
         given = _input_file(stdin)
-        child = Child(self._limits, lambda *fds: self._main(given, *fds), pipes=3)
+        workspace = self._workspace.copy()
+        child = Child(self._limits, lambda *fds: self._main(workspace, given, *fds), pipes=3)
         _close(given)
         from_stdout, from_stderr, from_report = child.fds
         written = 0
@@ -99,16 +100,20 @@ class _Server:
         child.on_readable(from_stderr, drain(from_stderr, take_stderr))
         child.on_readable(from_report, drain(from_report, take_report))
         ended = child.watch()
+        self._workspace.remove(workspace)
         self._send_ended(ended, _error_of(report), stderr.decode("utf-8", "replace"))
 
-    def _main(self, stdin: int, stdout: int, stderr: int, report: int) -> NoReturn:
+    def _main(self, workspace: str, stdin: int, stdout: int, stderr: int, report: int) -> NoReturn:
         _close(self._channel.fd)
+        self._workspace.enter(workspace)
         for theirs, standard in ((stdin, 0), (stdout, 1), (stderr, 2)):
             _dup2(theirs, standard)
             _close(theirs)
 
         def send_report(error: dict[str, Any]) -> None:
-            os.write(report, json.dumps(error).encode()[:65536])
+            view = memoryview(json.dumps(error).encode())
+            while view:
+                view = view[os.write(report, view) :]
 
         run_as_main(self._code, self._argv, send_report)
 
@@ -120,10 +125,12 @@ class _Server:
                 the module runs in children of its own) or for the module's whole life.
         """
         mine, theirs = socket.socketpair()
+        workspace = self._workspace.copy()
 
         def body() -> NoReturn:
             _close(self._channel.fd)
             mine.close()
+            self._workspace.enter(workspace)
             answer(self._code, self._argv, self._limits, theirs.detach())
 
         child = Child(self._limits, body)
@@ -167,6 +174,7 @@ class _Server:
         relay_to_module()  # What came in one piece with the order to load.
         ended = child.watch()
         mine.close()
+        self._workspace.remove(workspace)
         self._send_ended(ended, None, "")
 
     def _send_ended(self, ended: dict[str, Any], error: dict[str, str] | None, stderr: str) -> None:

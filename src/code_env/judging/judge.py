@@ -58,11 +58,7 @@ def judge_many(
         ValueError: If there are not as many responses as answers.
         UnsupportedProgram: If the executor cannot do what a task asks.
     """
-    pairs = list(answers)
-    written = [code for _, code in pairs] if responses is None else list(responses)
-    if len(written) != len(pairs):
-        raise ValueError(f"{len(pairs)} answers and {len(written)} responses; each answer needs one")
-    judged = [_Judged(task, code, response) for (task, code), response in zip(pairs, written, strict=True)]
+    judged = _all(answers, responses)
     return list(_settle_in_turn(judged, executor, in_flight=len(judged)))
 
 
@@ -108,9 +104,12 @@ async def ajudge(task: Task, code: str, executor: Executor, *, response: str | N
     return judged.settled()
 
 
-async def ajudge_many(answers: Iterable[tuple[Task, str]], executor: Executor) -> list[Verdict]:
+async def ajudge_many(
+    answers: Iterable[tuple[Task, str]], executor: Executor, *, responses: Iterable[str] | None = None
+) -> list[Verdict]:
     """As `judge_many`, awaited."""
-    return await asyncio.gather(*[ajudge(task, code, executor) for task, code in answers])
+    judged = _all(answers, responses)
+    return await asyncio.gather(*[ajudge(j.task, j.code, executor, response=j.response) for j in judged])
 
 
 class _Judged:
@@ -150,6 +149,14 @@ class _Judged:
         if self._fault is None:
             raise RuntimeError("nothing was run")
         return no_verdict(self.task, self.response, self.code, self._fault)
+
+
+def _all(answers: Iterable[tuple[Task, str]], responses: Iterable[str] | None) -> list[_Judged]:
+    pairs = list(answers)
+    written = [code for _, code in pairs] if responses is None else list(responses)
+    if len(written) != len(pairs):
+        raise ValueError(f"{len(pairs)} answers and {len(written)} responses; each answer needs one")
+    return [_Judged(task, code, response) for (task, code), response in zip(pairs, written, strict=True)]
 
 
 def _problem(code: str) -> ErrorInfo | None:

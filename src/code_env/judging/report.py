@@ -54,7 +54,7 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
         if "test" in record:
             reported[record["test"], record["case"]] = record
         elif "uncompiled" in record:
-            error = ErrorInfo(**record["uncompiled"])
+            error = _error_info(record["uncompiled"])
             status, message = Status.ERROR, f"{error.name}: {error.message}"
         elif "lost" in record and result.status is Status.OK:
             status, message = Status(record["status"]), record["lost"]
@@ -69,12 +69,16 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
             "status": first.status,
             "exit_code": record.get("exit_code"),
             "signal": record.get("signal"),
-            "error": ErrorInfo(**told) if told else error,
+            "error": _error_info(told) if told else error,
         }
     shown = first or next((case for case in cases if case.actual or case.stderr), None)
     if shown is not None and not result.stdout and not result.stderr:
         fields |= {"stdout": _output_of(task, shown), "stderr": shown.stderr}
     return _verdict(task, response, code, cases, dataclasses.replace(result, **fields))
+
+
+def _error_info(error: dict[str, str]) -> ErrorInfo:
+    return ErrorInfo(error["name"], error["message"], error["traceback"])
 
 
 def _output_of(task: Task, case: CaseResult) -> str:
@@ -130,6 +134,7 @@ def _cases(
                     message=record["message"],
                     expected=record.get("expected", ""),
                     actual=record.get("actual", ""),
+                    actual_chars=record.get("actual_chars", 0),
                     error_name=(record.get("error") or {}).get("name", ""),
                     stderr=record.get("stderr", ""),
                 )

@@ -17,7 +17,7 @@ _BATCH = 16
 
 
 @dataclass(frozen=True)
-class Finding:
+class ValidationFinding:
     """What is wrong with one task."""
 
     task_id: str
@@ -28,7 +28,7 @@ class Finding:
 
 def validate(
     suite: TaskSuite, executor: Executor, *, progress: Callable[[int], object] = lambda done: None
-) -> list[Finding]:
+) -> list[ValidationFinding]:
     """Prove that each reference scores 1.0, an empty answer 0.0, and one that does nothing does not pass.
 
     Args:
@@ -45,23 +45,25 @@ def validate(
         ...     validate(load_suite("starter")[:2], executor)
         []
     """
-    findings: list[Finding] = []
+    findings: list[ValidationFinding] = []
     for start in range(0, len(suite), _BATCH):
         tasks = list(suite[start : start + _BATCH])
         with_reference = [task for task in tasks if task.reference is not None]
         references = judge_many([(task, task.reference or "") for task in with_reference], executor)
         empty = judge_many([(task, "") for task in tasks], executor)
         idle = judge_many([(task, _doing_nothing(task)) for task in tasks], executor)
-        findings += [Finding(t.id, "it has no reference to prove it with") for t in tasks if t.reference is None]
+        findings += [
+            ValidationFinding(t.id, "it has no reference to prove it with") for t in tasks if t.reference is None
+        ]
         for task, verdict in zip(with_reference, references, strict=True):
             if not verdict.passed:
-                findings.append(Finding(task.id, f"its reference does not pass: {_why(verdict)}"))
+                findings.append(ValidationFinding(task.id, f"its reference does not pass: {_why(verdict)}"))
         for task, verdict in zip(tasks, empty, strict=True):
             if verdict.fraction != 0.0:
-                findings.append(Finding(task.id, f"an empty answer scores {verdict.fraction}, not 0.0"))
+                findings.append(ValidationFinding(task.id, f"an empty answer scores {verdict.fraction}, not 0.0"))
         for task, verdict in zip(tasks, idle, strict=True):
             if verdict.passed:
-                findings.append(Finding(task.id, "a program that does nothing passes"))
+                findings.append(ValidationFinding(task.id, "a program that does nothing passes"))
         progress(min(start + _BATCH, len(suite)))
     return findings
 

@@ -46,6 +46,8 @@ class CaseResult:
     """What was expected, shortened."""
     actual: str = ""
     """What came instead: the output (head and tail of a long one) or the value, shortened."""
+    actual_chars: int = 0
+    """Length of the whole output, in characters, for tests that expect one."""
     error_name: str = ""
     """Class of the exception that ended it, if one did; the program may have made the name up."""
     stderr: str = ""

@@ -13,7 +13,8 @@ from rapidfuzz.distance import LCSseq
 
 from code_env.errors import RewardError
 from code_env.executors.result import Status
-from code_env.judging.verdict import Outcome, Verdict
+from code_env.harness.comparing import ends
+from code_env.judging.verdict import CaseResult, Outcome, Verdict
 from code_env.tasks.kinds import OutputTest, StdinTest
 from code_env.tasks.task import Task
 
@@ -22,6 +23,9 @@ Term = Callable[[Task, Verdict], float]
 
 Measure = Literal["tokens", "lines", "characters", "exact"]
 """What two outputs are compared by: their words, lines, characters, or as a whole."""
+
+_NOTE_CHARS = 40
+"""About the length of the note between the ends of a long output."""
 
 _MAX_UNITS = 20_000
 """Most units of an output that are compared, as the time grows with both lengths; the rest counts as different."""
@@ -51,8 +55,20 @@ def output_similarity(task: Task, verdict: Verdict, measure: Measure = "tokens")
         test = task.tests[case.test]
         if isinstance(test, StdinTest | OutputTest):
             expected = test.stdout if isinstance(test, StdinTest) else test.expected
-            values.append(1.0 if case.passed else similarity(expected, case.actual, measure) if case.tested else 0.0)
+            values.append(1.0 if case.passed else _similarity_of_case(expected, case, measure))
     return sum(values) / len(values) if values else 0.0
+
+
+def _similarity_of_case(expected: str, case: CaseResult, measure: Measure) -> float:
+    if not case.tested:
+        return 0.0
+    if case.actual_chars <= len(case.actual):
+        return similarity(expected, case.actual, measure)
+    # Of a long output only the ends are known. They are compared with those of the expected one, and
+    # what the lengths differ by counts as different, as it would if all were known.
+    kept = ends(expected, (len(case.actual) - _NOTE_CHARS) // 2)
+    alike = 2 * min(len(expected), case.actual_chars) / (len(expected) + case.actual_chars)
+    return alike * similarity(kept, case.actual, measure)
 
 
 def similarity(expected: str, actual: str, measure: Measure = "tokens") -> float:

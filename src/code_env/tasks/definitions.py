@@ -38,8 +38,8 @@ class EnvironmentDefinition:
     """The file with the tasks."""
     format: str | None = None
     """Format of that file; found out from its first row if None."""
-    rewards: Mapping[str, Any] = field(default_factory=dict)
-    """Reward terms and their weights."""
+    rewards: Mapping[str, Any] | None = None
+    """Reward terms and their weights; the package's default if None."""
     limits: Mapping[str, Any] = field(default_factory=dict)
     """Limits for tasks that state none of their own."""
     executor: str | None = None

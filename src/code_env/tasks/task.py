@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from code_env.errors import TaskError
-from code_env.executors.program import Limits, check_path
+from code_env.executors.program import Limits, check_files
 
 from .kinds import AnyTest, AssertTest, CallTest, OutputTest, StdinTest
 
@@ -88,13 +88,10 @@ class Task:
         for name in ("files", "metadata"):
             if not isinstance(getattr(self, name), Mapping):
                 raise TaskError(f"{name} must be a mapping; got {type(getattr(self, name)).__name__}")
-        for path, content in self.files.items():
-            try:
-                check_path(path)
-            except TaskError as error:
-                raise TaskError(f"files: {error}") from None
-            if not isinstance(content, bytes):
-                raise TaskError(f"files[{path!r}] must be bytes; got {type(content).__name__}")
+        try:
+            check_files(self.files)
+        except TaskError as error:
+            raise TaskError(f"files: {error}") from None
         if not isinstance(self.limits, Limits):
             raise TaskError(f"limits must be a Limits; got {type(self.limits).__name__}")
 

@@ -1,8 +1,10 @@
 """The command line, as a user runs it."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -51,7 +53,7 @@ def test_list_shows_environments_executors_and_rewards(tmp_path):
 def test_run_plays_references_and_shows_each_ledger(tmp_path):
     shown = run("run", "starter", "--episodes", 3, cwd=tmp_path)
     assert len(shown.splitlines()) == 4
-    assert "reward 1.000  = tests 1.000" in shown
+    assert "reward 1.000 = tests 1.000" in shown
     assert "3 episodes, mean reward 1.000" in shown
 
 
@@ -76,6 +78,45 @@ def test_eval_prints_pass_at_k_and_writes_a_line_per_sample(tmp_path, suite, sam
         ("other", True, 1.0, "blind"),
     ]
     assert rows[1]["message"] == "expected 10, got 4"
+
+
+def test_run_plays_a_file_of_tasks(tmp_path, suite):
+    assert "2 episodes, mean reward 1.000" in run("run", suite, cwd=tmp_path)
+
+
+def test_eval_says_which_k_is_beyond_the_samples(tmp_path, suite, samples):
+    shown = run("eval", samples, "--suite", suite, "--k", "5", cwd=tmp_path)
+    assert "no task has samples enough for k = 5" in shown
+
+
+def test_an_interrupted_eval_keeps_what_it_has_and_the_results_of_before(tmp_path, suite, samples):
+    slow = {"task_id": "double", "completion": "import time\ntime.sleep(60)"}
+    samples.write_text(samples.read_text() + json.dumps(slow) + "\n")
+    (tmp_path / "samples_results.jsonl").write_text("of before\n")
+    command = [sys.executable, "-m", "code_env.cli", "eval", str(samples), "--suite", str(suite)]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, stdout=subprocess.DEVNULL)
+    partial = tmp_path / "samples_results.jsonl.partial"
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not (partial.exists() and process.poll() is None and slow_is_running(suite)):
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode != 0
+    assert "interrupted; what was judged so far is in" in said
+    assert len(partial.read_text().splitlines()) == 3
+    assert (tmp_path / "samples_results.jsonl").read_text() == "of before\n"
+
+
+def slow_is_running(suite):
+    """Whether all but the slow sample have surely been judged."""
+    lines = (suite.parent / "samples_results.jsonl.partial").read_text().splitlines()
+    return len(lines) == 3
+
+
+def test_the_version_is_shown(tmp_path):
+    assert run("--version", cwd=tmp_path) == f"code-env {code_env.__version__}\n"
+    done = subprocess.run([sys.executable, "-m", "code_env", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"code-env {code_env.__version__}\n"
 
 
 def test_eval_scores_references(tmp_path, suite):
@@ -116,10 +157,19 @@ def test_validate_finds_what_is_unsound(tmp_path, suite):
     assert "0 of 2 tasks are sound" in shown
 
 
+def test_validate_finds_what_doing_nothing_passes(tmp_path, suite):
+    idle = {"id": "idle", "prompt": "Do nothing.", "tests": [{"kind": "output", "expected": ""}], "reference": "pass"}
+    suite.write_text(json.dumps(idle) + "\n")
+    assert "idle: a program that does nothing passes" in run("validate", suite, cwd=tmp_path, code=1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["run", "startre"], "startre"),
+        (["run", "startre"], "did you mean 'starter'"),
+        (["run", "CartPole-v1"], "neither an environment of this package"),
+        (["eval", "bad.jsonl", "--suite", "starter", "-o", "bad.jsonl"], "bad.jsonl:2"),
+        (["eval", "good.jsonl", "--suite", "starter", "-o", "./good.jsonl"], "would replace the samples"),
         (["run", "CodeExec-v0", "--executor", "lokal"], "known are"),
         (["eval", "--suite", "starter"], "--references"),
         (["eval", "missing.jsonl", "--suite", "starter"], "missing.jsonl"),
@@ -136,6 +186,7 @@ def test_a_mistake_gets_one_line_and_exit_code_2(arguments, words, tmp_path):
     (tmp_path / "bad.jsonl").write_text(
         '{"task_id": "starter/seat-total", "completion": ""}\n{"task_id": "x", "completion": 3}\n'
     )
+    (tmp_path / "good.jsonl").write_text('{"task_id": "starter/seat-total", "completion": ""}\n')
     (tmp_path / "unknown.jsonl").write_text('{"task_id": "x", "completion": ""}\n')
     (tmp_path / "broken.jsonl").write_text("{not json\n")
     shown = run(*arguments, cwd=tmp_path, code=2)

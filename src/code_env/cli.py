@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import gymnasium as gym
 import typer
@@ -14,12 +15,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+import code_env
 from code_env import evaluation
 from code_env.errors import CodeEnvError
 from code_env.executors import executor_names, make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
+from code_env.extract import Extraction
 from code_env.judging import Outcome, validate
-from code_env.registration import DEFAULT_REWARDS, environment_id
+from code_env.registration import DEFAULT_REWARDS, ENTRY_POINT, environment_id
 from code_env.report.ansi import step_panels
 from code_env.tasks import TaskSuite, load_suite
 from code_env.tasks.definitions import environment_names, load_definition
@@ -33,6 +36,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+_DEFAULT_KS = "1,10,100"
 
 _out = Console()
 _err = Console(stderr=True)
@@ -48,41 +53,82 @@ def _user_errors() -> Iterator[None]:
     try:
         yield
     except (CodeEnvError, gym.error.Error) as error:
-        _err.print(f"error: {printable(str(error))}", style="red", markup=False, highlight=False)
+        _err.print(f"error: {printable(str(error))}", style="red", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from None
 
 
 def _progress() -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=_err, transient=True)
+    return Progress(*columns, console=_err, transient=True, disable=not _err.is_terminal)
+
+
+def _say(text: str, style: str | None = None) -> None:
+    """Print a line that may hold foreign text; it is never cut or broken."""
+    _out.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        _say(f"code-env {code_env.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """A Gymnasium environment for reinforcement learning on code."""
 
 
 @app.command()
 def run(
-    env: Annotated[str, typer.Argument(help="Name of an environment (`starter`) or a Gymnasium id.")],
+    env: Annotated[str, typer.Argument(help="Name of an environment (`starter`), a Gymnasium id, or a file of tasks.")],
     samples: Annotated[
         Path | None, typer.Option("--samples", "-s", help="Play completions from this file of JSON lines.")
     ] = None,
     episodes: Annotated[int | None, typer.Option("--episodes", "-n", min=1, help="All by default.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the first reset.")] = 0,
     full: Annotated[bool, typer.Option("--full", help="Show prompt, program and every case.")] = False,
-    executor: _Executor = DEFAULT_EXECUTOR,
+    executor: Annotated[
+        str | None, typer.Option("--executor", "-e", help="Name of the executor; the environment's own by default.")
+    ] = None,
     workers: _Workers = None,
 ) -> None:
     """Play episodes with the reference solutions, or with completions from a file."""
-    with _user_errors():
-        env_id = environment_id(env) if env in environment_names() else env
-        made = gym.make(
-            env_id, executor=executor, executor_kwargs={"workers": workers} if workers else None, order="sequential"
-        )
-        with contextlib.closing(made):
-            suite: TaskSuite = made.get_wrapper_attr("suite")
-            chosen = evaluation.read_samples(samples, suite) if samples else evaluation.reference_samples(suite)
-            rewards = []
-            for number, sample in enumerate(itertools.islice(chosen, episodes)):
-                made.reset(seed=seed if number == 0 else None, options={"task_id": sample.task_id})
-                rewards.append(_play(made, sample.completion, full))
-    _out.print(f"{len(rewards)} episodes, mean reward {sum(rewards) / len(rewards):.3f}")
+    with _user_errors(), contextlib.closing(_make(env, executor, workers)) as made:
+        suite: TaskSuite = made.get_wrapper_attr("suite")
+        chosen = evaluation.read_samples(samples, suite) if samples else evaluation.reference_samples(suite)
+        rewards = []
+        for number, sample in enumerate(itertools.islice(chosen, episodes)):
+            made.reset(seed=seed if number == 0 else None, options={"task_id": sample.task_id})
+            rewards.append(_play(made, sample.completion, full))
+    count = "1 episode" if len(rewards) == 1 else f"{len(rewards)} episodes"
+    _say(f"{count}, mean reward {sum(rewards) / len(rewards):.3f}")
+
+
+def _make(env: str, executor: str | None, workers: int | None) -> gym.Env[Any, Any]:
+    """The environment that a name, an id or a path stands for.
+
+    Raises:
+        CodeEnvError: If it stands for none of this package.
+    """
+    kwargs: dict[str, Any] = {"order": "sequential"}
+    if executor is not None:
+        kwargs["executor"] = executor
+    if workers is not None:
+        kwargs["executor_kwargs"] = {"workers": workers}
+    if Path(env).is_file():
+        return gym.make("CodeExec-v0", suite=env, **kwargs)
+    env_id = environment_id(env) if env in environment_names() else env
+    spec = gym.registry.get(env_id)
+    if spec is None or spec.entry_point != ENTRY_POINT:
+        known = ", ".join([*environment_names(), "CodeExec-v0"])
+        near = difflib.get_close_matches(env, environment_names(), n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise CodeEnvError(f"{env!r} is neither an environment of this package ({known}) nor a file of tasks{hint}")
+    return gym.make(env_id, **kwargs)
 
 
 def _play(env: gym.Env[Any, Any], completion: str, full: bool) -> float:
@@ -95,10 +141,9 @@ def _play(env: gym.Env[Any, Any], completion: str, full: bool) -> float:
         if full:
             _out.print(step_panels(task, info))
             continue
-        terms = "  ".join(f"{name} {value:.3f}" for name, value in info["reward_terms"].items())
-        counts = f"{info['tests_passed']}/{info['tests_total']}"
-        line = f"{task.id:<32} {info['outcome']:<12} cases {counts:<8} reward {reward:.3f}  = {terms or '0 (bare env)'}"
-        _out.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+        terms = " + ".join(f"{name} {value:.3f}" for name, value in info["reward_terms"].items())
+        cases = f"{info['tests_passed']}/{info['tests_total']}"
+        _say(f"{task.id:<28} {info['outcome']:<12} {cases:>7}  reward {reward:.3f} = {terms or '0'}")
     return total
 
 
@@ -110,7 +155,7 @@ def evaluate(
     ] = None,
     references: Annotated[bool, typer.Option("--references", help="Score the suite's references instead.")] = False,
     field: Annotated[str, typer.Option(help="Field of a sample that holds the completion.")] = "completion",
-    k: Annotated[str, typer.Option("--k", help="Values of k, separated by commas.")] = "1,10,100",
+    k: Annotated[str, typer.Option("--k", help="Values of k, separated by commas.")] = _DEFAULT_KS,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Results file; SAMPLES with _results by default.")
     ] = None,
@@ -127,21 +172,40 @@ def evaluate(
         tasks = load_suite(suite, format)
         rows = evaluation.read_samples(samples, tasks, field) if samples else evaluation.reference_samples(tasks)
         target = output or _results_path(samples or Path(f"{tasks.name}_references.jsonl"))
+        if samples is not None and target.resolve() == samples.resolve():
+            raise CodeEnvError(f"the results would replace the samples in {samples}; give another --output")
+        extract: Extraction = "raw" if raw else "fence"
         results = []
-        with make_executor(executor, **({"workers": workers} if workers else {})) as runner, _progress() as progress:
+        with (
+            make_executor(executor, **({"workers": workers} if workers else {})) as runner,
+            _results_file(target) as file,
+            _progress() as progress,
+        ):
             bar = progress.add_task("judging", total=len(rows))
-            try:
-                file = target.open("w", encoding="utf-8")
-            except OSError as error:
-                raise CodeEnvError(f"the results cannot be written: {error}") from None
-            with file:
-                extract: Any = "raw" if raw else "fence"
-                for sample, verdict in evaluation.judge_samples(tasks, rows, runner, extract):
-                    evaluation.write_row(file, evaluation.sample_row(sample, verdict))
-                    results.append((sample, verdict))
-                    progress.advance(bar)
-        _show_summary(evaluation.summarize(tasks, results, ks))
-    _out.print(f"one line per sample in {target}", markup=False, highlight=False, soft_wrap=True)
+            for sample, verdict in evaluation.judge_samples(tasks, rows, runner, extract):
+                evaluation.write_row(file, evaluation.sample_row(sample, verdict))
+                results.append((sample, verdict))
+                progress.advance(bar)
+        summary = evaluation.summarize(tasks, results, ks)
+        _show_summary(summary, missing=set(ks) - {estimate.k for estimate in summary.pass_at_k})
+    _say(f"one line per sample in {target}")
+
+
+@contextlib.contextmanager
+def _results_file(target: Path) -> Iterator[TextIO]:
+    """A file that takes its name when it is complete; until then, or after an interrupt, it is `.partial`."""
+    partial = target.with_name(target.name + ".partial")
+    try:
+        file = partial.open("w", encoding="utf-8")
+    except OSError as error:
+        raise CodeEnvError(f"the results cannot be written: {error}") from None
+    with file:
+        try:
+            yield file
+        except KeyboardInterrupt:
+            _err.print(f"interrupted; what was judged so far is in {partial}", highlight=False, soft_wrap=True)
+            raise
+    partial.replace(target)
 
 
 def _parse_ks(text: str) -> list[int]:
@@ -159,11 +223,14 @@ def _results_path(samples: Path) -> Path:
     return samples.with_name(f"{name}_results.jsonl")
 
 
-def _show_summary(summary: evaluation.Summary) -> None:
+def _show_summary(summary: evaluation.Summary, missing: set[int]) -> None:
     table = Table("k", "pass@k", "standard error", "tasks", title="pass@k", title_justify="left")
     for estimate in summary.pass_at_k:
         table.add_row(str(estimate.k), f"{estimate.value:.4f}", f"{estimate.standard_error:.4f}", str(estimate.tasks))
-    _out.print(table)
+    if summary.pass_at_k:
+        _out.print(table)
+    if missing:
+        _say(f"no task has samples enough for k = {', '.join(map(str, sorted(missing)))}")
     passed = summary.outcomes.get(Outcome.PASS, 0)
     _out.print(f"samples passed: {passed} of {summary.samples}", highlight=False)
     _out.print(f"tasks with a passing sample: {summary.tasks_passed} of {summary.tasks}", highlight=False)
@@ -191,7 +258,7 @@ def validate_suite(
             bar = progress.add_task("validating", total=len(tasks))
             findings = validate(tasks, runner, progress=lambda done: progress.update(bar, completed=done))
     for finding in findings:
-        _out.print(f"{finding.task_id}: {printable(finding.problem)}", markup=False, highlight=False, soft_wrap=True)
+        _say(f"{finding.task_id}: {finding.problem}")
     sound = len(tasks) - len({finding.task_id for finding in findings})
     _out.print(f"{sound} of {len(tasks)} tasks are sound", highlight=False)
     if findings:

@@ -148,3 +148,4 @@ def summarize(suite: TaskSuite, results: Iterable[tuple[Sample, Verdict]], ks: I
 def write_row(file: Any, row: dict[str, Any]) -> None:
     """Write one line of a results file; lone surrogates are kept as JSON escapes."""
     file.write(json.dumps(row) + "\n")
+    file.flush()  # Whoever is interrupted keeps what is done.

@@ -40,6 +40,27 @@ def test_a_path_out_of_the_working_directory_is_refused(path):
         Program("", collect=(path,))
 
 
+@pytest.mark.parametrize(
+    "kwargs",
+    [
+        {"code": 3},
+        {"code": b"x"},
+        {"code": "", "stdin": b"x"},
+        {"code": "", "argv": ["x"]},
+        {"code": "", "argv": ("x\0",)},
+        {"code": "", "files": ["x"]},
+        {"code": "", "files": {"x": "text"}},
+        {"code": "", "files": {"main.py": b""}},
+        {"code": "", "files": {"a": b"", "a/b": b""}},
+        {"code": "", "files": {"\ud800": b""}},
+    ],
+    ids=str,
+)
+def test_a_malformed_program_is_refused(kwargs):
+    with pytest.raises(TaskError):
+        Program(**kwargs)
+
+
 def test_a_peer_has_no_peer():
     with pytest.raises(TaskError, match="peer"):
         Program("", peer=Program("", peer=Program("")))

@@ -1,5 +1,6 @@
 """What `subprocess` promises beyond the contract that all executors share."""
 
+import contextlib
 import copy
 import os
 import subprocess
@@ -148,6 +149,81 @@ def test_programs_end_with_the_trainer_however_it_ends(end):
     while processes_with(marker) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert processes_with(marker) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills a process with its parent")
+@pytest.mark.parametrize("test", ["StdinTest('', 'x')", "CallTest((), {}, 1)", "AssertTest('assert f() == 1')"])
+@pytest.mark.parametrize("number", [9, 15])
+def test_judged_answers_end_with_the_trainer(test, number):
+    marker = f"judged{os.getpid()}x{abs(hash(test))}x{number}"
+    code = textwrap.dedent(f"""
+        import os, threading, time
+        from code_env import *
+        answer = "import os, time\\nopen('/proc/self/comm', 'w').write('{marker[:15]}')\\ntime.sleep(60)"
+        task = Task("t", "p", ({test},), entry_point="f")
+        executor = make_executor("subprocess", workers=1)
+        threading.Thread(target=judge, args=(task, answer, executor), daemon=True).start()
+        time.sleep(2)
+        os.kill(os.getpid(), {number})
+    """)
+    subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
+    deadline = time.monotonic() + 5
+    while (left := processes_named(marker[:15])) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left == []
+
+
+def processes_named(name):
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            if entry.read_text().strip() == name:
+                found.append(entry.parent.name)
+    return found
+
+
+def test_close_in_the_middle_is_no_failure_of_the_program():
+    from concurrent.futures import CancelledError, wait
+
+    executor = make_executor("subprocess", workers=1)
+    futures = [executor.submit(Program("import time; time.sleep(60)")) for _ in range(3)]
+    time.sleep(0.5)
+    executor.close()
+    assert wait(futures, timeout=10).not_done == set()
+    for future in futures:
+        with pytest.raises(CancelledError):
+            future.result()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os\nfor i in range(1500): os.mkdir('d'); os.chdir('d')",
+        "import os; os.mkdir('d'); open('d/f', 'w').close(); os.chmod('d', 0)",
+        "import os; os.symlink('a', 'a'); os.mkfifo('b'); os.symlink('/', 'c')",
+    ],
+    ids=["deep", "unreadable", "links"],
+)
+def test_whatever_a_program_leaves_behind_is_removed_and_no_reason_to_fail(code, tmp_path, monkeypatch):
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with make_executor("subprocess", workers=1) as executor:
+        assert executor.run(Program(code, collect=("a", "b", "c/etc/hostname"))).status is Status.OK
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_works_beside_thousands_of_descriptors():
+    code = textwrap.dedent("""
+        import os, resource
+        from code_env import Program, make_executor
+        resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+        kept = [os.open("/dev/null", os.O_RDONLY) for _ in range(1500)]
+        with make_executor("subprocess", workers=1) as executor:
+            print(executor.run(Program("print(1)")).stdout, end="")
+    """)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("1\n", "")
 
 
 def test_a_fork_of_the_trainer_gets_workers_of_its_own():

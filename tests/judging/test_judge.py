@@ -491,3 +491,92 @@ def test_sabotage_of_the_judge_buys_nothing(name, executor):
     assert verdict.outcome in (Outcome.FAIL, Outcome.POLICY_ERROR)
     # `f(1) == 1` is right where the answer still answers.
     assert verdict.fraction <= 1 / 3
+
+
+FORGE = """
+import os, sys
+channel = sys._getframe(1).f_locals["channel"]
+from code_env_harness.channel import Kind
+channel.send_json(Kind.MESSAGE, {"n": 0, "error": None})
+channel.send_json(Kind.MESSAGE, {"n": 1, "callable": {"f": True}})
+channel.send_json(Kind.MESSAGE, {"n": 2, "ended": ENDED, "reply": None})
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    "ended",
+    [
+        {"status": "error", "error": "x"},
+        {"status": "error", "error": {"name": "a", "message": "b", "zzz": 1}},
+        {"status": "error", "error": {"name": [], "message": {}}, "stderr": [1], "exit_code": "x", "signal": []},
+        {"status": "perfect"},
+        {"status": ["ok"]},
+        7,
+    ],
+    ids=str,
+)
+def test_a_forged_end_of_a_call_is_a_failed_test(ended, executor):
+    from code_env.envs.transcript import feedback
+
+    problem = task(CallTest((1,), {}, 1))
+    verdict = judge(problem, FORGE.replace("ENDED", repr(ended)), executor)
+    assert (verdict.outcome, verdict.fraction) == (Outcome.FAIL, 0.0)
+    assert isinstance(verdict.execution.stderr, str)
+    assert feedback(problem, verdict)
+
+
+def test_tests_that_take_long_to_set_up_hear_of_code_that_does_not_compile(executor):
+    problem = asserts("assert f(1) == 1", setup="import time\ntime.sleep(1.5)")
+    assert judge(problem, "def f(:", executor).outcome is Outcome.POLICY_ERROR
+
+
+def test_public_tests_run_before_the_program_has_seen_a_hidden_input(executor):
+    spy = "import sys\ndef f(x):\n    frame = sys._getframe()\n    while 'request' not in frame.f_locals:\n"
+    spy += "        frame = frame.f_back\n    return frame.f_locals['request']['inputs']"
+    verdict = judge(task(CallTest((51234,), {}, 1), CallTest((2,), {}, 1, hidden=False)), spy, executor)
+    assert verdict.cases[1].actual == "[[[2], {}]]"
+    keeps = "import os\ngiven = input()\nprint(open('/proc/self/cwd/../seen').read() if given == '2' else '')\n"
+    keeps += "open('../seen', 'a').write(given)"
+    verdict = judge(task(StdinTest("51234", "x"), StdinTest("2", "x", hidden=False)), keeps, executor)
+    assert "51234" not in verdict.cases[1].actual
+
+
+def test_each_test_has_a_directory_of_its_own(executor):
+    answer = "import os\ndef f(x):\n    os.mkdir('d')\n    return sorted(os.listdir())"
+    listing = ["d", "given", "main.py"]
+    problem = task(CallTest((1,), {}, listing), CallTest((2,), {}, listing), files={"given": b""})
+    assert judge(problem, answer, executor).passed
+    answer = "import os\nos.mkdir('d')\nprint(os.path.samefile(os.environ['HOME'], '.'), open('given').read())"
+    problem = task(StdinTest("", "True x"), StdinTest("1", "True x"), files={"given": b"x"})
+    assert judge(problem, answer, executor).passed
+
+
+def test_an_answer_that_kills_what_serves_it_was_tested(executor):
+    verdict = judge(task(StdinTest("", "x")), "import os\nos.kill(os.getppid(), 9)", executor)
+    assert (verdict.outcome, verdict.fraction) == (Outcome.FAIL, 0.0)
+
+
+def test_many_long_outputs_fit_into_one_report(executor):
+    problem = task(*[StdinTest(str(n), "é" * 9000 + "\n") for n in range(150)])
+    assert judge(problem, "print('é' * 9000)", executor).passed
+    assert judge(problem, "print('é' * 9001)", executor).tests_total == 150
+
+
+def test_an_object_costs_its_own_test_only(executor):
+    problem = task(CallTest((0,), {}, [1, 2]), CallTest((1,), {}, 1), CallTest((2,), {}, 2))
+    answer = "import numpy\nclass C: pass\ndef f(i): return [numpy.array([1, 2]), C(), 2][i]"
+    assert [case.passed for case in judge(problem, answer, executor).cases] == [True, False, True]
+
+
+@pytest.mark.parametrize("limits", [{"memory_bytes": 1 << 50}, {"cpu_s": 1e6, "wall_s": 1e6}, {"file_bytes": 1 << 50}])
+def test_the_largest_limits_work(limits, executor):
+    assert judge(task(OutputTest("1"), limits=Limits(**limits)), "print(1)", executor).passed
+
+
+def test_answers_are_judged_one_after_another_and_the_rest_is_cancelled(executor):
+    slow = (task(OutputTest("x")), "import time; time.sleep(60)")
+    verdicts = code_env.judge_each([(*HONEST["call"],), slow, slow, slow], executor)
+    assert next(verdicts).passed
+    verdicts.close()
+    assert judge(*HONEST["call"], executor).passed

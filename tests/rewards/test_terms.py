@@ -159,3 +159,20 @@ def test_huge_outputs_are_compared(measure):
     drawn = random.Random(0)
     left, right = ("\n".join(str(drawn.random()) for _ in range(200_000)) for _ in range(2))
     assert 0.0 <= similarity(left, right, measure) < 1.0
+
+
+def test_a_long_output_is_scored_by_its_ends_and_its_length():
+    expected = "\n".join(map(str, range(80_000)))
+    almost = expected.replace("\n40\n", "\nx\n")
+    problem = Task("t", "p", (OutputTest(expected),))
+
+    def score(actual):
+        from code_env.harness.comparing import ends
+
+        one = CaseResult(0, 0, False, True, 1.0, True, Status.OK, actual=ends(actual, 32_768), actual_chars=len(actual))
+        verdict = Verdict(Outcome.FAIL, (one,), 0.0, "blind", "", "", ExecutionResult(Status.OK))
+        return output_similarity(problem, verdict)
+
+    assert 0.99 < score(almost) < 1.0
+    assert score(almost + "\n" + "junk\n" * 100_000) < 0.7
+    assert score(expected[:40_000] + "junk\n" * 1_000_000 + expected[-40_000:]) < 0.2

@@ -12,7 +12,10 @@ from code_env.errors import TaskError
 from code_env.harness.comparing import brief
 
 MAX_LIMIT = 1 << 50
-"""Largest limit: the kernel's counters hold it many times over."""
+"""Largest limit on a size or count: the kernel's counters hold it many times over."""
+
+MAX_SECONDS = 1_000_000
+"""Longest time limit, in seconds: in milliseconds it still fits where the system waits for descriptors."""
 
 
 _MAIN = PurePosixPath("main.py")
@@ -53,9 +56,10 @@ class Limits:
             whole = item.name not in ("cpu_s", "wall_s")
             least = 0 if item.name == "processes" else 1 if whole else 1e-3
             number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-            if not number or not least <= value <= MAX_LIMIT:
+            most = MAX_LIMIT if whole else MAX_SECONDS
+            if not number or not least <= value <= most:
                 kind = "a whole number" if whole else "a number of seconds"
-                raise TaskError(f"limits.{item.name} must be {kind} from {least} to {MAX_LIMIT}; got {brief(value)}")
+                raise TaskError(f"limits.{item.name} must be {kind} from {least} to {most}; got {brief(value)}")
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Limits:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from code_env.executors.program import MAX_LIMIT, Limits, Program
+from code_env.executors.program import MAX_SECONDS, Limits, Program
 from code_env.harness.limits import WHOLE_RUN
 from code_env.harness.plain import encode
 from code_env.tasks.kinds import AnyTest, AssertTest, CallTest, Comparison, OutputTest
@@ -30,8 +30,8 @@ _PEER_SPARE_S = 2.0
 def program_for(task: Task, answer: str) -> Program:
     """The program to submit in order to judge an answer."""
     limits = Limits(
-        cpu_s=min(MAX_LIMIT, WHOLE_RUN * task.limits.cpu_s + _PEER_SPARE_S),
-        wall_s=min(MAX_LIMIT, WHOLE_RUN * task.limits.wall_s + _PEER_SPARE_S),
+        cpu_s=min(MAX_SECONDS, WHOLE_RUN * task.limits.cpu_s + _PEER_SPARE_S),
+        wall_s=min(MAX_SECONDS, WHOLE_RUN * task.limits.wall_s + _PEER_SPARE_S),
         memory_bytes=max(_PEER_MEMORY_BYTES, task.limits.memory_bytes),
         output_bytes=_PEER_OUTPUT_BYTES,
     )

@@ -34,6 +34,21 @@ def pytest_make_collect_report(collector: pytest.Collector):
     return report
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was left out, also when that is nothing."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    deselected = terminalreporter.stats.get("deselected", [])
+    terminalreporter.section("left out")
+    for report in skipped:
+        terminalreporter.write_line(f"{report.nodeid}: {report.longrepr[-1]}")
+    for item in deselected[:20]:
+        terminalreporter.write_line(f"{item.nodeid}: deselected by marker or expression")
+    if len(deselected) > 20:
+        terminalreporter.write_line(f"... and {len(deselected) - 20} more, deselected alike")
+    if not skipped and not deselected:
+        terminalreporter.write_line("nothing")
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The directory with the benchmark data."""

@@ -66,6 +66,8 @@ HONEST = {
     "stdin, 3 MB out": (task(StdinTest("", "x" * 3_000_000)), "print('x' * 3000000)"),
     "stdin, 3 MB in": (task(StdinTest("y" * 3_000_000, "3000000")), "print(len(input()))"),
     "output": (task(OutputTest("hello\n")), "print('hello')"),
+    "output, line separators": (task(OutputTest("a\u2028b\x85c\x0cd")), "print('a\\u2028b\\x85c\\x0cd')"),
+    "call, line separators": (task(CallTest((), {}, "a\u2028b\x85c")), "def f(): return 'a\\u2028b\\x85c'"),
     "assert, by name": (asserts("assert f(2) == 4"), "def f(x): return x * x"),
     "assert, candidate": (asserts("assert candidate(2) == 4"), "def f(x): return x * x"),
     "assert, check": (asserts("def check(candidate):\n    assert candidate(2) == 4"), "def f(x): return x * x"),

@@ -99,7 +99,7 @@ def _why_unreported(result: ExecutionResult) -> tuple[Status, str]:
 def _records(peer: ExecutionResult) -> list[dict[str, Any]]:
     """The report's lines; an unfinished last one, of a peer that was killed, is left out."""
     records: list[dict[str, Any]] = []
-    for line in peer.stdout.splitlines():
+    for line in peer.stdout.split("\n"):  # A program's text may hold other line separators.
         try:
             records.append(json.loads(line))
         except ValueError:

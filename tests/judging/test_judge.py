@@ -112,6 +112,26 @@ HONEST = {
         "class Stack:\n    def __init__(self): self.items = []\n"
         "    def push(self, x): self.items.append(x)\n    def pop(self): return self.items.pop()",
     ),
+    "assert, attributes set by the tests": (
+        asserts("a = Node(1)\na.next = Node(2)\nassert f(a) == 2"),
+        "class Node:\n    def __init__(self, v): self.v, self.next = v, None\n"
+        "def f(n): return 0 if n is None else 1 + f(n.next)",
+    ),
+    "assert, function's own methods": (
+        asserts("f(1)\nf.cache_clear()\nassert f.cache_info().hits == 0"),
+        "import functools\nf = functools.lru_cache(lambda x: x)",
+    ),
+    "assert, dataclass in the tests": (
+        asserts(
+            "from __future__ import annotations\nimport dataclasses\n@dataclasses.dataclass\nclass P:\n    x: int\n"
+            "assert f(P(3).x) == 3"
+        ),
+        "def f(x): return x",
+    ),
+    "assert, a local name of the tests is a name of the program": (
+        asserts("def helper():\n    for g in range(2): pass\nhelper()\nassert f(1) == 1\nassert g(2) == 3"),
+        "def f(x): return x\ndef g(x): return x + 1",
+    ),
     "assert, returned function": (asserts("assert f(2)(3) == 5"), "def f(a): return lambda b: a + b"),
     "assert, further names": (asserts("assert f(2) == g(2)"), "def f(x): return x\ndef g(x): return x"),
     "assert, objects": (
@@ -353,6 +373,76 @@ WRONG = {
         "fail",
         "ok",
         "right is [1, 3]",
+    ),
+    "assert, exception without a text": (
+        asserts("assert f(1) == 1\nassert f(2) == 2"),
+        "def f(x): raise ValueError(10 ** 5000)",
+        0.0,
+        "fail",
+        "error",
+        "its text cannot be had",
+    ),
+    "assert, assertion without a text": (
+        asserts(
+            "for x in range(3):\n  try:\n    assert f(x) == x + 77\n  except ValueError: pass\n"
+            "try:\n  assert f(9) == 86\nexcept Exception: pass"
+        ),
+        "def f(x): raise AssertionError(10 ** 5000)",
+        0.0,
+        "fail",
+        "ok",
+        "its text cannot be had",
+    ),
+    "assert, exception without a text within try": (
+        asserts(
+            "for x in range(3):\n  try:\n    assert f(x) == x + 77\n  except ValueError: pass\n"
+            "try:\n  assert f(9) == 86\nexcept Exception: pass"
+        ),
+        "def f(x): raise ValueError(10 ** 5000)",
+        0.0,
+        "fail",
+        "ok",
+        "its text cannot be had",
+    ),
+    "assert, argument of another shape": (
+        asserts(
+            "import numpy as np\nfor x in range(3):\n  a = np.zeros(1)\n  assert f(a, x) == x\nassert f(a, 10) == 10"
+        ),
+        "import sys, numpy as np\ndef f(a, x):\n    if x == 0: return 0\n    frame = sys._getframe(1)\n"
+        "    while frame is not None:\n        if 'given' in frame.f_locals and 'self' in frame.f_locals:\n"
+        "            frame.f_locals['given'][0] = np.array(['zz'])\n            break\n        frame = frame.f_back\n"
+        "    return 99",
+        0.0,
+        "fail",
+        "ok",
+        "left is 99",
+    ),
+    "assert, chained result that decides": (
+        asserts("s = Solution()\nassert s.greet('a').startswith('hello')", entry_point="Solution"),
+        "class Solution:\n    def greet(self, x): return self\n    def startswith(self, p): return True",
+        0.0,
+        "fail",
+        "ok",
+        "would decide the test",
+    ),
+    "assert, spoilt argument under an assert within": (
+        asserts(
+            "def run(x):\n  r = f(x)\n  assert isinstance(r, list)\n  return r\n"
+            "x = [3, 1, 2]\nassert run(x) == sorted(x)"
+        ),
+        "def f(x):\n    x.clear()\n    return []",
+        0.5,
+        "fail",
+        "ok",
+        "right is [1, 2, 3]",
+    ),
+    "assert, helper of the prefix redefined": (
+        asserts("assert abs(poly(candidate(1))) < 1e-4", prefix="def poly(x): return x - 5\n"),
+        "def poly(x): return 0\ndef f(x): return 1",
+        0.0,
+        "fail",
+        "ok",
+        "left is 4",
     ),
     "blank": (task(StdinTest("", "")), " \n", 0.0, "policy_error", "error", "holds no code"),
 }

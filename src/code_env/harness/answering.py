@@ -243,6 +243,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "repr": repr,
     "reversed": reversed,
     "round": round,
+    "setattr": setattr,
     "str": str,
     **{
         name: getattr(operator, name)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import symtable
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -71,7 +72,7 @@ def compile_suite(code: str, filename: str) -> Suite:
         SyntaxError: If the test code does not parse.
     """
     tree = _parse(code)
-    free_names = _free_names(tree)
+    free_names = _free_names(code)
     defines_check = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
     rewriter = _Rewriter()
     tree = ast.fix_missing_locations(rewriter.visit(tree))
@@ -97,22 +98,25 @@ def _is_main_block(statement: ast.stmt) -> bool:
     }
 
 
-def _free_names(tree: ast.Module) -> frozenset[str]:
+def _free_names(code: str) -> frozenset[str]:
+    """Names that the code reads as globals and binds nowhere as such."""
     read: set[str] = set()
     bound: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            bound.add(node.name)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-        elif isinstance(node, ast.alias):
-            bound.add((node.asname or node.name).split(".")[0])
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-            bound.add(node.name)
-        elif isinstance(node, ast.MatchMapping) and node.rest:
-            bound.add(node.rest)
+
+    def visit(table: symtable.SymbolTable) -> None:
+        top = table.get_type() == "module"
+        for symbol in table.get_symbols():
+            if top or symbol.is_global():
+                if symbol.is_referenced():
+                    read.add(symbol.get_name())
+                if symbol.is_assigned() or symbol.is_imported():
+                    bound.add(symbol.get_name())
+        for child in table.get_children():
+            visit(child)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        visit(symtable.symtable(code, "<tests>", "exec"))
     return frozenset(read - bound)
 
 
@@ -165,6 +169,8 @@ class CaseRecord:
     ran: bool = False
     message: str = ""
     """Why it failed; empty while it has not."""
+    unsettled: int = 0
+    """How many of its runs have begun and not been recorded to their end."""
     unfinished: bool = False
     """Whether an exception other than a failed assertion ended it, and the tests with it."""
 
@@ -208,7 +214,10 @@ class Cases:
         if not self._has_asserts and ended_by is None:
             self.records[0].ran = True
         for record in self.records:
-            if not record.ran:
+            if record.unsettled and not record.message:
+                record.message = f"assert {record.source}: it did not come to an end"
+                record.unfinished = True
+            elif not record.ran and not record.message:
                 record.message = "not reached" + (f": the tests ended with {ended_by}" if ended_by is not None else "")
         if ended_by is not None and not any(record.message for record in self.records):
             self.records[-1].message = f"the tests ended with {ended_by}"
@@ -216,26 +225,42 @@ class Cases:
 
 
 class _Case:
+    """One run of a case. It has failed until it is known to have passed.
+
+    What ends it may be an exception that the program made, so nothing here trusts that one: if
+    recording it fails, or the time is up meanwhile, the case stays unsettled, and that is a failure.
+    """
+
     def __init__(self, record: CaseRecord, around: Callable[[bool], None]) -> None:
         self._record, self._around = record, around
 
     def __enter__(self) -> None:
+        self._record.unsettled += 1
         self._around(True)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
+        record = self._record
+        if error is not None:
+            record.unfinished = not isinstance(error, AssertionError)
+            if not record.message:
+                source = f"assert {record.source}"
+                text = _text_of(error) if type(error) is AssertionError else brief_error(error)
+                whole = text if text.startswith(source) else f"{source}: {text}"
+                record.message = " ".join(whole[:_MAX_MESSAGE].split())
         self._around(False)
-        self._record.ran = True
-        if error is None:
-            return False
-        if not self._record.message:
-            source = f"assert {self._record.source}"
-            text = str(error) if type(error) is AssertionError else brief_error(error)
-            whole = text if text.startswith(source) else f"{source}: {text}"
-            self._record.message = " ".join(whole[:_MAX_MESSAGE].split())
-        self._record.unfinished = not isinstance(error, AssertionError)
-        return not self._record.unfinished
+        record.ran = True
+        record.unsettled -= 1
+        return error is not None and not record.unfinished
+
+
+def _text_of(error: BaseException) -> str:
+    """The text of an exception, whose arguments may be such that it has none."""
+    try:
+        return str(error)
+    except Exception as failure:
+        return f"<its text cannot be had: {type(failure).__name__}>"
 
 
 def brief_error(error: BaseException) -> str:
@@ -244,5 +269,5 @@ def brief_error(error: BaseException) -> str:
     >>> brief_error(ValueError("no"))
     'ValueError: no'
     """
-    text = " ".join(str(error)[:500].split())
+    text = " ".join(_text_of(error)[:500].split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -52,7 +52,7 @@ class Origin(enum.Enum):
     @property
     def of_attribute(self) -> Origin:
         """The origin of what its attributes are."""
-        return Origin.FUNCTION if self in (Origin.CLASS, Origin.INSTANCE) else Origin.RESULT_METHOD
+        return Origin.RESULT_METHOD if self in (Origin.RESULT, Origin.RESULT_METHOD) else Origin.FUNCTION
 
 
 class Remote(Protocol):
@@ -63,6 +63,9 @@ class Remote(Protocol):
 
     def get(self, handle: Handle, name: str) -> Any:
         """Read an attribute of a name or an object of the program."""
+
+    def set(self, handle: Handle, name: str, value: Any) -> None:
+        """Set an attribute of an object of the program."""
 
     def operate(self, name: str, args: tuple[Any, ...]) -> Any:
         """Apply an operator to objects of the program."""
@@ -81,15 +84,18 @@ class Handle:
     __slots__ = ("_code_env_origin", "_code_env_remote", "_code_env_target", "_code_env_type")
 
     def __init__(self, remote: Remote, target: str | int, type_name: str, origin: Origin) -> None:
-        self._code_env_remote = remote
-        self._code_env_target = target
-        self._code_env_type = type_name
-        self._code_env_origin = origin
+        for name, value in zip(Handle.__slots__, (origin, remote, target, type_name), strict=True):
+            object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"{self!r} gives out no attribute {name!r}")
         return self._code_env_remote.get(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._code_env_origin is not Origin.INSTANCE and not isinstance(self, ObjectHandle):
+            raise HandleMisuse(f"setting {name!r} on {self!r}: only objects of a class under test can be changed")
+        self._code_env_remote.set(self, name, value)
 
     def __repr__(self) -> str:
         return f"<the program's {self._code_env_type}>"

@@ -2,13 +2,14 @@
 
 Standard input brings the job, a JSON object::
 
-    {"entry_point": "add", "setup": "", "objects": false, "limits": {"cpu_s": ...},
+    {"entry_point": "add", "prefix": "", "setup": "", "objects": false, "limits": {"cpu_s": ...},
      "tests": [{"kind": "call", "args": [...], "kwargs": {...}, "expected": ..., "compare": {...}},
                {"kind": "stdin", "stdin": "...", "expected": "...", "compare": {...}},
                {"kind": "assert", "code": "..."}]}       each with "hidden": true or false
 
 Standard output takes the report, JSON lines: `{"hello": true}` when the program's process has
-spoken, before it has looked at the answer; then one object for each case; `{"done": true}` last.
+spoken, before it has looked at the answer; `{"began": true}` when the first test begins; one object
+for each case; `{"done": true}` last.
 What test code prints goes to standard error instead.
 
 From the hello on, whatever goes wrong here is the program's doing: the tests are trusted, and all
@@ -32,6 +33,7 @@ from .limits import MAX_STREAM_BYTES
 from .plain import Decoder, NotPlain
 from .remote import GRACE_S, Ended, Problem, RemoteModule, described
 from .suite import RunnableSuite
+from .time_limit import time_limit
 
 _REPORT_CHARS = 1 << 20
 """How much of all outputs together a report shows, in characters; comparisons see all of them."""
@@ -64,6 +66,7 @@ def main() -> None:
 class _Judge:
     def __init__(self, job: dict[str, Any], channel: Channel, report: Callable[[dict[str, Any]], Any]) -> None:
         self._entry_point: str | None = job["entry_point"]
+        self._prefix: str = job["prefix"]
         self._setup: str = job["setup"]
         self._objects: bool = job["objects"]
         self._wall_s: float = job["limits"]["wall_s"]
@@ -72,12 +75,13 @@ class _Judge:
         self.report = report
         self._ends_chars = max(_PIECE_CHARS, min(MAX_ENDS_CHARS, _REPORT_CHARS // (2 * len(self._tests))))
         self._suites: dict[int, RunnableSuite] = {}
+        self._began = False
 
     def prepare(self) -> None:
         """Compile and set up all test code: its faults must show before the program is heard."""
         for index, test in enumerate(self._tests):
             if test["kind"] == "assert":
-                self._suites[index] = RunnableSuite(self._setup, test["code"], self._entry_point)
+                self._suites[index] = RunnableSuite(self._prefix, self._setup, test["code"], self._entry_point)
 
     def run(self) -> None:
         """Take the tests in turn; those that need the answer as a module share what they can."""
@@ -100,6 +104,12 @@ class _Judge:
                 elif index == calls[0]:
                     self._judge_calls(calls)
 
+    def _begin(self) -> None:
+        """Report, once, that the program is being tested: what is not reported from now on has failed."""
+        if not self._began:
+            self._began = True
+            self.report({"began": True})
+
     def _expect(self, kind: int) -> bytes:
         frame = self._channel.receive(self._wall_s + GRACE_S)
         if frame is None:
@@ -109,6 +119,7 @@ class _Judge:
         return frame[1]
 
     def _judge_stdin(self, index: int, test: dict[str, Any]) -> None:
+        self._begin()
         self._channel.send(Kind.RUN, test["stdin"].encode("utf-8", "surrogatepass"))
         output = bytearray()
         try:
@@ -155,10 +166,15 @@ class _Judge:
         problem = module.begin(self._entry_point)
         waiting = list(indexes)
         if problem is None:
+            self._begin()
             inputs = [[self._tests[i]["args"], self._tests[i]["kwargs"]] for i in indexes]
             try:
                 for ended, reply in module.each(self._entry_point, inputs):
-                    self._judge_call(waiting[0], module, Ended(ended), reply)
+                    try:
+                        with time_limit(self._wall_s + GRACE_S):
+                            self._judge_call(waiting[0], module, Ended(ended), reply)
+                    except TimeIsUp:
+                        self._case(waiting[0], "timeout", "looking at what came back took too long")
                     del waiting[0]
             except (ProgramDied, ChannelError):
                 pass
@@ -210,6 +226,7 @@ class _Judge:
         died: ProgramDied | None = None
         problem = module.begin(self._entry_point)
         if problem is None:
+            self._begin()
             try:
                 suite.run(module)
             except ProgramDied as error:

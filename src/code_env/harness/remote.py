@@ -86,6 +86,14 @@ class Ended:
         return {key: value for key, value in details.items() if value is not None} | {"stderr": self._stderr}
 
 
+def _update(old: Any, new: Any) -> None:
+    """Make an argument what the program made of it, or find that it made something impossible of it."""
+    try:
+        update_in_place(old, new)
+    except Exception as error:
+        raise HandleMisuse(f"what became of an argument does not fit it: {type(error).__name__}") from error
+
+
 def _refuse_object(tag: str, body: Any) -> object:
     kind = body[1] if isinstance(body, list) and len(body) == 3 else "object"
     raise NotPlain(f"the program's {str(kind)[:200]}")
@@ -114,7 +122,7 @@ class RemoteModule:
         self._number = 0
         self._ended: Ended | None = None
         self._lost: str | None = None
-        self._in_case = False
+        self._cases_open = 0
         self._held_back: list[tuple[Any, Any]] = []
         self.last_raised: tuple[BaseException, dict[str, str]] | None = None
         channel.send(Kind.LOAD, PER_MESSAGE if per_message else b"")
@@ -169,6 +177,10 @@ class RemoteModule:
         reply = self._ask("get", target=handle._code_env_target, name=name)
         return self._outcome(reply, (), {}, handle._code_env_origin.of_attribute)
 
+    def set(self, handle: Handle, name: str, value: Any) -> None:
+        """Set an attribute of an object of the program; see `Remote`."""
+        self.operate("setattr", (handle, name, value))
+
     def operate(self, name: str, args: tuple[Any, ...]) -> Any:
         """Apply an operator in the program's process; see `Remote`."""
         encoder = Encoder(self._encode_other)
@@ -187,11 +199,11 @@ class RemoteModule:
         `assert f(x) == sorted(x)` must not compare with what `f` made of `x`; after the statement
         the change is there for the tests to see.
         """
-        self._in_case = begins
-        if not begins:
-            for old, new in self._held_back:
-                update_in_place(old, new)
-            self._held_back.clear()
+        self._cases_open += 1 if begins else -1
+        if self._cases_open == 0:
+            held_back, self._held_back = self._held_back, []
+            for old, new in held_back:
+                _update(old, new)
 
     def unpack(self, reply: Any, *, plain_only: bool = False) -> Any:
         """The value in a reply; raises what the program raised, as a builtin exception.
@@ -246,10 +258,10 @@ class RemoteModule:
             failure = error
         for old, new in self._changes(reply.get("changed"), args, kwargs):
             # A function that returns nothing is called for its effect, also within an assert.
-            if self._in_case and value is not None:
+            if self._cases_open and value is not None:
                 self._held_back.append((old, new))
             else:
-                update_in_place(old, new)
+                _update(old, new)
         if failure is not None:
             self.last_raised = (failure, described(reply["raised"]))
             raise failure
@@ -274,8 +286,6 @@ class RemoteModule:
             raise NotPlain("a malformed handle")
         number, type_name, can_be_called = body
         key = (number, self._origin)
-        if self._origin is Origin.RESULT and (number, Origin.INSTANCE) in self._handles:
-            key = (number, Origin.INSTANCE)  # A method that returns its own object, to be chained.
         if key not in self._handles:
             kind = ObjectHandle if self._objects else CallableHandle if can_be_called is True else Handle
             self._handles[key] = kind(self, number, str(type_name)[:200], key[1])

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import builtins
-import signal
+import contextlib
+import sys
+import types
 from typing import Any
 
 from .asserting import RECORDER, Cases, brief_error, compile_suite
-from .handles import CallableHandle, Origin, ProgramDied, TimeIsUp
+from .handles import CallableHandle, Origin, ProgramDied
 from .remote import GRACE_S, RemoteModule
-
-
-def _time_is_up(*_: object) -> None:
-    raise TimeIsUp("the time limit was reached")
+from .time_limit import time_limit
 
 
 class RunnableSuite:
     """One `assert` test: its code, ready to run, and the records of its cases."""
 
-    def __init__(self, setup: str, code: str, entry_point: str | None) -> None:
+    def __init__(self, prefix: str, setup: str, code: str, entry_point: str | None) -> None:
         self._suite = compile_suite(code, "<tests>")
         self._module: RemoteModule | None = None
         self._cases = Cases(self._suite.sources, self._around)
         self._entry_point = entry_point
         self._uses_random = "random" in setup or "random" in code
-        self._names: dict[str, Any] = {"__name__": "tests", RECORDER: self._cases}
+        # A module like any other: dataclasses and annotations look their own up.
+        module = sys.modules["tests"] = types.ModuleType("tests")
+        self._names: dict[str, Any] = module.__dict__
+        self._names[RECORDER] = self._cases
+        # Helpers in front of every answer are the task's: the answer may have put others in their place.
+        with contextlib.suppress(SyntaxError):  # A prefix need not stand by itself.
+            exec(compile(prefix, "<prefix>", "exec", dont_inherit=True), self._names)
         exec(compile(setup, "<setup>", "exec", dont_inherit=True), self._names)
         self.records = self._cases.records
         self.finish = self._cases.finish
@@ -51,12 +56,11 @@ class RunnableSuite:
         if self._entry_point is not None:
             names.setdefault("candidate", names[self._entry_point])
         # The tests wait no longer than the program may: what they do with its answers can take for ever.
-        signal.signal(signal.SIGALRM, _time_is_up)
-        signal.setitimer(signal.ITIMER_REAL, module.wall_s + GRACE_S)
         try:
-            exec(self._suite.code, names)
-            if self._suite.leaves_check_uncalled and self._entry_point is not None:
-                names["check"](names[self._entry_point])
+            with time_limit(module.wall_s + GRACE_S):
+                exec(self._suite.code, names)
+                if self._suite.leaves_check_uncalled and self._entry_point is not None:
+                    names["check"](names[self._entry_point])
         except ProgramDied:
             raise
         # The tests' own exception, provoked by what the program gave: it ends them.
@@ -66,8 +70,6 @@ class RunnableSuite:
             self.finish(brief_error(error))
         else:
             self.finish(None)
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _program_names(self, module: RemoteModule) -> list[str]:
         """The entry point, and what else the tests take from the program: names nobody else has."""

@@ -47,6 +47,7 @@ def program_for(task: Task, answer: str) -> Program:
 def _job(task: Task) -> dict[str, Any]:
     return {
         "entry_point": task.entry_point,
+        "prefix": "" if task.prefix == task.setup else task.prefix,
         "setup": task.setup,
         "objects": task.judge == "objects",
         "limits": {"wall_s": task.limits.wall_s},

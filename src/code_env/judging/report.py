@@ -58,7 +58,8 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
             status, message = Status.ERROR, f"{error.name}: {error.message}"
         elif "lost" in record and result.status is Status.OK:
             status, message = Status(record["status"]), record["lost"]
-    cases = _cases(task, reported, status, message, tested=False)
+    began = any("began" in record for record in records)
+    cases = _cases(task, reported, status, message, tested=began)
     first = next((case for case in cases if case.status is not Status.OK), None)
     # The peer's own result has served its turn; it holds expected values and measured times.
     fields: dict[str, Any] = {"status": Status.OK, "exit_code": None, "signal": None, "error": None, "peer": None}
@@ -101,9 +102,11 @@ def _records(peer: ExecutionResult) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = []
     for line in peer.stdout.split("\n"):  # A program's text may hold other line separators.
         try:
-            records.append(json.loads(line))
+            record = json.loads(line)
         except ValueError:
             continue
+        if isinstance(record, dict):
+            records.append(record)
     return records
 
 

@@ -1,0 +1,28 @@
+"""A limit on how long the peer works on what a program gave."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator
+
+from .handles import TimeIsUp
+
+
+def _time_is_up(*_: object) -> None:
+    raise TimeIsUp("the time limit was reached")
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `TimeIsUp` in the body after `seconds`.
+
+    Python looks for signals between its own steps, so one long step of a built-in function runs to its
+    end; the executor's limits on the peer are the last resort.
+    """
+    signal.signal(signal.SIGALRM, _time_is_up)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)

@@ -133,7 +133,7 @@ def test_no_descriptor_left_is_a_fault_of_the_sandbox():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills a process with its parent")
 @pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "os._exit(0)", "sys.exit()"])
-def test_programs_end_with_the_trainer_however_it_ends(end):
+def test_programs_end_with_the_trainer_however_it_ends(end, tmp_path):
     marker = f"marker{os.getpid()}{abs(hash(end))}"
     code = textwrap.dedent(f"""
         import os, sys, time
@@ -144,7 +144,9 @@ def test_programs_end_with_the_trainer_however_it_ends(end):
         time.sleep(1.5)
         {end}
     """)
-    subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
+    # A trainer that is killed leaves its programs' directories behind: here, where they are removed.
+    surroundings = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], timeout=60, check=False, env=surroundings)
     deadline = time.monotonic() + 5
     while processes_with(marker) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -154,7 +156,7 @@ def test_programs_end_with_the_trainer_however_it_ends(end):
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills a process with its parent")
 @pytest.mark.parametrize("test", ["StdinTest('', 'x')", "CallTest((), {}, 1)", "AssertTest('assert f() == 1')"])
 @pytest.mark.parametrize("number", [9, 15])
-def test_judged_answers_end_with_the_trainer(test, number):
+def test_judged_answers_end_with_the_trainer(test, number, tmp_path):
     marker = f"judged{os.getpid()}x{abs(hash(test))}x{number}"
     code = textwrap.dedent(f"""
         import os, threading, time
@@ -166,7 +168,9 @@ def test_judged_answers_end_with_the_trainer(test, number):
         time.sleep(2)
         os.kill(os.getpid(), {number})
     """)
-    subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
+    # A trainer that is killed leaves its programs' directories behind: here, where they are removed.
+    surroundings = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], timeout=60, check=False, env=surroundings)
     deadline = time.monotonic() + 5
     while (left := processes_named(marker[:15])) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -23,7 +23,7 @@ from typing import Any
 import code_env.harness as harness
 from code_env.harness.channel import CHANNEL_VARIABLE
 from code_env.harness.limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
-from code_env.harness.watching import Watch, how_it_ended
+from code_env.harness.watching import Watch, how_it_ended, open_pidfd
 
 from .capture import HeadAndTail
 from .program import Limits, Program
@@ -112,7 +112,7 @@ class ProgramProcess:
         }
         self._open = set(self._streams)
         self._stdout, self._stderr, self._report = self._streams.values()
-        self._pidfd = _pidfd(self._process.pid)
+        self._pidfd = open_pidfd(self._process.pid)
         self._started = time.monotonic()
         self._status: int | None = None
         self._cpu_s = 0.0
@@ -273,16 +273,6 @@ def _process_limits(limits: Limits, times: int) -> ProcessLimits:
         memory_bytes=limits.memory_bytes,
         file_bytes=limits.file_bytes,
     )
-
-
-def _pidfd(pid: int) -> int | None:
-    opener = getattr(os, "pidfd_open", None)
-    if opener is None:
-        return None
-    try:
-        return int(opener(pid))
-    except OSError:
-        return None
 
 
 def _write_files(directory: Path, files: dict[str, bytes]) -> None:

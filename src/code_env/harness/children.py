@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .limits import ProcessLimits, die_with_parent
-from .watching import Watch, how_it_ended
+from .watching import Watch, how_it_ended, open_pidfd
 
 BROKEN_EXIT_CODE = 98
 """Exit code of a child in which the harness's own code failed, by what the program did to it."""
@@ -27,7 +27,6 @@ DRAIN_S = 0.1
 
 _fork, _exit, _getpid, _pipe, _close = os.fork, os._exit, os.getpid, os.pipe, os.close
 _read, _kill, _wait4, _clock, _poll = os.read, os.kill, os.wait4, time.monotonic, select.poll
-_pidfd_open: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
 
 POLLIN = select.POLLIN
 
@@ -59,7 +58,7 @@ class Child:
         for _, theirs in ends:
             _close(theirs)
         self.clock = Watch(self.pid, limits)
-        self._pidfd = _try_pidfd(self.pid)
+        self._pidfd = open_pidfd(self.pid)
         self._poll = _poll()
         self._handlers: dict[int, Callable[[], bool]] = {}
         self._undrained: list[int] = []
@@ -123,16 +122,6 @@ class Child:
             handler = self._handlers.get(fd)
             if handler is not None and not handler():
                 self.forget(fd)
-
-
-def _try_pidfd(pid: int) -> int | None:
-    """A descriptor that can be read when the process has ended, where the kernel has such (Linux)."""
-    if _pidfd_open is None:
-        return None
-    try:
-        return _pidfd_open(pid)
-    except OSError:
-        return None
 
 
 def drain(fd: int, take: Callable[[bytes], None]) -> Callable[[], bool]:

@@ -17,7 +17,7 @@ from typing import Any
 
 try:
     import resource
-except ImportError:  # Windows has none; `describe()` says that nothing is limited there.
+except ImportError:  # Windows has none; no executor of ours runs there, but the package imports.
     resource = None  # type: ignore[assignment]
 
 MAX_STREAM_BYTES = 16 * 1024 * 1024

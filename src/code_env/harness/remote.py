@@ -137,11 +137,11 @@ class RemoteModule:
                 status = "memory" if error["name"] == "MemoryError" else "error"
                 message = f"{error['name']}: {error['message']}".strip()
                 return Problem(status, f"the program failed before its first test: {message}", error)
+            if entry_point is not None and not self.names([entry_point]).get(entry_point):
+                return Problem("error", f"the program defines no function or class {entry_point!r}")
         except ProgramDied:
             ended = self._wait_for_end()
             return Problem(ended.fault, f"before the first test: {ended.reason}")
-        if entry_point is not None and not self.names([entry_point]).get(entry_point):
-            return Problem("error", f"the program defines no function or class {entry_point!r}")
         return None
 
     def names(self, names: list[str]) -> dict[str, bool]:

@@ -10,15 +10,27 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from .limits import ProcessLimits
 
-# Bound here because a program may share this process and replace them in `time`.
+# Bound here because a program may share this process and replace them in their modules.
 _clock_gettime, _monotonic = getattr(time, "clock_gettime", None), time.monotonic
+_pidfd_open: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
 
 TICK_S = 0.02
 """How often a running process's clock and memory are looked at, in seconds."""
+
+
+def open_pidfd(pid: int) -> int | None:
+    """A descriptor that can be read when a child has ended, where the kernel has such (Linux)."""
+    if _pidfd_open is None:
+        return None
+    try:
+        return _pidfd_open(pid)
+    except OSError:
+        return None
 
 
 def cpu_seconds(pid: int) -> float | None:

@@ -7,6 +7,7 @@
     ├── ExecutorError
     │   ├── ExecutorNotFound (LookupError)    no executor has that name
     │   ├── ExecutorClosed                    it was closed before
+    │   ├── IsolationUnavailable              this machine does not grant the isolation asked for
     │   └── UnsupportedProgram                it cannot do what the program asks
     └── RewardError (ValueError)          a reward is unknown, misconfigured or impossible here
         └── DuplicateRewardTerm               two terms would share a name in the ledger
@@ -42,6 +43,10 @@ class ExecutorNotFound(ExecutorError, LookupError):
 
 class ExecutorClosed(ExecutorError):
     """The executor was closed before."""
+
+
+class IsolationUnavailable(ExecutorError):
+    """This machine does not grant the isolation that was asked for; `code-env doctor` says what it grants."""
 
 
 class UnsupportedProgram(ExecutorError):

@@ -3,7 +3,7 @@ import pytest
 from code_env import make_executor
 from code_env.testing import CHECKS, LIFE_CHECKS, ConformanceFailure, check_executor
 
-EXECUTORS = ("subprocess",)
+EXECUTORS = ("local", "subprocess")
 
 
 @pytest.fixture(scope="module", params=EXECUTORS)

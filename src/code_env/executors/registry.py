@@ -16,7 +16,10 @@ ENTRY_POINT_GROUP = "code_env.executors"
 DEFAULT_EXECUTOR = "subprocess"
 """The executor that environments and the command line use unless told otherwise."""
 
-_BUILTIN = {"subprocess": "code_env.executors.subprocess:UnisolatedSubprocessExecutor"}
+_BUILTIN = {
+    "local": "code_env.executors.local:LocalExecutor",
+    "subprocess": "code_env.executors.subprocess:UnisolatedSubprocessExecutor",
+}
 
 
 def executor_names() -> list[str]:

@@ -13,20 +13,21 @@ from __future__ import annotations
 
 import contextlib
 import os
-import queue
 import shutil
 import socket
 import sys
 import threading
-import time
+from collections.abc import Callable
 from concurrent.futures import Future
 
 from code_env.errors import ExecutorClosed, ExecutorError, UnsupportedProgram
 
 from .base import Executor, Isolation
-from .process import ProgramProcess, sandbox_error, watch
+from .pool import Pool, own_cores
+from .process import ProgramProcess
 from .program import Program
 from .result import ExecutionResult
+from .running import watch
 
 
 class UnisolatedSubprocessExecutor(Executor):
@@ -47,11 +48,11 @@ class UnisolatedSubprocessExecutor(Executor):
             raise ExecutorError(f"workers must be a whole number of at least 1; got {workers!r}")
         if python is not None and shutil.which(python) is None:
             raise ExecutorError(f"python={python!r} is not an executable file")
-        self._workers = workers or len(_own_cores())
+        self._workers = workers or own_cores()
         self._python = python or sys.executable
         self._lock = threading.Lock()
         self._closed = False
-        self._pool: _Pool | None = None
+        self._pool: Pool | None = None
 
     def describe(self) -> Isolation:
         """Nothing is isolated; see the module's text for what is enforced."""
@@ -76,7 +77,7 @@ class UnisolatedSubprocessExecutor(Executor):
             if self._closed:
                 raise ExecutorClosed("this executor was closed; make a new one")
             if self._pool is None or self._pool.pid != os.getpid():  # A fork has no threads of its parent.
-                self._pool = _Pool(self._workers, self._python)
+                self._pool = Pool("subprocess", [self._run] * self._workers)
             return self._pool.submit(program)
 
     def close(self) -> None:
@@ -87,74 +88,8 @@ class UnisolatedSubprocessExecutor(Executor):
         if pool is not None and pool.pid == os.getpid():
             pool.close()
 
-
-def _own_cores() -> set[int]:
-    if hasattr(os, "sched_getaffinity"):
-        return os.sched_getaffinity(0)
-    return set(range(os.cpu_count() or 1))
-
-
-_Order = tuple[Program, Future[ExecutionResult], float]
-"""A program, where its result goes, and when it was submitted."""
-
-
-class _Pool:
-    """Threads that each run one program at a time.
-
-    Daemon threads, so an interpreter that exits without `close` does not wait for a program. The
-    programs then end with it: each asks the kernel to be killed with the thread that started it.
-    """
-
-    def __init__(self, workers: int, python: str) -> None:
-        self.pid = os.getpid()
-        self._python = python
-        self._orders: queue.SimpleQueue[_Order | None] = queue.SimpleQueue()
-        self._closing = threading.Event()
-        self._threads = [
-            threading.Thread(target=self._work, name=f"code_env-subprocess-{i}", daemon=True) for i in range(workers)
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def submit(self, program: Program) -> Future[ExecutionResult]:
-        # The future stays pending until its result is there: only so can `cancel` reach a running one.
-        future: Future[ExecutionResult] = Future()
-        self._orders.put((program, future, time.monotonic()))
-        return future
-
-    def close(self) -> None:
-        self._closing.set()
-        for _ in self._threads:
-            self._orders.put(None)
-        for thread in self._threads:
-            thread.join()
-
-    def _work(self) -> None:
-        while (order := self._orders.get()) is not None:
-            program, future, submitted = order
-            if self._closing.is_set():
-                future.cancel()
-            if future.cancelled():
-                future.set_running_or_notify_cancel()  # Tells those who wait for it.
-                continue
-            queue_s = time.monotonic() - submitted
-            try:
-                result = self._run(program, future, queue_s)
-            # No directory, no process, no descriptor to be had, or a bug of ours: never the program's
-            # fault, and never the end of this thread.
-            except Exception as error:
-                result = sandbox_error(f"{type(error).__name__}: {error}", queue_s)
-            if self._closing.is_set():
-                future.cancel()  # `close` ended it, so its result says nothing of the program.
-            if future.set_running_or_notify_cancel():
-                future.set_result(result)
-
-    def _run(self, program: Program, future: Future[ExecutionResult], queue_s: float) -> ExecutionResult:
+    def _run(self, program: Program, ended_early: Callable[[], bool], queue_s: float) -> ExecutionResult:
         with contextlib.ExitStack() as stack:
-
-            def ended_early() -> bool:
-                return future.cancelled() or self._closing.is_set()
-
             if program.peer is None:
                 main = stack.enter_context(ProgramProcess(self._python, program, "program"))
                 watch([main], ended_early)

@@ -191,11 +191,11 @@ class _Answer:
         for args, kwargs in request["inputs"]:
             _flush()
             result = bytearray()
-            workspace = self._workspace.copy()
+            room = self._workspace.make_room()
 
-            def body(to_parent: int, args: Any = args, kwargs: Any = kwargs, workspace: str = workspace) -> NoReturn:
+            def body(to_parent: int, args: Any = args, kwargs: Any = kwargs, room: str = room) -> NoReturn:
                 _close(self._channel.fd)
-                self._workspace.enter(workspace)
+                self._workspace.enter(room)
                 view = memoryview(self._pack(self._call(target, args, kwargs)))
                 _flush()
                 while view:
@@ -214,7 +214,7 @@ class _Answer:
 
             child.on_readable(child.fds[0], drain(child.fds[0], take))
             ended = _dumps(child.watch()).encode()
-            self._workspace.remove(workspace)
+            self._workspace.remove(room)
             self._channel.send(
                 Kind.MESSAGE, b'{"n":%d,"ended":%s,"reply":%s}' % (request["n"], ended, result or b"null")
             )

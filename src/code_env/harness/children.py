@@ -16,8 +16,9 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from .forks import ForkGate
 from .limits import ProcessLimits, die_with_parent
-from .watching import Watch, how_it_ended, open_pidfd
+from .watching import Watch, descendants, how_it_ended, open_pidfd
 
 BROKEN_EXIT_CODE = 98
 """Exit code of a child in which the harness's own code failed, by what the program did to it."""
@@ -38,9 +39,18 @@ class Child:
         limits: What the child may use. It sets them on itself before `body` runs.
         body: Called in the child with the child's ends of `pipes`; must not return.
         pipes: How many pipes from the child to make; the parent's ends are `fds`.
+        enter: Called in the child before `body`; the listener of its forks if they are counted.
+        gate: Counts them.
     """
 
-    def __init__(self, limits: ProcessLimits, body: Callable[..., NoReturn], pipes: int = 0) -> None:
+    def __init__(
+        self,
+        limits: ProcessLimits,
+        body: Callable[..., NoReturn],
+        pipes: int = 0,
+        enter: Callable[[], int | None] | None = None,
+        gate: ForkGate | None = None,
+    ) -> None:
         self.limits = limits
         ends = [_pipe() for _ in range(pipes)]
         self.fds = [mine for mine, _ in ends]
@@ -52,17 +62,25 @@ class Child:
                 for mine, _ in ends:
                     _close(mine)
                 limits.apply()
+                listener = enter() if enter is not None else None
+                if gate is not None and listener is not None:
+                    gate.hand_over(listener)
                 body(*[theirs for _, theirs in ends])
             finally:
                 _exit(BROKEN_EXIT_CODE)
         for _, theirs in ends:
             _close(theirs)
-        self.clock = Watch(self.pid, limits)
+        self._gate = gate
+        # With a gate this process is the reaper of the child's orphans, so all below it belong to the child.
+        self.clock = Watch((lambda: [self.pid]) if gate is None else (lambda: descendants(_getpid())), limits)
         self._pidfd = open_pidfd(self.pid)
         self._poll = _poll()
         self._handlers: dict[int, Callable[[], bool]] = {}
         self._undrained: list[int] = []
         self._ended_for: str | None = None
+        listener = gate.take_over() if gate is not None else None
+        if gate is not None and listener is not None:
+            self.on_readable(listener, gate.answer, drain=False)
 
     def on_readable(self, fd: int, handler: Callable[[], bool], *, drain: bool = True) -> None:
         """Call `handler` when `fd` can be read; it returns False when it is done with it.
@@ -104,6 +122,8 @@ class Child:
             _close(self._pidfd)
         for fd in self._undrained:
             self.forget(fd)
+        if self._gate is not None:
+            self._gate.close()
         drained_by = _clock() + DRAIN_S
         while self._handlers and _clock() < drained_by:
             self._serve(drained_by - _clock())

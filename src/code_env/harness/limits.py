@@ -36,31 +36,35 @@ class ProcessLimits:
     memory_bytes: int
     file_bytes: int
 
-    def apply(self) -> None:
-        """Set what the kernel can enforce on this process and on all that it starts."""
+    def rlimits(self) -> list[tuple[int, int, int]]:
+        """What the kernel can enforce on a process and on all that it starts: resource, soft limit, hard limit."""
         if resource is None:
-            return
+            return []
         seconds = math.ceil(self.cpu_s)
-        # Hard above soft: at the soft limit the process gets a signal that it may handle, at the
-        # hard one it is killed.
-        _lower(resource.RLIMIT_CPU, seconds, seconds + 1)
-        _lower(resource.RLIMIT_FSIZE, self.file_bytes, self.file_bytes)
-        _lower(resource.RLIMIT_CORE, 0, 0)
+        limits = [
+            # Hard above soft: at the soft limit the process gets a signal that it may handle, at the
+            # hard one it is killed.
+            (resource.RLIMIT_CPU, seconds, seconds + 1),
+            (resource.RLIMIT_FSIZE, self.file_bytes, self.file_bytes),
+            (resource.RLIMIT_CORE, 0, 0),
+        ]
         if sys.platform == "linux":
             # A backstop for one giant allocation. Twice the limit and room for libraries, because
             # it counts the address space of thread stacks, which honest programs never touch; the
             # limit itself is on resident memory and is watched from outside.
             data = 2 * self.memory_bytes + (256 << 20)
-            _lower(resource.RLIMIT_DATA, data, data)
+            limits.append((resource.RLIMIT_DATA, data, data))
+        return limits
 
-
-def _lower(which: int, soft: int, hard: int) -> None:
-    _, current = resource.getrlimit(which)
-    if current != resource.RLIM_INFINITY:
-        soft, hard = min(soft, current), min(hard, current)
-    # Some systems know a limit and refuse to set it; the watcher outside does not depend on it.
-    with contextlib.suppress(ValueError, OSError, OverflowError):
-        resource.setrlimit(which, (soft, hard))
+    def apply(self) -> None:
+        """Set them on this process, as far as they lower what it has."""
+        for which, soft, hard in self.rlimits():
+            _, current = resource.getrlimit(which)
+            if current != resource.RLIM_INFINITY:
+                soft, hard = min(soft, current), min(hard, current)
+            # Some systems know a limit and refuse to set it; the watcher outside does not depend on it.
+            with contextlib.suppress(ValueError, OSError, OverflowError):
+                resource.setrlimit(which, (soft, hard))
 
 
 def die_with_parent(parent: int) -> None:

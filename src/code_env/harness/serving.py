@@ -14,15 +14,18 @@ Nothing here knows an expected value. A child that lies can only be wrong about 
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import json
 import os
 import socket
+from collections.abc import Callable
 from types import CodeType
 from typing import Any, NoReturn
 
 from .answering import answer
 from .channel import PER_MESSAGE, Channel, ChannelError, Kind
 from .children import Child, drain
+from .forks import ForkGate
 from .limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, run_as_main
 from .workspace import Workspace
@@ -32,8 +35,27 @@ STDERR_TAIL_BYTES = 8192
 
 _close, _dup2 = os.close, os.dup2
 
+_ADD_SEALS, _ALL_SEALS = 1033, 0b1111  # fcntl(2): no more seals, no shrinking, growing or writing.
 
-def serve(filename: str, argv: list[str], limits: ProcessLimits, fd: int) -> None:
+
+class Confinement:
+    """What an executor asks of each test's process; as it stands, nothing."""
+
+    def gate(self) -> ForkGate | None:
+        """What counts the processes of the next test, if any may be started and they are counted."""
+        return None
+
+    def enter(self) -> int | None:
+        """In the test's process: give up what a program must not have; the listener of its forks, if counted."""
+        return None
+
+    def clean(self) -> None:
+        """When a test's process has ended: end and remove what it left."""
+
+
+def serve(
+    filename: str, argv: list[str], limits: ProcessLimits, fd: int, confinement: Confinement | None = None
+) -> None:
     """Serve the program in `filename` on channel `fd` until the peer closes it.
 
     Args:
@@ -41,11 +63,15 @@ def serve(filename: str, argv: list[str], limits: ProcessLimits, fd: int) -> Non
         argv: Its arguments, without its own name.
         limits: What one test may use.
         fd: The channel's descriptor.
+        confinement: What the executor asks of each test's process.
     """
     channel = Channel(fd)
     channel.send(Kind.HELLO)
     # This process's own work grows with the number of tests; it compiles under the same bounds.
-    dataclasses.replace(limits, cpu_s=WHOLE_RUN * limits.cpu_s).apply()
+    # It copies the program's files, which the limit on files that a test writes does not concern.
+    sizes = [os.path.getsize(os.path.join(path, name)) for path, _, names in os.walk(".") for name in names]
+    file_bytes = max(limits.file_bytes, *sizes)
+    dataclasses.replace(limits, cpu_s=WHOLE_RUN * limits.cpu_s, file_bytes=file_bytes).apply()
     try:
         with open(filename, encoding="utf-8-sig", newline="") as file:
             code = compile_program(file.read(), os.path.basename(filename))
@@ -54,7 +80,7 @@ def serve(filename: str, argv: list[str], limits: ProcessLimits, fd: int) -> Non
         channel.receive()  # The peer may come up later than we; it closes when it has heard.
         return
     channel.send_json(Kind.COMPILED, {"error": None})
-    server = _Server(code, argv, limits, channel)
+    server = _Server(code, argv, limits, channel, confinement or Confinement())
     while (frame := channel.receive()) is not None:
         kind, payload = frame
         if kind == Kind.RUN:
@@ -65,15 +91,18 @@ def serve(filename: str, argv: list[str], limits: ProcessLimits, fd: int) -> Non
 
 
 class _Server:
-    def __init__(self, code: CodeType, argv: list[str], limits: ProcessLimits, channel: Channel) -> None:
+    def __init__(
+        self, code: CodeType, argv: list[str], limits: ProcessLimits, channel: Channel, confinement: Confinement
+    ) -> None:
         self._code, self._argv, self._limits, self._channel = code, argv, limits, channel
+        self._confinement = confinement
         self._workspace = Workspace()
 
     def run(self, stdin: bytes) -> None:
         """Run the answer as a program with this standard input, streaming its output."""
         given = _input_file(stdin)
-        workspace = self._workspace.copy()
-        child = Child(self._limits, lambda *fds: self._main(workspace, given, *fds), pipes=3)
+        room = self._workspace.make_room()
+        child = self._fork(room, lambda *fds: self._main(given, *fds), pipes=3)
         _close(given)
         from_stdout, from_stderr, from_report = child.fds
         written = 0
@@ -99,13 +128,24 @@ class _Server:
         child.on_readable(from_stdout, drain(from_stdout, take_output))
         child.on_readable(from_stderr, drain(from_stderr, take_stderr))
         child.on_readable(from_report, drain(from_report, take_report))
-        ended = child.watch()
-        self._workspace.remove(workspace)
+        ended = self._wait(child, room)
         self._send_ended(ended, _error_of(report), stderr.decode("utf-8", "replace"))
 
-    def _main(self, workspace: str, stdin: int, stdout: int, stderr: int, report: int) -> NoReturn:
-        _close(self._channel.fd)
-        self._workspace.enter(workspace)
+    def _fork(self, room: str, body: Callable[..., NoReturn], pipes: int = 0) -> Child:
+        def enter() -> int | None:
+            _close(self._channel.fd)
+            self._workspace.enter(room)
+            return self._confinement.enter()
+
+        return Child(self._limits, body, pipes, enter, self._confinement.gate())
+
+    def _wait(self, child: Child, room: str) -> dict[str, Any]:
+        ended = child.watch()
+        self._confinement.clean()
+        self._workspace.remove(room)
+        return ended
+
+    def _main(self, stdin: int, stdout: int, stderr: int, report: int) -> NoReturn:
         for theirs, standard in ((stdin, 0), (stdout, 1), (stderr, 2)):
             _dup2(theirs, standard)
             _close(theirs)
@@ -125,15 +165,13 @@ class _Server:
                 the module runs in children of its own) or for the module's whole life.
         """
         mine, theirs = socket.socketpair()
-        workspace = self._workspace.copy()
+        room = self._workspace.make_room()
 
         def body() -> NoReturn:
-            _close(self._channel.fd)
             mine.close()
-            self._workspace.enter(workspace)
             answer(self._code, self._argv, self._limits, theirs.detach())
 
-        child = Child(self._limits, body)
+        child = self._fork(room, body)
         theirs.close()
         module = Channel(mine.fileno())
 
@@ -172,9 +210,8 @@ class _Server:
         child.on_readable(module.fd, relay_to_peer)
         child.on_readable(self._channel.fd, from_peer, drain=False)
         relay_to_module()  # What came in one piece with the order to load.
-        ended = child.watch()
+        ended = self._wait(child, room)
         mine.close()
-        self._workspace.remove(workspace)
         self._send_ended(ended, None, "")
 
     def _send_ended(self, ended: dict[str, Any], error: dict[str, str] | None, stderr: str) -> None:
@@ -192,11 +229,13 @@ def _input_file(data: bytes) -> int:
             file.write(data)
             file.seek(0)
             return os.dup(file.fileno())
-    fd = os.memfd_create("stdin")
+    fd = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
     os.lseek(fd, 0, os.SEEK_SET)
+    # What it reads shall be no place to keep things in.
+    fcntl.fcntl(fd, _ADD_SEALS, _ALL_SEALS)
     return fd
 
 

@@ -6,6 +6,7 @@ and its resident memory. Nothing that the process does can lift these limits.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -21,6 +22,9 @@ _pidfd_open: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
 
 TICK_S = 0.02
 """How often a running process's clock and memory are looked at, in seconds."""
+
+_LEAST_TICK_S = 0.002
+"""How long to wait at the least when hardly any CPU time is left, in seconds."""
 
 
 def open_pidfd(pid: int) -> int | None:
@@ -47,27 +51,88 @@ def cpu_seconds(pid: int) -> float | None:
 
 
 def resident_bytes(pid: int) -> int | None:
-    """Anonymous, shared and tmpfs memory that `pid` holds now, or None where unknown."""
+    """Anonymous, shared and tmpfs memory that `pid` holds now, swapped out or not, or None where unknown."""
     try:
         with open(f"/proc/{pid}/status", "rb") as status:
             fields = dict(line.split(b":", 1) for line in status if b":" in line)
-        return 1024 * sum(int(fields[name].split()[0]) for name in (b"RssAnon", b"RssShmem"))
+        return 1024 * sum(int(fields[name].split()[0]) for name in (b"RssAnon", b"RssShmem", b"VmSwap"))
     except (OSError, KeyError, ValueError):
         return None
 
 
+def descendants(pid: int) -> list[int]:
+    """Processes that descend from `pid`, dead ones that nobody has waited for included; none where unknown.
+
+    Orphans are among them if `pid` is their reaper.
+    """
+    found: list[int] = []
+    parents = [pid]
+    while parents:
+        children = _children(parents.pop())
+        found += children
+        parents += children
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        # Each thread has children of its own.
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return []
+    children: list[int] = []
+    for thread in threads:
+        try:
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                children += map(int, file.read().split())
+        except OSError:
+            continue
+    return children
+
+
+def end_descendants() -> float:
+    """Kill all processes that descend from this one, wait for them; the CPU seconds they had used.
+
+    This process must be the reaper of their orphans. A process that is being killed starts no more.
+    """
+    cpu_s = 0.0
+    while True:
+        try:
+            pid, _, usage = os.wait4(-1, os.WNOHANG)
+            if pid == 0:
+                for pid in descendants(os.getpid()):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                _, _, usage = os.wait4(-1, 0)
+        except ChildProcessError:
+            return cpu_s
+        cpu_s += usage.ru_utime + usage.ru_stime
+
+
+def waited_for_core_s(pid: int) -> float:
+    """How long a process's first thread was ready to run and had no core, in seconds; 0 where unknown."""
+    try:
+        with open(f"/proc/{pid}/schedstat", "rb") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
 class Watch:
-    """Watches from outside what one process uses.
+    """Watches from outside what the processes of one run use.
 
     Args:
-        pid: The process.
-        limits: What it may use.
+        pids: Gives the processes that belong to the run now.
+        limits: What they may use together.
     """
 
-    def __init__(self, pid: int, limits: ProcessLimits) -> None:
-        self.pid, self.limits = pid, limits
+    def __init__(self, pids: Callable[[], list[int]], limits: ProcessLimits) -> None:
+        self._pids, self.limits = pids, limits
         self.peak_bytes = 0
+        self.cpu_s = 0.0
+        self._cpu_of: dict[int, float] = {}
         self._started = self._last_look = _monotonic()
+        self._patience_s = limits.wall_s
 
     @property
     def wall_s(self) -> float:
@@ -77,28 +142,40 @@ class Watch:
     def restart(self) -> None:
         """Give the process its whole wall time anew."""
         self._started = _monotonic()
+        self._patience_s = self.limits.wall_s
 
     def wait_s(self) -> float:
         """How long one may wait before the next look."""
-        return max(0.0, min(TICK_S, self.limits.wall_s - self.wall_s))
+        # Threads may use several cores at once, so half of what is left may be gone sooner.
+        left_s = max(_LEAST_TICK_S, self.limits.cpu_s - self.cpu_s)
+        return max(0.0, min(TICK_S, left_s, self._patience_s - self.wall_s))
 
     def overrun(self) -> str | None:
-        """`timeout` or `memory` if the process has used more than it may, else None."""
+        """`timeout` or `memory` if the run has used more than it may, else None."""
         now = _monotonic()
-        if now - self._started > self.limits.wall_s:
-            return "timeout"
-        if now - self._last_look < TICK_S:
+        out_of_time = now - self._started > self._patience_s
+        if not out_of_time and now - self._last_look < min(TICK_S, self.limits.cpu_s - self.cpu_s):
             return None
         self._last_look = now
-        cpu_s = cpu_seconds(self.pid)
-        if cpu_s is not None and cpu_s > self.limits.cpu_s:
+        pids = self._pids()
+        if out_of_time:
+            # Time without a core is the machine's doing; the program gets it back.
+            waited_s = max((waited_for_core_s(pid) for pid in pids), default=0.0)
+            if now - self._started - waited_s > self.limits.wall_s:
+                return "timeout"
+            self._patience_s = self.limits.wall_s + waited_s
+        resident = 0
+        for pid in pids:
+            resident += resident_bytes(pid) or 0
+            cpu_s = cpu_seconds(pid)
+            if cpu_s is not None:
+                # What a process used stays counted when it has ended.
+                self.cpu_s += max(0.0, cpu_s - self._cpu_of.get(pid, 0.0))
+                self._cpu_of[pid] = cpu_s
+        self.peak_bytes = max(self.peak_bytes, resident)
+        if self.cpu_s > self.limits.cpu_s:
             return "timeout"
-        resident = resident_bytes(self.pid)
-        if resident is not None:
-            self.peak_bytes = max(self.peak_bytes, resident)
-            if resident > self.limits.memory_bytes:
-                return "memory"
-        return None
+        return "memory" if resident > self.limits.memory_bytes else None
 
 
 def how_it_ended(status: int, cpu_s: float, limits: ProcessLimits, ended_for: str | None) -> dict[str, Any]:

@@ -1,0 +1,243 @@
+"""`local`: each program is a fork of a warm interpreter in a Linux jail. The trainer's side.
+
+What runs where, and who is trusted, is told in `jail/__init__.py`. Here, in the trainer: a queue and one
+thread for each worker (`pool.py`); a thread hands a program's descriptors to its worker, reads the program's streams,
+measures it from outside and ends it at its limits (`run.py`). The trainer is not forked, gets no
+signals, and parses nothing that a program sends but a bounded report.
+
+When a server dies, the programs that were running there are run again, each alone on a server of its own. One that
+takes that down too is held responsible: its result is an `error`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+
+from code_env.errors import ExecutorClosed, ExecutorError, UnsupportedProgram
+from code_env.executors.base import Executor, Isolation
+from code_env.executors.pool import Pool, own_cores
+from code_env.executors.program import Program
+from code_env.executors.result import ErrorInfo, ExecutionResult, Status
+from code_env.executors.running import watch
+
+from .interpreter import find_interpreter
+from .jail import linux
+from .run import JailedProgram
+from .servers import Level, ServerDied, Servers, Worker
+
+LEVELS = ("contained", "full")
+"""Levels of isolation, weakest first."""
+
+MACHINES = ("x86_64", "aarch64")
+"""Processor architectures whose system calls the filters know."""
+
+HEAVY_MODULES = ("numpy", "pandas")
+"""Modules that take long to import, for which there are servers that have them loaded."""
+
+
+class LocalExecutor(Executor):
+    """Runs each program in a jail of its own on this machine.
+
+    Servers start with the first program; that takes some tenths of a second.
+
+    Args:
+        workers: How many programs run at once; the cores this process may use by default.
+        python: Path of the interpreter that runs programs, with the packages of its environment; the trainer's
+            by default.
+        min_isolation: The least level to accept: `contained`, or `full`.
+        preload: Modules that take long to import. A program whose text names one is forked from a server
+            that has it loaded.
+        readable: Further paths that programs may read.
+
+    Raises:
+        ExecutorError: On another system than Linux on x86_64 or aarch64, or for arguments out of range.
+    """
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        python: str | None = None,
+        min_isolation: str = "contained",
+        preload: Iterable[str] = HEAVY_MODULES,
+        readable: Iterable[str] = (),
+    ) -> None:
+        if sys.platform != "linux" or linux.MACHINE not in MACHINES:
+            raise ExecutorError(
+                f"the local executor needs Linux on {' or '.join(MACHINES)}, not {sys.platform} on {linux.MACHINE}; "
+                'programs that you trust run without isolation on executor="subprocess"'
+            )
+        if workers is not None and (type(workers) is not int or workers < 1):
+            raise ExecutorError(f"workers must be a whole number of at least 1; got {workers!r}")
+        if min_isolation not in LEVELS:
+            raise ExecutorError(f"min_isolation must be one of {', '.join(LEVELS)}; got {min_isolation!r}")
+        self._preload = _texts("preload", preload)
+        self._readable = tuple(os.path.abspath(path) for path in _texts("readable", readable))
+        for path in self._readable:
+            if not os.path.exists(path):
+                raise ExecutorError(f"readable: {path!r} does not exist")
+        self._workers = workers or own_cores()
+        self._python = find_interpreter(python)
+        self._min_isolation: Level = "full" if min_isolation == "full" else "contained"
+        self._lock = threading.Lock()
+        self._closed = False
+        self._servers: Servers | None = None
+        self._pool: Pool | None = None
+        self._slots: list[_Slot] = []
+
+    def describe(self) -> Isolation:
+        """The level that this machine grants; starts a server to find out.
+
+        Raises:
+            IsolationUnavailable: If it grants less than `min_isolation`.
+            ExecutorClosed: If the executor was closed.
+        """
+        with self._lock:
+            level = self._started().level()
+        files = "" if level == "full" else "; file_bytes holds for each of a program's files"
+        return Isolation(
+            level=level,
+            peer="isolated",
+            enforces=frozenset({"cpu_s", "wall_s", "memory_bytes", "output_bytes", "file_bytes", "processes"}),
+            network=False,
+            details=_DETAILS[level] + files,
+        )
+
+    def why_not_full(self) -> str:
+        """What kept level `full` from being entered; empty if it runs."""
+        with self._lock:
+            servers = self._started()
+            servers.level()
+            return servers.refused
+
+    def submit(self, program: Program) -> Future[ExecutionResult]:
+        """Start a program; see `Executor.submit`.
+
+        Raises:
+            IsolationUnavailable: If this machine grants less than `min_isolation`.
+        """
+        for language in (program.language, program.peer.language if program.peer else "python"):
+            if language != "python":
+                raise UnsupportedProgram(f"the local executor runs python, not {language!r}")
+        with self._lock:
+            servers = self._started()
+            servers.level()
+            if self._pool is None:
+                self._slots = [_Slot(servers, self._preload) for _ in range(self._workers)]
+                self._pool = Pool("local", [slot.run for slot in self._slots])
+            return self._pool.submit(program)
+
+    def close(self) -> None:
+        """End what still runs, and all servers. Idempotent."""
+        with self._lock:
+            self._closed = True
+            pool, servers, slots = self._pool, self._servers, self._slots
+            self._pool, self._servers, self._slots = None, None, []
+        if servers is None or servers.pid != os.getpid():
+            return
+        if pool is not None:
+            pool.close()
+        for slot in slots:
+            slot.close()
+        servers.close()
+
+    def _started(self) -> Servers:
+        if self._closed:
+            raise ExecutorClosed("this executor was closed; make a new one")
+        if self._servers is None or self._servers.pid != os.getpid():  # A fork has its parent's neither.
+            self._servers, self._pool = Servers(self._python, self._min_isolation, self._readable), None
+        return self._servers
+
+
+_DETAILS = {
+    "full": "namespaces, Landlock, seccomp and rlimits; each program has a fresh pid namespace and tmpfs to itself",
+    "contained": "Landlock, seccomp and rlimits, without namespaces: programs share the machine's list of processes",
+}
+
+
+def _texts(name: str, values: Iterable[str]) -> tuple[str, ...]:
+    found = tuple(values) if not isinstance(values, str) else (None,)
+    if not all(isinstance(value, str) and value for value in found):
+        raise ExecutorError(f"{name} must be a list of texts; got {values!r}")
+    return tuple(value for value in found if value is not None)
+
+
+class _Slot:
+    """What one thread runs programs with: its own workers, opened as they are needed."""
+
+    def __init__(self, servers: Servers, preload: tuple[str, ...]) -> None:
+        self._servers, self._preload = servers, preload
+        self._workers: dict[tuple[str, tuple[str, ...]], Worker] = {}
+
+    def run(self, program: Program, ended_early: Callable[[], bool], queue_s: float) -> ExecutionResult:
+        """Run a program, once more on a server of its own if its server dies."""
+        preload = self._modules_for(program)
+        try:
+            result = self._attempt(
+                program, self._worker("program", preload), self._worker_of_peer(program), ended_early, queue_s
+            )
+        except ServerDied:
+            self._drop_dead()
+        else:
+            return result
+        server = self._servers.fresh(preload)
+        try:
+            with contextlib.closing(server):
+                peer = server.open_worker() if program.peer is not None else None
+                return self._attempt(program, server.open_worker(), peer, ended_early, queue_s)
+        except ServerDied as died:
+            error = ErrorInfo("SandboxKilled", f"the program's sandbox died under it twice: {died}")
+            peer_result = None if program.peer is None else ExecutionResult(Status.ERROR, error=error)
+            return ExecutionResult(Status.ERROR, error=error, peer=peer_result, queue_s=queue_s)
+
+    def close(self) -> None:
+        """Have its workers end."""
+        for worker in self._workers.values():
+            worker.close()
+        self._workers.clear()
+
+    def _modules_for(self, program: Program) -> tuple[str, ...]:
+        # A search in the text, which is no parse: a wrong guess costs time and nothing else.
+        return tuple(name for name in self._preload if name in program.code)
+
+    def _worker(self, role: str, preload: tuple[str, ...]) -> Worker:
+        key = (role, preload)
+        worker = self._workers.get(key)
+        if worker is None:
+            worker = self._workers[key] = self._servers.get(preload).open_worker()
+        return worker
+
+    def _worker_of_peer(self, program: Program) -> Worker | None:
+        return None if program.peer is None else self._worker("peer", ())
+
+    def _drop_dead(self) -> None:
+        """Give up the servers of this slot's workers: which of them died is not worth the finding out."""
+        for worker in self._workers.values():
+            worker.close()
+            self._servers.drop(worker.server)
+        self._workers.clear()
+
+    def _attempt(
+        self,
+        program: Program,
+        worker: Worker,
+        peer_worker: Worker | None,
+        ended_early: Callable[[], bool],
+        queue_s: float,
+    ) -> ExecutionResult:
+        with contextlib.ExitStack() as stack:
+            if program.peer is None or peer_worker is None:
+                main = stack.enter_context(JailedProgram(worker, program, "program"))
+                watch([main], ended_early)
+                return main.result(queue_s)
+            ours, theirs = socket.socketpair()
+            with ours, theirs:
+                peer = stack.enter_context(JailedProgram(peer_worker, program.peer, "program", theirs.fileno()))
+                main = stack.enter_context(JailedProgram(worker, program, "served", ours.fileno()))
+            watch([main, peer], ended_early)
+            return main.result(queue_s, peer.result(queue_s))

@@ -1,0 +1,33 @@
+"""First code of a guardian's interpreter, run by path: makes the jail's package importable, and goes on there.
+
+The packages above it are set up as names only. Their own `__init__.py` would import Gymnasium and NumPy.
+
+The arguments are two descriptors: the control socket, and one that stands for the trainer's process
+(pidfd_open(2)).
+"""
+
+import os
+import sys
+import types
+
+
+def name_packages(package: str, directory: str) -> None:
+    """Make a package and those above it importable without running their code.
+
+    Args:
+        package: Its full name.
+        directory: Where it lies; the others lie around it.
+    """
+    while package:
+        module = types.ModuleType(package)
+        module.__path__ = [directory]
+        sys.modules[package] = module
+        package, directory = package.rpartition(".")[0], os.path.dirname(directory)
+
+
+if __name__ == "__main__":
+    name_packages("code_env.executors.local", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+    from code_env.executors.local.jail.guardian import main
+
+    main(control_fd=int(sys.argv[1]), trainer_fd=int(sys.argv[2]))

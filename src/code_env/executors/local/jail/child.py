@@ -1,0 +1,267 @@
+"""A child of a worker: from the fork to the first line of the program.
+
+The order of its steps matters. It closes the worker's socket first; then reads its order; then gives up, one
+layer after the other, what a program must not have; then says in its report pipe that it is up; and
+only then looks at the program. What fails before that is the sandbox's fault, what fails after is the program's.
+
+A served program (one with a peer) is not run in this process: the harness compiles it and forks a child
+for each test. This process stays trusted, so it keeps the right to fork, and `_JailedTests` takes it from each
+test's process.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import gc
+import json
+import marshal
+import os
+import resource
+import shutil
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from code_env.harness.forks import ForkGate
+from code_env.harness.limits import ProcessLimits
+from code_env.harness.main_module import COMPILE_ERRORS, compile_program, describe_error, run_as_main
+from code_env.harness.serving import Confinement, serve
+from code_env.harness.watching import end_descendants
+
+from . import landlock, linux, seccomp, wire
+
+BROKEN_EXIT_CODE = 97
+"""Exit code of a child that could not become its program."""
+
+_fork_hooks: list[dict[str, Callable[[], object]]] = []
+
+_dup2, _close, _closerange, _exit, _write, _read = os.dup2, os.close, os.closerange, os._exit, os.write, os.read
+_open, _chdir, _setrlimit, _loads, _gc_enable = os.open, os.chdir, resource.setrlimit, marshal.loads, gc.enable
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+_ALL_DESCRIPTORS = 1 << 30
+
+_REPORT, _CHANNEL = wire.FIRST + 4, wire.FIRST + 5
+
+
+class ChildLayers:
+    """What a child gives up, built in the worker so that the child need only ask for it.
+
+    Args:
+        rules: Paths and rights of a program, see `landlock.Ruleset`.
+        proc_is_own: Whether a program may read /proc.
+        user: User to become; None if it is that user already.
+    """
+
+    def __init__(self, rules: list[tuple[str, int]], *, proc_is_own: bool, user: int | None) -> None:
+        self.user = user
+        self.capabilities = linux.CapabilitySet()
+        self.rules = landlock.Ruleset(rules)
+        # A process that serves tests measures them, and reads /proc for that.
+        server_rules = rules if proc_is_own else [*rules, ("/proc", landlock.READ_FILE | landlock.READ_DIR)]
+        self.server_rules = landlock.Ruleset(server_rules)
+        self._stray_signals = landlock.version() < landlock.SIGNAL_SCOPE_VERSION and os.getpid() != 1 and user is None
+        self._filters = {counted: seccomp.program_filter(counted=counted) for counted in (False, True)}
+
+    def become_user(self) -> None:
+        """Become the user that is the worker's programs' alone."""
+        if self.user is not None:
+            os.setgroups([])
+            os.setresgid(self.user, self.user, self.user)
+            os.setresuid(self.user, self.user, self.user)
+            # So that those who are the same user may measure it; nothing else lets them in.
+            linux.prctl(linux.PR_SET_DUMPABLE, 1)
+
+    def confine(self, rules: landlock.Ruleset) -> None:
+        """Give up all capabilities, and what the rules do not grant."""
+        self.capabilities.apply()
+        landlock.restrict(rules.fd)
+
+    def filter_calls(self, *, counted: bool) -> int | None:
+        """Install the last layer; the listener of forks if they are counted."""
+        if self._stray_signals:
+            return seccomp.program_filter(counted=counted, signals_of=os.getpid()).install()
+        return self._filters[counted].install()
+
+
+def collect_fork_hooks(**hooks: Callable[[], object]) -> None:
+    """Stands in for `os.register_at_fork` while the server imports; see `restore_fork_hooks`."""
+    _fork_hooks.append(hooks)
+
+
+def restore_fork_hooks() -> None:
+    """Give a program that may fork what its modules need for that."""
+    for hooks in _fork_hooks:
+        os.register_at_fork(**hooks)
+    _fork_hooks.clear()
+
+
+def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | None) -> NoReturn:
+    """Become what the order says.
+
+    Written for few pages touched, not for few lines: each page that a fork writes to has to be copied, which
+    costs more than what is done there. So: no contexts, no helpers, nothing that could be done before.
+
+    Args:
+        layers: What to give up.
+        sock: Descriptor of the worker's socket.
+        size: Length of the order in bytes.
+        gate: Counts the processes that the program starts; None if it may start none.
+    """
+    try:
+        _close(sock)
+        role, directory, code, argv, files, rlimits, rest = _loads(_read(wire.FIRST, size))
+        _dup2(wire.FIRST + 1, 0)
+        _dup2(wire.FIRST + 2, 1)
+        _dup2(wire.FIRST + 3, 2)
+        _closerange(wire.FIRST, wire.FIRST + 4)
+        _chdir(directory)
+        if files:
+            _put_files(files)
+        fd = _open("main.py", _NEW_FILE, 0o644)
+        if _write(fd, code) != len(code):
+            raise OSError("the program does not fit into its working directory")
+        _close(fd)
+        if layers.user is not None:
+            _give_away(layers.user)
+        if role == "served":
+            _serve(layers, argv, rest)
+        for which, soft, hard in rlimits:
+            _setrlimit(which, (soft, hard))
+        if layers.user is not None:
+            layers.become_user()
+        layers.confine(layers.rules)
+        if gate is None:
+            _closerange(_REPORT + 2, _ALL_DESCRIPTORS)
+            layers.filter_calls(counted=False)
+        else:
+            _enter_gate(layers, gate)
+        if rest is not None or b"random" in code or files:
+            _prepare_interpreter(rest, reseed=b"random" in code or bool(files))
+        _gc_enable()
+        _write(_REPORT, b"{}\n")
+    except BaseException as error:
+        with contextlib.suppress(BaseException):
+            _write(2, f"{type(error).__name__}: {error}\n".encode())
+        _exit(BROKEN_EXIT_CODE)
+    try:
+        compiled = compile_program(code.removeprefix(codecs.BOM_UTF8).decode(), "main.py")
+    except COMPILE_ERRORS as error:
+        _refuse(error)
+    else:
+        run_as_main(compiled, argv, _send_report)
+
+
+def _send_report(error: dict[str, str]) -> None:
+    view = memoryview(json.dumps(error).encode() + b"\n")
+    while view:
+        view = view[_write(_REPORT, view) :]
+
+
+def _refuse(error: BaseException) -> NoReturn:
+    described = describe_error(error)
+    _send_report(described)
+    sys.stderr.write(described["traceback"])
+    sys.stderr.flush()
+    _exit(1)
+
+
+def _serve(layers: ChildLayers, argv: list[str], rest: dict[str, Any]) -> NoReturn:
+    """Be the serving process of a judged run: trusted, and so with the right to fork."""
+    try:
+        _closerange(_CHANNEL + 1, wire.OWN)
+        if layers.user is not None:
+            layers.become_user()
+        layers.confine(layers.server_rules)
+        _prepare_interpreter(rest, reseed=True)
+        _gc_enable()
+        _write(_REPORT, b"{}\n")
+        _close(_REPORT)
+        limits = ProcessLimits(**rest["limits"])
+        serve("main.py", argv, limits, _CHANNEL, _JailedTests(layers, rest["processes"], rest["scratch"]))
+        _exit(0)
+    except BaseException as error:
+        _write(2, describe_error(error)["traceback"].encode())
+    finally:
+        _exit(BROKEN_EXIT_CODE)
+
+
+def _enter_gate(layers: ChildLayers, gate: ForkGate) -> None:
+    kept = gate.descriptors()
+    for fd in range(_REPORT + 2, wire.OWN):
+        if fd not in kept:
+            with contextlib.suppress(OSError):
+                _close(fd)
+    _closerange(wire.OWN, _ALL_DESCRIPTORS)
+    listener = layers.filter_calls(counted=True)
+    if listener is not None:
+        gate.hand_over(listener)
+    restore_fork_hooks()
+
+
+def _put_files(files: dict[str, bytes]) -> None:
+    for name, content in files.items():
+        if "/" in name:
+            os.makedirs(os.path.dirname(name), exist_ok=True)
+        with open(name, "wb") as file:
+            file.write(content)
+
+
+def _give_away(user: int) -> None:
+    for directory, _, names in os.walk("."):
+        for name in (".", *names):
+            os.chown(os.path.join(directory, name), user, user)
+
+
+def _prepare_interpreter(rest: dict[str, Any] | None, *, reseed: bool) -> None:
+    """What only some programs need of the interpreter.
+
+    Args:
+        rest: The parts of the order that most have not, if there are any.
+        reseed: Whether the program may look at random numbers. Every fork has the same generators in the
+            same state, and seeding them costs.
+    """
+    if rest is not None:
+        os.environ.update(rest["environment"])
+        sys.path[0] = rest["path"]
+    if reseed:
+        sys.modules["random"].seed()
+        numpy_random = sys.modules.get("numpy.random")
+        if numpy_random is not None:
+            numpy_random.seed()
+
+
+class _JailedTests(Confinement):
+    """Takes from each test's process what the serving process keeps for itself."""
+
+    def __init__(self, layers: ChildLayers, processes: int, scratch: str) -> None:
+        self._layers, self._processes, self._scratch = layers, processes, scratch
+        if processes:
+            # Orphans of a test are this process's to count and to end.
+            linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+
+    def gate(self) -> ForkGate | None:
+        return ForkGate(self._processes) if self._processes else None
+
+    def enter(self) -> int | None:
+        landlock.restrict(self._layers.rules.fd)
+        _closerange(wire.OWN, _ALL_DESCRIPTORS)
+        listener = self._layers.filter_calls(counted=self._processes > 0)
+        restore_fork_hooks()
+        return listener
+
+    def clean(self) -> None:
+        if self._processes:
+            end_descendants()
+        for entry in os.scandir(self._scratch):
+            with contextlib.suppress(OSError):
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                else:
+                    os.unlink(entry.path)
+
+
+def prepare() -> None:
+    """Do once, in the server, what every child would have to do for the first time."""
+    marshal.loads(marshal.dumps({"code": b"", "files": {}, "limits": {"cpu_s": 1.0}}, 2))
+    describe_error(ValueError("x"))

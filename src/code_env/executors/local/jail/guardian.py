@@ -1,0 +1,60 @@
+"""The outermost process of the jail: stands between the trainer and the server, and ends with either.
+
+It enters the namespaces, so that the server it forks is process 1 in them: when the
+guardian kills the server, the kernel kills all that is inside. Where there are no namespaces it is the
+reaper of all orphans (PR_SET_CHILD_SUBREAPER), and kills them one by one. The trainer may end in any way, `kill -9`
+included: the descriptor that stands for it becomes readable. If the guardian is killed, the server, which asked
+for that, is killed by the kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+from typing import Any, NoReturn
+
+from code_env.harness.watching import end_descendants, open_pidfd
+
+from . import linux, namespaces, server, wire
+
+
+def main(control_fd: int, trainer_fd: int) -> NoReturn:
+    """Start a server as the trainer's configuration says, and watch over it.
+
+    Args:
+        control_fd: The control socket.
+        trainer_fd: Stands for the trainer's process.
+    """
+    control = socket.socket(fileno=control_fd)
+    config = json.loads(control.recv(wire.MAX_MESSAGE))
+    try:
+        server_pid = _start(config, control, trainer_fd)
+    except OSError as error:
+        control.send(json.dumps({"error": str(error)}).encode())
+        os._exit(1)
+    control.close()
+    poll = select.poll()
+    poll.register(trainer_fd, select.POLLIN)
+    server_fd = open_pidfd(server_pid)
+    if server_fd is not None:
+        poll.register(server_fd, select.POLLIN)
+    poll.poll()
+    os.kill(server_pid, signal.SIGKILL)
+    os.waitpid(server_pid, 0)
+    end_descendants()
+    os._exit(0)
+
+
+def _start(config: dict[str, Any], control: socket.socket, trainer_fd: int) -> int:
+    if config["level"] == "full":
+        namespaces.enter(config["user"], config["group"])
+    else:
+        linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+    pid = os.fork()
+    if pid == 0:
+        os.close(trainer_fd)
+        server.main(config, control)
+    return pid

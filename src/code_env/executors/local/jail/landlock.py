@@ -1,0 +1,120 @@
+"""Landlock: which files a process may touch, whatever its user may (landlock(7)).
+
+A ruleset is built once, where paths can be named, and a child restricts itself to it in one call. All
+rights that the kernel knows are handled, so what no rule grants is denied: the list below grows with the
+kernel's version of the interface. From version 6 on, a restricted process can also send signals and
+connect to abstract sockets only within its own domain; in every version it can trace nothing outside.
+
+A rule on a directory holds for all below it, across mounts made later: one on a mount point's
+parent serves every file system that is mounted there after the ruleset was made.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+
+from . import wire
+from .linux import syscall
+
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 1 << 1, 1 << 2, 1 << 3
+REMOVE_DIR, REMOVE_FILE = 1 << 4, 1 << 5
+MAKE_DIR, MAKE_REG, MAKE_SOCK, MAKE_FIFO, MAKE_SYM = 1 << 7, 1 << 8, 1 << 9, 1 << 10, 1 << 12
+REFER, TRUNCATE = 1 << 13, 1 << 14
+
+READ = EXECUTE | READ_FILE | READ_DIR
+"""Read, list and run what is there."""
+
+WORK = READ_FILE | READ_DIR | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | MAKE_SOCK | MAKE_FIFO
+WORK |= MAKE_SYM | REFER | TRUNCATE
+"""Do anything to files but run them."""
+
+SIGNAL_SCOPE_VERSION = 6
+"""From this version on signals stay within a domain."""
+
+_FILES_ONLY = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
+
+# File system rights by version; the newest one known stands for all later ones.
+_HANDLED = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
+_NET_TCP = 0b11
+_SCOPES = 0b11
+
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+_RULE_PATH_BENEATH = 1
+_VERSION = 1
+
+
+def version() -> int:
+    """Version of the kernel's interface.
+
+    Raises:
+        OSError: If the kernel has no Landlock, or it is switched off.
+    """
+    return syscall(_CREATE, "landlock", None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
+
+
+class _Attributes(ctypes.Structure):
+    _fields_ = [("fs", ctypes.c_uint64), ("net", ctypes.c_uint64), ("scoped", ctypes.c_uint64)]
+
+
+class _PathBeneath(ctypes.Structure):
+    _pack_ = 1
+    _layout_ = "ms"
+    _fields_ = [("allowed", ctypes.c_uint64), ("parent_fd", ctypes.c_int32)]
+
+
+class Ruleset:
+    """Rules that a process may restrict itself to.
+
+    Args:
+        rules: Pairs of a path and the rights granted there and below; what does not exist is passed over.
+
+    Raises:
+        OSError: If the kernel refuses.
+    """
+
+    def __init__(self, rules: list[tuple[str, int]]) -> None:
+        known = version()
+        handled = _HANDLED[min(known, max(_HANDLED))]
+        attributes = _Attributes(handled, _NET_TCP if known >= 4 else 0, _SCOPES if known >= 6 else 0)
+        size = 8 if known < 4 else 16 if known < 6 else 24
+        fd = syscall(_CREATE, "landlock", ctypes.byref(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))
+        # Out of the way of descriptors that come with orders.
+        self.fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, wire.OWN)
+        os.close(fd)
+        for path, rights in rules:
+            self._add(path, rights & handled)
+
+    def _add(self, path: str, rights: int) -> None:
+        try:
+            fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            return
+        try:
+            if not os.path.isdir(path):
+                rights &= _FILES_ONLY
+            rule = _PathBeneath(rights, fd)
+            number = ctypes.c_int(_RULE_PATH_BENEATH)
+            syscall(_ADD, f"landlock rule for {path}", self.fd, number, ctypes.byref(rule), ctypes.c_uint32(0))
+        finally:
+            os.close(fd)
+
+
+def restrict(fd: int) -> None:
+    """Restrict this process, and all it starts, to the ruleset behind a descriptor."""
+    syscall(_RESTRICT, "landlock", ctypes.c_int(fd), ctypes.c_uint32(0))
+
+
+def readable_but(path: str, masked: list[str]) -> list[tuple[str, int]]:
+    """Rules that let a path be read, but not the contents of what is masked below it.
+
+    Rights only add up, so around something masked each entry needs a rule of its own; what comes to
+    be there later is not readable.
+    """
+    if path in masked:
+        return []
+    if not any(one.startswith(f"{path}/") for one in masked):
+        return [(path, READ)]
+    inside = [rule for entry in os.scandir(path) for rule in readable_but(entry.path, masked)]
+    return [(path, READ_DIR), *inside]

@@ -1,0 +1,156 @@
+"""System calls that the standard library lacks, and numbers that belong to the kernel.
+
+All functions of libc are looked up when this module is imported: a lookup in a forked child would
+touch pages, and a child that first has to copy them costs a tenth of a fork.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+
+MACHINE = platform.machine()
+"""Name of the processor architecture."""
+
+# PyDLL keeps the interpreter's lock: these calls are short, and the jail has one thread.
+_libc = ctypes.PyDLL(None, use_errno=True)
+_syscall = _libc.syscall
+_syscall.restype = ctypes.c_long
+_prctl, _mount, _umount2, _unshare, _setns = _libc.prctl, _libc.mount, _libc.umount2, _libc.unshare, _libc.setns
+_capset, _capget = _libc.capset, _libc.capget
+_get_errno = ctypes.get_errno
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWCGROUP = 0x02000000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
+MNT_DETACH = 2
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_SET_KEEPCAPS = 8
+PR_SET_SECCOMP = 22
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
+
+CAP_DAC_READ_SEARCH = 2
+
+_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
+_MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID, _MOUNT_ATTR_NODEV = 1, 2, 4
+_SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}.get(MACHINE, -1)
+_SYS_MOUNT_SETATTR = 442  # This and all later calls have one number on every machine.
+
+
+def _check(result: int, what: str) -> int:
+    if result < 0:
+        number = _get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def syscall(number: int, what: str, *args: object) -> int:
+    """Make a system call by its number.
+
+    Raises:
+        OSError: With `what` in its text, if the kernel refuses.
+    """
+    return _check(_syscall(ctypes.c_long(number), *args), what)
+
+
+def prctl(option: int, value: int) -> None:
+    """Set one of the process's own attributes by the kernel's number for it."""
+    zero = ctypes.c_ulong(0)
+    _check(_prctl(option, ctypes.c_ulong(value), zero, zero, zero), f"prctl({option})")
+
+
+def unshare(flags: int, what: str) -> None:
+    """Leave namespaces for new ones."""
+    _check(_unshare(flags), what)
+
+
+def setns(fd: int, flags: int) -> None:
+    """Join the namespace that `fd` stands for."""
+    _check(_setns(fd, flags), "setns")
+
+
+def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
+    """Mount a file system; the flags are those of the kernel."""
+    encoded = [None if text is None else text.encode() for text in (source, target, kind, data)]
+    _check(
+        _mount(encoded[0], encoded[1], encoded[2], ctypes.c_ulong(flags), encoded[3]),
+        f"mount {kind or source} on {target}",
+    )
+
+
+def umount(target: str) -> None:
+    """Take a mount away; what still uses it keeps it alive, unseen."""
+    _check(_umount2(target.encode(), MNT_DETACH), f"umount {target}")
+
+
+class _MountAttributes(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns")]
+
+
+def make_read_only(target: str, *, recursive: bool = False, devices: bool = False) -> None:
+    """Make a mount read-only, without set-user-ID programs.
+
+    Args:
+        target: Where it is mounted.
+        recursive: Whether also all mounts below it.
+        devices: Whether device files work in it.
+    """
+    wanted = _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID | (0 if devices else _MOUNT_ATTR_NODEV)
+    attributes = _MountAttributes(wanted, 0, 0, 0)
+    size = ctypes.c_size_t(ctypes.sizeof(attributes))
+    flags = ctypes.c_uint(_AT_RECURSIVE if recursive else 0)
+    what = f"mount_setattr {target}"
+    syscall(_SYS_MOUNT_SETATTR, what, _AT_FDCWD, target.encode(), flags, ctypes.byref(attributes), size)
+
+
+def pivot_root(new_root: str) -> None:
+    """Make a directory, which must be a mount, the root, and take the old root away."""
+    os.chdir(new_root)
+    # With both the same, the old root ends up on top of the new one, and goes from there.
+    syscall(_SYS_PIVOT_ROOT, "pivot_root", b".", b".")
+    umount(".")
+    os.chdir("/")
+
+
+class _CapabilityHeader(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
+
+
+_Capabilities = ctypes.c_uint32 * 6
+_header = _CapabilityHeader(0x20080522, 0)
+
+
+class CapabilitySet:
+    """The capabilities that a process shall keep, ready to be set in a child.
+
+    Args:
+        kept: Numbers of capabilities below 32; all others are given up for good.
+    """
+
+    def __init__(self, *kept: int) -> None:
+        low = sum(1 << number for number in kept)
+        # Effective, permitted, inheritable; first the low 32 bits of each, then the high ones.
+        self._data = _Capabilities(low, low, 0, 0, 0, 0)
+
+    @classmethod
+    def full(cls) -> CapabilitySet:
+        """All that the process is permitted."""
+        kept = cls()
+        _check(_capget(ctypes.byref(_header), ctypes.byref(kept._data)), "capget")
+        for first in (0, 3):  # Effective as permitted.
+            kept._data[first] = kept._data[first + 1]
+        return kept
+
+    def apply(self) -> None:
+        """Give up all others."""
+        _check(_capset(ctypes.byref(_header), ctypes.byref(self._data)), "capset")

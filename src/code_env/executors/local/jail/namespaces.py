@@ -1,0 +1,257 @@
+"""The namespaces of level `full`: a machine of its own, seen from inside.
+
+Two nested levels. The server's namespaces (user, mount, pid, network, IPC, host name) are entered once and
+hold the view of the file system: a root of its own with the interpreter and the system's libraries read-only,
+and nothing else of the host. Each worker adds a user, a mount and a pid namespace: it is
+process 1 there, so all that a program starts, `setsid` daemons too, is its to end with one `kill(-1)`, and the
+limit on tasks counts for this worker alone.
+
+Between two programs the worker's only writable file system, a tmpfs, is replaced by a fresh one.
+A program is not process 1 itself, because process 1 ignores the signals that it sends itself.
+
+Root maps two users into the namespaces: itself, which may read an interpreter in a private home while the view is
+built, and another, which everything else runs as. An ordinary user maps itself.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .linux import (
+    CLONE_NEWIPC,
+    CLONE_NEWNET,
+    CLONE_NEWNS,
+    CLONE_NEWPID,
+    CLONE_NEWUSER,
+    CLONE_NEWUTS,
+    MS_BIND,
+    MS_NODEV,
+    MS_NOEXEC,
+    MS_NOSUID,
+    MS_PRIVATE,
+    MS_RDONLY,
+    MS_REC,
+    PR_SET_DUMPABLE,
+    PR_SET_KEEPCAPS,
+    CapabilitySet,
+    make_read_only,
+    mount,
+    pivot_root,
+    prctl,
+    setns,
+    umount,
+    unshare,
+)
+
+USER_ID = 1000
+"""Who a program is, inside."""
+
+SCRATCH = "/sandbox/run"
+"""Mount point of the tmpfs that a program may write to."""
+
+WORK_DIRECTORY = f"{SCRATCH}/work"
+"""Where a program starts."""
+
+TEMPORARY = "/tmp"
+"""Leads to `SCRATCH`, as /dev/shm does."""
+
+SYSTEM = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"),
+    *("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime"),
+)
+"""What programs and libraries of the system need; none of it is private on any distribution."""
+
+DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
+"""Devices that programs may use."""
+# /dev/zero is left out: mapped and shared, it is memory that no process is charged with.
+
+_LINKS = {
+    "/dev/fd": "/proc/self/fd",
+    "/dev/stdin": "/proc/self/fd/0",
+    "/dev/stdout": "/proc/self/fd/1",
+    "/dev/stderr": "/proc/self/fd/2",
+    "/dev/shm": SCRATCH,
+    TEMPORARY: SCRATCH,
+    "/var/tmp": SCRATCH,
+}
+
+# Where the new root may be mounted while it is built; one that hides nothing that is still needed.
+_MOUNT_POINTS = ("/mnt", "/media", "/srv", "/tmp", "/run", "/opt", "/home", "/var/tmp", "/root")
+
+_MAX_FILES = 65536
+"""Files and directories in a scratch file system: each takes kernel memory, however small it is."""
+
+
+def enter(outer_user: int, outer_group: int) -> None:
+    """Leave for new namespaces, with all capabilities in them.
+
+    The next fork is process 1 of the pid namespace. As root, this process stays root until `become_user`.
+
+    Args:
+        outer_user: The user that `USER_ID` shall be outside.
+        outer_group: Its group.
+
+    Raises:
+        OSError: If the kernel grants no user namespace, or not this user in it.
+    """
+    read_fd, write_fd = os.pipe()
+    parent = os.getpid()
+    helper = os.fork()
+    if helper == 0:
+        # Who maps users must stand outside and have the right to become them.
+        code = 255
+        try:
+            os.close(write_fd)
+            if os.read(read_fd, 1):
+                _map_users(parent, outer_user, outer_group)
+            code = 0
+        except OSError as error:
+            code = error.errno or code
+        finally:
+            os._exit(code)
+    os.close(read_fd)
+    try:
+        unshare(CLONE_NEWUSER, "user namespace")
+        os.write(write_fd, b"x")
+    finally:
+        os.close(write_fd)
+        code = os.waitstatus_to_exitcode(os.waitpid(helper, 0)[1])
+    if code != 0:
+        raise OSError(code, f"user namespace: users cannot be mapped: {os.strerror(code)}")
+    for flag, name in (
+        (CLONE_NEWNS, "mount namespace"),
+        (CLONE_NEWPID, "pid namespace"),
+        (CLONE_NEWNET, "network namespace"),
+        (CLONE_NEWIPC, "IPC namespace"),
+        (CLONE_NEWUTS, "host name namespace"),
+    ):
+        unshare(flag, name)
+
+
+def _map_users(pid: int | str, user: int, group: int) -> None:
+    outer_user, outer_group = f"{USER_ID} {user} 1\n", f"{USER_ID} {group} 1\n"
+    if os.getuid() == 0:
+        outer_user, outer_group = f"0 0 1\n{outer_user}", f"0 0 1\n{outer_group}"
+    else:
+        # Who maps but himself may not choose groups any more.
+        _write(f"/proc/{pid}/setgroups", "deny")
+    _write(f"/proc/{pid}/gid_map", outer_group)
+    _write(f"/proc/{pid}/uid_map", outer_user)
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def become_user() -> None:
+    """Become the one that programs run as, with all capabilities in this namespace for now."""
+    if os.getuid() == USER_ID:
+        return
+    prctl(PR_SET_KEEPCAPS, 1)
+    os.setgroups([])
+    os.setresgid(USER_ID, USER_ID, USER_ID)
+    os.setresuid(USER_ID, USER_ID, USER_ID)
+    CapabilitySet.full().apply()
+    # Changing users made this process's entry in /proc root's own.
+    prctl(PR_SET_DUMPABLE, 1)
+
+
+def build_view(readable: list[str], masked: list[str]) -> str:
+    """Make a new root that holds what programs may read, and enter it.
+
+    Args:
+        readable: Paths of the host to be seen, read-only, where they are.
+        masked: Directories among them that shall look empty.
+
+    Returns:
+        What is mounted on /proc: `own`, or `host` where the kernel grants no mount of one's own.
+    """
+    mount("none", "/", None, MS_REC | MS_PRIVATE)
+    root = next(path for path in _MOUNT_POINTS if os.path.isdir(path) and not _holds(path, [*readable, "/proc"]))
+    mount("code_env", root, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=755")
+    for path in readable:
+        _show(root, path)
+    for path in DEVICES:
+        if os.path.exists(path):
+            _show(root, path, device=True)
+    for directory in ("proc", "dev", "etc", "var", SCRATCH[1:]):
+        os.makedirs(f"{root}/{directory}", exist_ok=True)
+    for link, target in _LINKS.items():
+        if not os.path.lexists(root + link):
+            os.symlink(target, root + link)
+    _write(f"{root}/etc/passwd", f"sandbox:x:{USER_ID}:{USER_ID}::{WORK_DIRECTORY}:/bin/sh\n")
+    _write(f"{root}/etc/group", f"sandbox:x:{USER_ID}:\n")
+    for path in masked:
+        if os.path.isdir(root + path):
+            mount("code_env", root + path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "size=4k,mode=555")
+    proc = "own"
+    try:
+        mount_proc(f"{root}/proc")
+    except OSError:  # Parts of the container's own /proc are covered up, and shall stay so.
+        mount("/proc", f"{root}/proc", None, MS_BIND | MS_REC)
+        proc = "host"
+    make_read_only(root)
+    pivot_root(root)
+    return proc
+
+
+def mount_proc(target: str) -> None:
+    """Mount this pid namespace's /proc, of which a program sees what it could trace: itself."""
+    mount("proc", target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=ptraceable,subset=pid")
+
+
+def _holds(directory: str, paths: list[str]) -> bool:
+    return any(f"{path}/".startswith(f"{directory}/") for path in paths)
+
+
+def _show(root: str, path: str, *, device: bool = False) -> None:
+    """Show a path of the host at the same place below `root`."""
+    target = root + path
+    if not os.path.lexists(path) or os.path.lexists(target):
+        return
+    # Directories on the way are the host's links in places (/lib -> usr/lib); these are shown first.
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    if os.path.islink(path):
+        os.symlink(os.readlink(path), target)
+        return
+    if os.path.isdir(path):
+        os.mkdir(target)
+    else:
+        os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
+    mount(path, target, None, MS_BIND | MS_REC)
+    make_read_only(target, recursive=True, devices=device)
+
+
+class Scratch:
+    """A worker's own namespaces, and the writable file system that it renews for each program."""
+
+    def __init__(self, proc: str) -> None:
+        # The pid namespace is the server's to mount: first that, in a copy, then another that is the worker's own.
+        unshare(CLONE_NEWNS, "worker's mount namespace")
+        if proc == "own":
+            mount_proc("/proc")
+        unshare(CLONE_NEWUSER | CLONE_NEWNS, "worker's namespaces")
+        _write("/proc/self/setgroups", "deny")
+        _write("/proc/self/gid_map", f"{USER_ID} {USER_ID} 1")
+        _write("/proc/self/uid_map", f"{USER_ID} {USER_ID} 1")
+        self._mounted = False
+
+    def renew(self, size: int) -> None:
+        """Replace it by an empty one that holds at most `size` bytes."""
+        if self._mounted:
+            umount(SCRATCH)
+        flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
+        mount("scratch", SCRATCH, "tmpfs", flags, f"size={size},nr_inodes={_MAX_FILES},mode=700")
+        self._mounted = True
+        os.mkdir(WORK_DIRECTORY)
+
+
+def join_new_pid_namespace() -> None:
+    """Have the next fork be process 1 of a pid namespace of its own."""
+    unshare(CLONE_NEWPID, "worker's pid namespace")
+
+
+def rejoin_pid_namespace(fd: int) -> None:
+    """Undo `join_new_pid_namespace` for the forks after; `fd` stands for the own namespace."""
+    setns(fd, CLONE_NEWPID)

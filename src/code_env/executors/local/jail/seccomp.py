@@ -1,0 +1,387 @@
+"""The system call filters: what no program may ask of the kernel, whatever else holds.
+
+A filter is a program for the kernel's own small machine (BPF, seccomp(2)). It is built as a binary
+search over ranges of call numbers: the kernel tries it for every number when it is installed, and a linear
+list of a hundred calls costs several times as much.
+
+Two filters:
+
+* `base_filter` is installed once, in a worker, and inherited by all programs. It denies what reaches beyond
+  the sandbox or around its accounting. `mount`, `umount2` and `setns` stay open, for the worker itself.
+* `program_filter` is installed in the process that becomes the program. It closes those, and
+  starting processes: refused with EAGAIN, as a process limit would, or handed to the listener that
+  counts them (`code_env_harness.forks`). Threads are not processes.
+
+Who relies on this: both levels. At `contained` there are no namespaces, so here alone the network, shared
+memory, signals and other processes' attributes are kept away.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import socket
+import struct
+from dataclasses import dataclass
+
+from .linux import (
+    CLONE_NEWCGROUP,
+    CLONE_NEWIPC,
+    CLONE_NEWNET,
+    CLONE_NEWNS,
+    CLONE_NEWPID,
+    CLONE_NEWUSER,
+    CLONE_NEWUTS,
+    MACHINE,
+    syscall,
+)
+
+_ALLOW = 0x7FFF0000
+_ERRNO = 0x00050000
+_NOTIFY = 0x7FC00000
+_KILL_PROCESS = 0x80000000
+
+_AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+# Column of each machine in the tables below.
+_COLUMN = {"x86_64": 0, "aarch64": 1}
+
+_SYS_SECCOMP = {"x86_64": 317, "aarch64": 277}.get(MACHINE, -1)
+
+_LAST_KNOWN = 450
+"""Calls with higher numbers are younger than this list; programs are told that they do not exist."""
+
+_NAMESPACES = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET
+_CLONE_NEWTIME = 0x80
+_CLONE_THREAD = 0x00010000
+
+# Number on x86_64 and on aarch64; None where a machine has no such call.
+_Numbers = tuple[int | None, int | None]
+
+_DENIED: dict[str, _Numbers] = {
+    # The network. A socket pair, which asyncio needs, is no way out.
+    "socket": (41, 198),
+    "connect": (42, 203),
+    "bind": (49, 200),
+    "listen": (50, 201),
+    "accept": (43, 202),
+    "accept4": (288, 242),
+    "sendmmsg": (307, 269),
+    # Memory and queues that outlive a process or are charged to nobody.
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "semget": (64, 190),
+    "semop": (65, 193),
+    "semctl": (66, 191),
+    "semtimedop": (220, 192),
+    "msgget": (68, 186),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+    "mq_timedsend": (242, 182),
+    "mq_timedreceive": (243, 183),
+    "mq_notify": (244, 184),
+    "mq_getsetattr": (245, 185),
+    "memfd_secret": (447, 447),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    # Other processes.
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438),
+    "process_madvise": (440, 440),
+    "process_mrelease": (448, 448),
+    "move_pages": (279, 239),
+    "migrate_pages": (256, 238),
+    # Parts of the kernel with a record of ways out, or that act on the whole machine.
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "io_setup": (206, 0),
+    "io_submit": (209, 2),
+    "io_destroy": (207, 1),
+    "io_getevents": (208, 4),
+    "io_cancel": (210, 3),
+    "io_pgetevents": (333, 292),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "move_mount": (429, 429),
+    "open_tree": (428, 428),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
+    "swapon": (167, 224),
+    "swapoff": (168, 225),
+    "reboot": (169, 142),
+    "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294),
+    "create_module": (174, None),
+    "init_module": (175, 105),
+    "delete_module": (176, 106),
+    "finit_module": (313, 273),
+    "acct": (163, 89),
+    "quotactl": (179, 60),
+    "quotactl_fd": (443, 443),
+    "syslog": (103, 116),
+    "vhangup": (153, 58),
+    "sethostname": (170, 161),
+    "setdomainname": (171, 162),
+    "iopl": (172, None),
+    "ioperm": (173, None),
+    "modify_ldt": (154, None),
+    "personality": (135, 92),
+    "uselib": (134, None),
+    "ustat": (136, None),
+    "sysfs": (139, None),
+    "_sysctl": (156, None),
+    "nfsservctl": (180, 42),
+    "lookup_dcookie": (212, 18),
+    "settimeofday": (164, 170),
+    "clock_settime": (227, 112),
+    "clock_adjtime": (305, 266),
+    "adjtimex": (159, 171),
+    "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265),
+    "fanotify_init": (300, 262),
+    "fanotify_mark": (301, 263),
+}
+
+_UNSUPPORTED: dict[str, _Numbers] = {
+    # Copying a file's attributes is a courtesy that callers do without when told so.
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+}
+
+_ABSENT: dict[str, _Numbers] = {
+    # Its flags lie in memory, where a filter cannot look; libc then uses clone.
+    "clone3": (435, 435),
+}
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A look at one argument; each way out is an action, or None for the next step."""
+
+    argument: int
+    values: tuple[int, ...] = ()
+    """Values, after masking, that take the `then` way; with none, any bit of the mask does."""
+    mask: int = 0xFFFFFFFF
+    then: int | None = None
+    otherwise: int | None = None
+
+
+def _errno(number: int) -> int:
+    return _ERRNO | number
+
+
+_REFUSE = _errno(errno.EPERM)
+
+_ONLY_SELF = (_Step(0, (0,), then=_ALLOW, otherwise=_REFUSE),)
+"""For calls whose first argument is a process: 0 is the caller."""
+
+_CONDITIONAL: dict[str, tuple[_Numbers, tuple[_Step, ...]]] = {
+    "clone": ((56, 220), (_Step(0, mask=_NAMESPACES, then=_REFUSE, otherwise=_ALLOW),)),
+    "unshare": ((272, 97), (_Step(0, mask=_NAMESPACES | _CLONE_NEWTIME, then=_REFUSE, otherwise=_ALLOW),)),
+    # Only connected kinds: a datagram socket could be sent to an address.
+    "socketpair": (
+        (53, 199),
+        (
+            _Step(0, (socket.AF_UNIX,), otherwise=_REFUSE),
+            _Step(1, (socket.SOCK_STREAM, socket.SOCK_SEQPACKET), mask=0xF, then=_ALLOW, otherwise=_REFUSE),
+        ),
+    ),
+    "prlimit64": ((302, 261), _ONLY_SELF),
+    "sched_setaffinity": ((203, 122), _ONLY_SELF),
+    "sched_setscheduler": ((144, 119), _ONLY_SELF),
+    "sched_setparam": ((142, 118), _ONLY_SELF),
+    "sched_setattr": ((314, 274), _ONLY_SELF),
+    # PRIO_PROCESS and IOPRIO_WHO_PROCESS, of the caller.
+    "setpriority": ((141, 140), (_Step(0, (0,), otherwise=_REFUSE), _Step(1, (0,), then=_ALLOW, otherwise=_REFUSE))),
+    "ioprio_set": ((251, 30), (_Step(0, (1,), otherwise=_REFUSE), _Step(1, (0,), then=_ALLOW, otherwise=_REFUSE))),
+    # F_SETOWN, F_SETSIG, F_SETOWN_EX send signals to others; F_SETPIPE_SZ takes memory that nobody counts.
+    "fcntl": ((72, 25), (_Step(1, (8, 10, 15, 1031), then=_REFUSE, otherwise=_ALLOW),)),
+    # TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP.
+    "ioctl": ((16, 29), (_Step(1, (0x5412, 0x541C, 0x8901, 0x8902), then=_REFUSE, otherwise=_ALLOW),)),
+    # MAP_HUGETLB: pages of a pool that no limit knows.
+    "mmap": ((9, 222), (_Step(3, mask=0x40000, then=_errno(errno.ENOMEM), otherwise=_ALLOW),)),
+}
+
+_SIGNALS: dict[str, _Numbers] = {
+    "kill": (62, 129),
+    "tkill": (200, 130),
+    "tgkill": (234, 131),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+}
+"""Calls that send a signal to the process, or the thread, that their first argument names."""
+
+_PIDFD_SEND_SIGNAL: _Numbers = (424, 424)
+
+_WORKERS_OWN: dict[str, _Numbers] = {"mount": (165, 40), "umount2": (166, 39), "setns": (308, 268)}
+
+_MEMORY_FILES: dict[str, _Numbers] = {"memfd_create": (319, 279)}
+"""Memory that is charged to nobody while it is not mapped; the harness puts test inputs there."""
+
+_PRCTL: _Numbers = (157, 167)
+_HIDING = (_Step(0, (4, 35), then=_REFUSE, otherwise=_ALLOW),)
+"""PR_SET_DUMPABLE and PR_SET_MM hide a process from those who measure it."""
+
+_FORK: dict[str, _Numbers] = {"fork": (57, None), "vfork": (58, None)}
+
+_Decision = int | tuple[_Step, ...]
+
+
+class Filter:
+    """A filter that is ready to be installed, also in a forked child."""
+
+    def __init__(self, decisions: dict[int, _Decision]) -> None:
+        code = _assemble(decisions)
+        self._code = ctypes.create_string_buffer(b"".join(code))
+        self._program = _Program(len(code), ctypes.cast(self._code, ctypes.c_void_p))
+        self._reference = ctypes.byref(self._program)
+        self._notifies = any(
+            decision == _NOTIFY
+            or (isinstance(decision, tuple) and any(_NOTIFY in (step.then, step.otherwise) for step in decision))
+            for decision in decisions.values()
+        )
+
+    def install(self) -> int | None:
+        """Install it for this process and all it will start; the listener if it hands calls to one.
+
+        Raises:
+            OSError: If the kernel refuses, or `no_new_privs` is not set.
+        """
+        result = syscall(
+            _SYS_SECCOMP, "seccomp", _SECCOMP_SET_MODE_FILTER, self._notifies * _NEW_LISTENER, self._reference
+        )
+        return result if self._notifies else None
+
+
+class _Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+
+
+_SECCOMP_SET_MODE_FILTER = 1
+_NEW_LISTENER = 8
+
+
+def base_filter() -> Filter:
+    """What a worker installs for itself and for all programs it will run."""
+    decisions: dict[int, _Decision] = {}
+    for names, decision in ((_DENIED, _REFUSE), (_UNSUPPORTED, _errno(errno.ENOTSUP)), (_ABSENT, _errno(errno.ENOSYS))):
+        decisions |= dict.fromkeys(_numbers(names), decision)
+    for numbers, steps in _CONDITIONAL.values():
+        decisions |= dict.fromkeys(_numbers({"": numbers}), steps)
+    return Filter(decisions)
+
+
+def program_filter(*, counted: bool, signals_of: int | None = None) -> Filter:
+    """What the process installs that becomes a program.
+
+    Args:
+        counted: Whether a listener decides on each process that it wants to start; else none may.
+        signals_of: Where nothing else keeps signals in, the one process that may be sent any: itself.
+    """
+    start = _NOTIFY if counted else _errno(errno.EAGAIN)
+    decisions: dict[int, _Decision] = dict.fromkeys(_numbers(_WORKERS_OWN), _REFUSE)
+    decisions |= dict.fromkeys(_numbers(_MEMORY_FILES), _REFUSE)
+    decisions |= dict.fromkeys(_numbers(_FORK), start)
+    decisions |= dict.fromkeys(_numbers({"": _PRCTL}), _HIDING)
+    clone = _CONDITIONAL["clone"][0][_COLUMN[MACHINE]]
+    if clone is not None:
+        decisions[clone] = (
+            _Step(0, mask=_NAMESPACES, then=_REFUSE),
+            _Step(0, mask=_CLONE_THREAD, then=_ALLOW, otherwise=start),
+        )
+    if signals_of is not None:
+        # 0 is the process group, which is the program's own.
+        own = (_Step(0, (signals_of, 0), then=_ALLOW, otherwise=_REFUSE),)
+        decisions |= dict.fromkeys(_numbers(_SIGNALS), own)
+        decisions |= dict.fromkeys(_numbers({"": _PIDFD_SEND_SIGNAL}), _REFUSE)
+    return Filter(decisions)
+
+
+def _numbers(names: dict[str, _Numbers]) -> list[int]:
+    column = _COLUMN[MACHINE]
+    return [numbers[column] for numbers in names.values() if numbers[column] is not None]  # type: ignore[misc]
+
+
+# The machine: instruction codes of linux/bpf_common.h, offsets of struct seccomp_data.
+_LOAD, _AND = 0x20, 0x54
+_JUMP, _IF_EQUAL, _IF_AT_LEAST, _IF_BITS = 0x05, 0x15, 0x35, 0x45
+_RETURN = 0x06
+_OFFSET_NUMBER, _OFFSET_ARCH, _OFFSET_ARGUMENTS = 0, 4, 16
+
+
+def _instruction(code: int, k: int, jt: int = 0, jf: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, jt, jf, k)
+
+
+def _assemble(decisions: dict[int, _Decision]) -> list[bytes]:
+    # Where the decision changes as call numbers grow; between, it stays.
+    changes: list[tuple[int, _Decision]] = [(0, _ALLOW)]
+    for number in sorted(decisions):
+        if changes[-1][0] == number:
+            changes.pop()
+        changes += [(number, decisions[number]), (number + 1, _ALLOW)]
+    changes.append((_LAST_KNOWN + 1, _errno(errno.ENOSYS)))
+    merged = [changes[0]]
+    for change in changes[1:]:
+        if change[1] != merged[-1][1]:
+            merged.append(change)
+    return [
+        _instruction(_LOAD, _OFFSET_ARCH),
+        # Calls by another convention (32-bit) have other numbers: none is let through.
+        _instruction(_IF_EQUAL, _AUDIT_ARCH[MACHINE], jt=1),
+        _instruction(_RETURN, _KILL_PROCESS),
+        # So has x32, whose numbers begin at 2**30: these are above the last known one.
+        _instruction(_LOAD, _OFFSET_NUMBER),
+        *_search(merged),
+    ]
+
+
+def _search(changes: list[tuple[int, _Decision]]) -> list[bytes]:
+    if len(changes) == 1:
+        decision = changes[0][1]
+        return _decide(decision) if isinstance(decision, tuple) else [_instruction(_RETURN, decision)]
+    middle = len(changes) // 2
+    low, high = _search(changes[:middle]), _search(changes[middle:])
+    # A conditional jump reaches 255 instructions only, an unconditional one any.
+    return [_instruction(_IF_AT_LEAST, changes[middle][0], jf=1), _instruction(_JUMP, len(low)), *low, *high]
+
+
+def _decide(steps: tuple[_Step, ...]) -> list[bytes]:
+    code: list[bytes] = []
+    for step in steps:
+        code += [_instruction(_LOAD, _OFFSET_ARGUMENTS + 8 * step.argument)]
+        if not step.values:
+            tests = [(_IF_BITS, step.mask)]
+        else:
+            code += [_instruction(_AND, step.mask)] if step.mask != 0xFFFFFFFF else []
+            tests = [(_IF_EQUAL, value) for value in step.values]
+        no = [] if step.otherwise is None else [_instruction(_RETURN, step.otherwise)]
+        yes = [] if step.then is None else [_instruction(_RETURN, step.then)]
+        if no and not yes:  # On: over the way out.
+            code += [_instruction(kind, k, jt=len(tests) - i) for i, (kind, k) in enumerate(tests)] + no
+        else:
+            last = len(tests) - 1
+            code += [
+                _instruction(kind, k, jt=last - i, jf=len(yes) if i == last else 0) for i, (kind, k) in enumerate(tests)
+            ]
+            code += yes + no
+    return code

@@ -1,0 +1,105 @@
+"""The server: a warm interpreter inside the jail that forks workers.
+
+It imports what programs commonly import, once, so that no program pays for it. Modules are imported with
+`os.register_at_fork` taken away: hooks of `random` and `threading` alone cost a fifth of every fork, and a child
+of a single-threaded process does not need them (the child reseeds `random` itself).
+
+It is blank: it never holds a program, an input, an output or an expected value, nor anything of the
+trainer's environment. So there is nothing in its memory, which every program inherits, that a program must not see.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import socket
+import sys
+from typing import Any, NoReturn
+
+from code_env.harness.limits import die_with_parent
+
+from . import child, namespaces, wire, worker
+
+COMMON_MODULES = (
+    *("abc", "array", "ast", "base64", "bisect", "calendar", "cmath", "collections", "collections.abc", "contextlib"),
+    *("copy", "csv", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "heapq"),
+    *("inspect", "io", "itertools", "json", "keyword", "logging", "math", "numbers", "operator", "os", "pathlib"),
+    *("queue", "random", "re", "statistics", "string", "struct", "sys", "tempfile", "textwrap", "threading", "time"),
+    *("traceback", "types", "typing", "unicodedata", "urllib.parse", "warnings", "weakref", "zlib"),
+)
+"""What programs commonly import; a module that a program is the first to import costs it its import."""
+
+_HARNESS = ("answering", "judge", "main_module", "serving")
+
+_OOM_SCORE = "500"
+"""When the machine runs out of memory, the kernel shall end programs before it ends a trainer."""
+
+
+def main(config: dict[str, Any], control: socket.socket) -> NoReturn:
+    """Enter the jail, import, then start a worker for each message until the trainer is gone."""
+    try:
+        proc = _enter(config)
+        _import(config)
+        own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC) if config["level"] == "full" else -1
+    except Exception as error:
+        control.send(json.dumps({"error": f"{type(error).__name__}: {error}"[:4096]}).encode())
+        os._exit(1)
+    control.send(json.dumps({"level": config["level"], "proc": proc}).encode())
+    while True:
+        data, fds = wire.receive(control)
+        if not data:
+            os._exit(0)
+        if config["level"] == "full":
+            namespaces.join_new_pid_namespace()
+        if os.fork() == 0:
+            control.close()
+            worker.main(socket.socket(fileno=fds[0]), config, json.loads(data), proc)
+        os.close(fds[0])
+        if config["level"] == "full":
+            namespaces.rejoin_pid_namespace(own_pids)
+
+
+def _enter(config: dict[str, Any]) -> str:
+    with open("/proc/self/oom_score_adj", "w") as file:
+        file.write(_OOM_SCORE)
+    # What it needs of its own package it has imported: the view that follows does not show it.
+    for name in _HARNESS:
+        importlib.import_module(f"code_env.harness.{name}")
+    # Peers import it under a name that is the same in every sandbox.
+    harness = "code_env.harness"
+    for name in [name for name in sys.modules if name == harness or name.startswith(f"{harness}.")]:
+        sys.modules[name.replace(harness, "code_env_harness")] = sys.modules[name]
+    proc = "host"
+    if config["level"] == "full":
+        proc = namespaces.build_view(config["readable"], config["masked"])
+        socket.sethostname("sandbox")
+        namespaces.become_user()
+    die_with_parent(0 if config["level"] == "full" else os.getppid())
+    return proc
+
+
+def _import(config: dict[str, Any]) -> None:
+    sys.path[:] = config["path"]
+    sys.prefix, sys.exec_prefix, sys.executable = config["prefix"], config["exec_prefix"], config["executable"]
+    register, os.register_at_fork = os.register_at_fork, child.collect_fork_hooks  # type: ignore[assignment]
+    try:
+        # What `site` gives every program, without the packages' .pth files, some of which run code.
+        import site
+
+        site.setquit()
+        site.setcopyright()
+        site.sethelper()
+        for name in (*COMMON_MODULES, *config["preload"]):
+            importlib.import_module(name)
+    finally:
+        os.register_at_fork = register
+    # First-time work of the compiler and of `exec`, so that no child has to do it.
+    exec(compile("def f(x):\n    return [y for y in x]\nf([1])", "main.py", "exec"), {})
+    child.prepare()
+    # There is no such directory yet, and programs shall not be told so.
+    sys.path_importer_cache.pop(sys.path[0], None)
+    gc.collect()
+    gc.freeze()
+    gc.disable()

@@ -1,0 +1,80 @@
+"""What passes between the trainer and the jail: the one file that both import.
+
+Two kinds of socket, both keeping messages whole (SOCK_SEQPACKET)::
+
+    control, one for each server        trainer -> guardian   configuration, JSON, once
+                                        server  -> trainer    {"level": ...} or {"error": ...}, JSON, once
+                                        trainer -> server     {"user": ...} and a worker's socket: one more worker
+    worker's, one for each worker       worker  -> trainer    READY or an error's text, once
+                                        trainer -> worker     ORDER and its descriptors
+                                        worker  -> trainer    ENDED, and the working directory if asked for
+
+An order's numbers are all that a worker learns of a program. What the program is, its order proper, lies
+behind a descriptor that the child alone reads. Nothing that comes from a
+process that has run a program is ever unpacked here: a child has no socket of these.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import marshal
+import os
+import socket
+import struct
+from typing import Any
+
+MAX_MESSAGE = 1 << 17
+"""Longest message on a control socket, in bytes."""
+
+MAX_DESCRIPTORS = 8
+"""Most descriptors with one message."""
+
+READY = b"ready"
+"""A worker's first message when it works."""
+
+FIRST = 3
+"""Number of an order's first descriptor in a worker. The others follow: the order, standard input, output
+and error, the report, and for a program with a partner the channel to it."""
+
+OWN = 64
+"""From this number on, descriptors in a worker are its own."""
+
+ORDER = struct.Struct("<QQIB")
+"""Bytes that the scratch file system holds, bytes of the order, processes that the program may start, flags."""
+
+WANT_DIRECTORY = 1
+"""Flag: the working directory's descriptor comes with the answer."""
+
+ENDED = struct.Struct("<idQ")
+"""Wait status, CPU seconds of the whole run, peak resident bytes of its largest process."""
+
+# Version 2 is understood by every Python 3, and the jail's may be another than the trainer's.
+_MARSHAL_VERSION = 2
+
+_ADD_SEALS, _ALL_SEALS = 1033, 0b1111  # fcntl(2): no more seals, no shrinking, growing or writing.
+
+
+def pack(order: tuple[Any, ...]) -> bytes:
+    """An order as bytes; `marshal.loads` of any Python 3 undoes it."""
+    return marshal.dumps(order, _MARSHAL_VERSION)
+
+
+def memory_file(name: str, data: bytes) -> int:
+    """A descriptor that reads `data` from its start, and can be neither written nor made longer."""
+    fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+        os.lseek(fd, 0, os.SEEK_SET)
+        fcntl.fcntl(fd, _ADD_SEALS, _ALL_SEALS)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def receive(sock: socket.socket) -> tuple[bytes, list[int]]:
+    """The next message with its descriptors; an empty one when the other side is gone."""
+    data, fds, _, _ = socket.recv_fds(sock, MAX_MESSAGE, MAX_DESCRIPTORS)
+    return data, list(fds)

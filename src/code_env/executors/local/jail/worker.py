@@ -1,0 +1,197 @@
+"""A worker: runs one program at a time, each as a child of its own, and cleans up after it.
+
+At level `full` it is process 1 of its pid namespace. Between programs it kills whatever is left, waits until
+nothing is, and mounts a fresh scratch file system, so a program finds no trace of the one before. It learns of
+a program what `wire.ORDER` says, and nothing else.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import resource
+import select
+import signal
+import socket
+from typing import Any, NoReturn
+
+from code_env.harness.forks import ForkGate
+from code_env.harness.limits import die_with_parent
+from code_env.harness.watching import end_descendants
+
+from . import landlock, linux, namespaces, seccomp, wire
+from .child import ChildLayers, become_program
+
+_fork, _wait4, _kill, _exit, _closerange, _getpid = os.fork, os.wait4, os.kill, os._exit, os.closerange, os.getpid
+
+_SIGKILL = signal.SIGKILL
+
+_REAP_S = 0.1
+"""How often orphans are reaped while a program runs that may start processes, in seconds."""
+
+_MAX_DESCRIPTORS = 1024
+_MAX_TASKS = 1024
+_STACK_BYTES = 8 << 20
+
+
+def main(sock: socket.socket, config: dict[str, Any], order: dict[str, Any], proc: str) -> NoReturn:
+    """Enter the worker's part of the jail, then run what is ordered until the trainer is gone.
+
+    Args:
+        sock: The worker's socket.
+        config: The server's configuration.
+        order: At level `contained`, `user`: whom programs of this worker run as, None for the same user as now;
+            `directory`: below which they may write.
+        proc: What is mounted on /proc: `own` or `host`.
+    """
+    full = config["level"] == "full"
+    sock = socket.socket(fileno=_keep_own(sock.detach()))
+    os.closerange(wire.FIRST, wire.OWN)
+    try:
+        scratch = namespaces.Scratch(proc) if full else None
+        die_with_parent(0 if full else os.getppid())
+        if not full:
+            linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+        layers = _layers(config, order, proc)
+        _set_limits(full=full)
+        linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
+        seccomp.base_filter().install()
+        _try(layers)
+    except Exception as error:
+        sock.send(f"{type(error).__name__}: {error}".encode()[:4096])
+        os._exit(1)
+    sock.send(wire.READY)
+    number, room = sock.fileno(), socket.CMSG_SPACE(4 * wire.MAX_DESCRIPTORS)
+    receive, send, unpack, pack = sock.recvmsg, sock.send, wire.ORDER.unpack, wire.ENDED.pack
+    while True:
+        # The descriptors get the lowest numbers that are free: from `wire.FIRST` on.
+        message, ancillary, _, _ = receive(64, room)
+        if not message:
+            _exit(0)
+        size, length, processes, flags = unpack(message)
+        if scratch is not None:
+            scratch.renew(size)
+        gate = ForkGate(processes) if processes else None
+        pid = _fork()
+        if pid == 0:
+            become_program(layers, number, length, gate)
+        _closerange(wire.FIRST, wire.FIRST + len(ancillary[0][2]) // 4)
+        answer = pack(*_wait(pid, gate))
+        if flags & wire.WANT_DIRECTORY and scratch is not None:
+            directory = os.open(namespaces.WORK_DIRECTORY, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            socket.send_fds(sock, [answer], [directory])
+            os.close(directory)
+        else:
+            send(answer)
+
+
+def _keep_own(fd: int) -> int:
+    """Move a descriptor of the worker's own out of the way of those that come with orders."""
+    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, wire.OWN)
+    os.close(fd)
+    return moved
+
+
+def _wait(pid: int, gate: ForkGate | None) -> tuple[int, float, int]:
+    """Wait for the program and end what it leaves: its wait status, CPU seconds of all, peak bytes."""
+    cpu_s = 0.0
+    if gate is None:
+        _, status, usage = _wait4(pid, 0)
+    else:
+        status, usage, cpu_s = _serve(pid, gate)
+        gate.close()
+    cpu_s += usage.ru_utime + usage.ru_stime
+    # Nothing else is there if it could start nothing; at level `full` that is made sure of all the same.
+    if _getpid() == 1:
+        try:
+            _kill(-1, _SIGKILL)
+        except ProcessLookupError:
+            return status, cpu_s, 1024 * usage.ru_maxrss
+    elif gate is None:
+        return status, cpu_s, 1024 * usage.ru_maxrss
+    cpu_s += end_descendants()
+    return status, cpu_s, 1024 * usage.ru_maxrss
+
+
+def _serve(pid: int, gate: ForkGate) -> tuple[int, Any, float]:
+    """Answer the forks of a program, and reap its orphans, until it has ended."""
+    poll = select.poll()
+    listener = gate.take_over()
+    if listener is not None:
+        poll.register(listener, select.POLLIN)
+    ended = os.pidfd_open(pid)
+    poll.register(ended, select.POLLIN)
+    cpu_s = 0.0
+    try:
+        while True:
+            for fd, _ in poll.poll(_REAP_S * 1000):
+                if fd == listener and not gate.answer():
+                    poll.unregister(listener)
+            reaped = -1
+            while reaped:
+                reaped, status, usage = os.wait4(-1, os.WNOHANG)
+                if reaped == pid:
+                    return status, usage, cpu_s
+                cpu_s += usage.ru_utime + usage.ru_stime
+    finally:
+        # The next order's descriptors count on this number.
+        os.close(ended)
+
+
+def _layers(config: dict[str, Any], order: dict[str, Any], proc: str) -> ChildLayers:
+    """What this worker's programs give up, as far as it can be prepared."""
+    null = ("/dev/null", landlock.READ_FILE | landlock.WRITE_FILE)
+    if config["level"] == "full":
+        # The view holds nothing that must not be read, unless /proc is the host's.
+        shown = ["/"] if proc == "own" else [f"/{name}" for name in os.listdir("/") if name != "proc"]
+        # The mount point's parent stands for every scratch file system that will be mounted below it.
+        work = (os.path.dirname(namespaces.SCRATCH), landlock.WORK)
+        return ChildLayers(
+            [*((path, landlock.READ) for path in shown), work, null], proc_is_own=proc == "own", user=None
+        )
+    rules = [rule for path in config["readable"] for rule in landlock.readable_but(path, config["masked"])]
+    devices = [(path, landlock.READ_FILE) for path in namespaces.DEVICES]
+    work = (order["directory"], landlock.WORK)
+    return ChildLayers([*rules, *devices, null, work], proc_is_own=False, user=order["user"])
+
+
+def _set_limits(*, full: bool) -> None:
+    """Set the limits that are the same for all programs."""
+    limits = {
+        resource.RLIMIT_NOFILE: _MAX_DESCRIPTORS,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_MEMLOCK: 0,
+        resource.RLIMIT_MSGQUEUE: 0,
+        resource.RLIMIT_STACK: _STACK_BYTES,
+    }
+    if full:  # Else it would count all processes of the user, wherever they are.
+        limits[resource.RLIMIT_NPROC] = _MAX_TASKS
+    for which, value in limits.items():
+        _, hard = resource.getrlimit(which)
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(which, (value, value))
+
+
+def _try(layers: ChildLayers) -> None:
+    """See in a child of its own that all layers can be entered.
+
+    Raises:
+        OSError: If one cannot.
+    """
+    read_fd, write_fd = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            layers.become_user()
+            layers.confine(layers.rules)
+            layers.filter_calls(counted=False)
+        except BaseException as error:
+            os.write(write_fd, str(error).encode()[:1024])
+        finally:
+            os._exit(0)
+    os.close(write_fd)
+    problem = os.read(read_fd, 1024)
+    os.close(read_fd)
+    os.waitpid(pid, 0)
+    if problem:
+        raise OSError(problem.decode())

@@ -1,0 +1,196 @@
+"""One program in a worker's hands: ordered, watched, ended, collected."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+from code_env.executors.files import collect_files, remove_directory
+from code_env.executors.program import Program
+from code_env.executors.running import RunningProgram, order_limits, process_limits
+from code_env.harness.channel import CHANNEL_VARIABLE
+from code_env.harness.watching import Watch, descendants
+
+from .jail import namespaces, wire
+from .servers import ServerDied, Worker
+
+_PAGE = 4096
+
+_QUIET_S = 0.01
+"""How long a program's streams are not looked at, in seconds."""
+
+_GIVE_UP_S = 10.0
+"""How long a killed program may take to end before its server is given up, in seconds."""
+
+
+class JailedProgram(RunningProgram):
+    """One program in a worker, from its order to its result; a context manager.
+
+    Args:
+        worker: A worker that runs nothing now.
+        program: What to run.
+        role: `program`, or `served` for one that a peer drives.
+        channel: Descriptor of its end of the channel to its partner, if it has one.
+
+    Raises:
+        ServerDied: If the worker is gone.
+    """
+
+    def __init__(self, worker: Worker, program: Program, role: str, channel: int | None = None) -> None:
+        super().__init__(program, role)
+        self._worker = worker
+        self._directory = worker.make_directory()
+        self._collected: dict[str, bytes] = {}
+        self._killed_at: float | None = None
+        self._send(channel)
+        self.clock = Watch(lambda: descendants(worker.pid), self.limits)
+
+    def _send(self, channel: int | None) -> None:
+        program, full = self.program, self._directory is None
+        code = program.code.encode("utf-8", "surrogatepass")
+        directory = namespaces.WORK_DIRECTORY if full else f"{self._directory}/work"
+        environment = {} if full else {"HOME": directory, "TMPDIR": str(self._directory)}
+        if channel is not None and not self.is_served:
+            environment[CHANNEL_VARIABLE] = str(wire.FIRST + 5)
+        rest = None
+        if self.is_served or environment:
+            rest = {
+                "environment": environment,
+                "path": directory,
+                "limits": order_limits(program),
+                "processes": program.limits.processes,
+                "scratch": namespaces.SCRATCH if full else str(self._directory),
+            }
+        rlimits = process_limits(program.limits, 1).rlimits()
+        order = wire.pack((self.role, directory, code, list(program.argv), dict(program.files), rlimits, rest))
+        inputs = sum(_in_pages(len(content)) for content in (code, *program.files.values()))
+        # A test of a served program has a copy of what was put in.
+        size = _in_pages(program.limits.file_bytes) + inputs * (2 if self.is_served else 1)
+        gated = 0 if self.is_served else program.limits.processes
+        message = wire.ORDER.pack(size, len(order), min(gated, 1 << 20), wire.WANT_DIRECTORY if program.collect else 0)
+        with contextlib.ExitStack() as stack:
+            theirs = [wire.memory_file("order", order)]
+            stack.callback(os.close, theirs[0])
+            stdin = program.stdin.encode("utf-8", "surrogatepass")
+            theirs.append(wire.memory_file("stdin", stdin))
+            stack.callback(os.close, theirs[1])
+            mine = []
+            for _ in range(3):
+                read_fd, write_fd = os.pipe()
+                stack.callback(os.close, write_fd)
+                os.set_blocking(read_fd, False)
+                mine.append(read_fd)
+                theirs.append(write_fd)
+            self._pipes = mine
+            # Whoever the program is inside, it may open its own output by name (/dev/stdout).
+            os.fchmod(theirs[2], 0o666)
+            os.fchmod(theirs[3], 0o666)
+            if channel is not None:
+                theirs.append(channel)
+            try:
+                socket.send_fds(self._worker.sock, [message], theirs)
+            except OSError as error:
+                for fd in mine:
+                    os.close(fd)
+                raise ServerDied(f"a worker is gone: {error}") from error
+        self.serve_streams(*mine)
+
+    def readable(self) -> list[int]:
+        """Its streams, and the worker's socket; for a short while the socket alone.
+
+        Most programs end before their pipes are full, and whoever is not woken costs nothing.
+        """
+        streams = [] if self.clock.wall_s < _QUIET_S else super().readable()
+        return [*streams, self._worker.sock.fileno()]
+
+    def wait_s(self) -> float:
+        """How long one may wait before the next look."""
+        quiet_s = _QUIET_S - self.clock.wall_s
+        return quiet_s if quiet_s > 0 else super().wait_s()
+
+    def read(self, fd: int) -> None:
+        """Take what is there on a stream, or the worker's answer.
+
+        Raises:
+            ServerDied: If the worker is gone.
+        """
+        if fd != self._worker.sock.fileno():
+            super().read(fd)
+            return
+        try:
+            answer, fds = wire.receive(self._worker.sock)
+        except OSError as error:
+            raise ServerDied(f"a worker is gone: {error}") from error
+        if len(answer) != wire.ENDED.size:
+            raise ServerDied("a worker ended while its program ran")
+        self._status, self._cpu_s, self._peak_bytes = wire.ENDED.unpack(answer)
+        for directory in fds:
+            try:
+                limit = self.program.limits.file_bytes
+                self._collected = collect_files(directory, self.program.collect, limit)
+            finally:
+                os.close(directory)
+        # Nobody is left who could write.
+        for stream in list(self._streams):
+            while stream in self._streams and self._read_rest(stream):
+                pass
+
+    def _read_rest(self, fd: int) -> bool:
+        before = self._streams[fd].total
+        super().read(fd)
+        return fd in self._streams and self._streams[fd].total > before
+
+    def has_ended(self) -> bool:
+        """Whether the worker has said so; by then nothing of it is left."""
+        return self._status is not None
+
+    def enforce(self) -> None:
+        """Kill it if it has used more than it may, and again if it was not there to be killed.
+
+        Raises:
+            ServerDied: If it cannot be killed.
+        """
+        super().enforce()
+        if self._killed:
+            self._kill()
+            if self._killed_at is None:
+                self._killed_at = time.monotonic()
+            if time.monotonic() - self._killed_at > _GIVE_UP_S:
+                raise ServerDied("a program could not be killed")
+
+    def _kill(self) -> None:
+        for pid in descendants(self._worker.pid):
+            with contextlib.suppress(OSError):
+                fd = os.pidfd_open(pid)
+                try:
+                    # A number may be another's by now; what still descends from the worker is not.
+                    if pid in descendants(self._worker.pid):
+                        signal.pidfd_send_signal(fd, signal.SIGKILL)
+                finally:
+                    os.close(fd)
+
+    def _files(self) -> dict[str, bytes]:
+        if self._directory is None or not self.program.collect:
+            return self._collected
+        directory = os.open(self._directory / "work", os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            return collect_files(directory, self.program.collect, self.program.limits.file_bytes)
+        finally:
+            os.close(directory)
+
+    def __enter__(self) -> JailedProgram:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for fd in self._pipes:
+            os.close(fd)
+        if self._directory is not None:
+            remove_directory(Path(self._directory))
+
+
+def _in_pages(size: int) -> int:
+    return (size + _PAGE - 1) // _PAGE * _PAGE

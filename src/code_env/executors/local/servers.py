@@ -1,0 +1,335 @@
+"""The trainer's side of a server: starts one, has it fork workers, and notices when it dies.
+
+A server is a fresh process, never a fork of the trainer, whose threads, open files and page tables are none
+of its business. Level `full` is tried first; where the kernel does not grant it, `contained` is, and the
+reason is kept for `code-env doctor`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import socket
+import struct
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import code_env
+from code_env.errors import IsolationUnavailable
+from code_env.executors.files import remove_directory
+
+from .interpreter import ENVIRONMENT, Interpreter, ask_interpreter
+from .jail import namespaces, wire
+
+Level = Literal["full", "contained"]
+
+_BOOT = Path(__file__).with_name("jail") / "boot.py"
+
+_PACKAGE = os.path.dirname(code_env.__file__)
+"""This package: it holds tasks with their tests and references, which no program may read."""
+
+_START_S = 120.0
+"""How long a server may take to start, in seconds: its imports may come from a slow disk."""
+
+_CREDENTIALS = struct.Struct("iII")
+
+
+class ServerDied(Exception):
+    """A server, or a worker of it, ended while something was asked of it."""
+
+
+class Worker:
+    """The trainer's end of one worker."""
+
+    def __init__(self, server: Server, sock: socket.socket, pid: int, directory: Path | None, user: int | None) -> None:
+        self.server, self.sock, self.pid, self.user = server, sock, pid, user
+        self._directory = directory
+        self._made = itertools.count(1)
+
+    def make_directory(self) -> Path | None:
+        """A fresh working directory for one program; None at level `full`, where the worker makes it."""
+        if self._directory is None:
+            return None
+        path = self._directory / f"run-{next(self._made)}"
+        for directory in (path, path / "work"):
+            directory.mkdir(mode=0o700)
+            if self.user is not None:
+                os.chown(directory, self.user, self.user)
+        return path
+
+    def close(self) -> None:
+        """Have it end."""
+        self.sock.close()
+
+
+class Server:
+    """A server in its jail.
+
+    Args:
+        interpreter: What it runs.
+        python: Path of the interpreter.
+        level: The level to enter.
+        preload: Modules to import beside the common ones, if they are installed.
+        readable: Further paths that programs may read.
+
+    Raises:
+        ServerDied: If it cannot enter that level; the text says which layer failed.
+    """
+
+    def __init__(
+        self, interpreter: Interpreter, python: str, level: Level, preload: tuple[str, ...], readable: tuple[str, ...]
+    ) -> None:
+        self.level: Level = level
+        self._lock = threading.Lock()
+        self._workers = itertools.count()
+        self._base = _make_base() if level == "contained" else None
+        self._users = _users(level) if os.geteuid() == 0 else None
+        config = {
+            "level": level,
+            "user": os.getuid() if self._users is None else self._users[0],
+            "group": os.getgid() if self._users is None else self._users[0],
+            "readable": [*namespaces.SYSTEM, *interpreter.readable, *readable],
+            "masked": [_PACKAGE],
+            # A program's own directory comes first.
+            "path": [namespaces.WORK_DIRECTORY, *interpreter.path],
+            "prefix": interpreter.prefix,
+            "exec_prefix": interpreter.exec_prefix,
+            "executable": interpreter.executable,
+            "preload": preload,
+            "base": None if self._base is None else str(self._base),
+        }
+        try:
+            self._start(python, config)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, python: str, config: dict[str, Any]) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        trainer = os.pidfd_open(os.getpid())
+        stdin = wire.memory_file("stdin", b"")
+        self._messages, messages = os.pipe()
+        os.set_blocking(self._messages, False)
+        try:
+            self._guardian: subprocess.Popen[bytes] | None = subprocess.Popen(
+                # -S: no .pth files; -s, -P: neither the user's packages nor the jail's directory on the path.
+                [python, "-S", "-s", "-P", str(_BOOT), str(theirs.fileno()), str(trainer)],
+                # What programs inherit: input is a file and output a pipe, as they will be for a program.
+                stdin=stdin,
+                stdout=messages,
+                stderr=messages,
+                env={**ENVIRONMENT, "HOME": namespaces.WORK_DIRECTORY, "TMPDIR": namespaces.TEMPORARY},
+                cwd="/",
+                pass_fds=(theirs.fileno(), trainer),
+                start_new_session=True,
+            )
+        finally:
+            theirs.close()
+            for fd in (trainer, stdin, messages):
+                os.close(fd)
+        self._control.settimeout(_START_S)
+        self._control.send(json.dumps(config).encode())
+        answer = json.loads(self._receive(self._control) or b"{}")
+        if "level" not in answer:
+            raise ServerDied(answer.get("error") or f"the server did not start: {self._last_words()}")
+        self.proc: str = answer["proc"]
+
+    def open_worker(self) -> Worker:
+        """Have it fork one more worker.
+
+        Raises:
+            ServerDied: If there is none to be had.
+        """
+        number = next(self._workers)
+        directory = None
+        if self._base is not None:
+            directory = self._base / f"worker-{number}"
+            directory.mkdir(mode=0o711)
+        user = None if self._users is None or self.level == "full" else self._users[number % len(self._users)]
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+            order = json.dumps({"user": user, "directory": None if directory is None else str(directory)}).encode()
+            with theirs, self._lock:
+                socket.send_fds(self._control, [order], [theirs.fileno()])
+            ours.settimeout(_START_S)
+            message, ancillary, _, _ = ours.recvmsg(wire.MAX_MESSAGE, socket.CMSG_SPACE(_CREDENTIALS.size))
+            if message != wire.READY:
+                raise ServerDied(message.decode() or f"a worker did not start: {self._last_words()}")
+            ours.settimeout(None)
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+            pid = _CREDENTIALS.unpack(ancillary[0][2][: _CREDENTIALS.size])[0]
+        except BaseException as error:
+            ours.close()
+            if isinstance(error, OSError):
+                raise ServerDied(f"the server is gone: {error}; {self._last_words()}") from error
+            raise
+        return Worker(self, ours, pid, directory, user)
+
+    def _receive(self, sock: socket.socket) -> bytes:
+        try:
+            return sock.recv(wire.MAX_MESSAGE)
+        except OSError as error:
+            raise ServerDied(f"the server did not start: {error}; {self._last_words()}") from error
+
+    def _last_words(self) -> str:
+        with contextlib.suppress(OSError):
+            return os.read(self._messages, 1 << 16).decode(errors="replace")[-500:].strip()
+        return ""
+
+    def close(self) -> None:
+        """End it and all that it runs. Idempotent, and of no effect in a fork of the trainer."""
+        guardian, self._guardian = getattr(self, "_guardian", None), None
+        if guardian is not None:
+            # Not only `close`: a fork of the trainer may hold a copy of the descriptor.
+            with contextlib.suppress(OSError):
+                self._control.shutdown(socket.SHUT_RDWR)
+            guardian.wait()
+        if hasattr(self, "_control"):
+            self._control.close()
+        if hasattr(self, "_messages"):
+            with contextlib.suppress(OSError):
+                os.close(self._messages)
+            del self._messages
+        if self._base is not None:
+            remove_directory(self._base)
+
+
+class Servers:
+    """All servers of one executor in one process: one for each set of preloaded modules.
+
+    Args:
+        python: Path of the interpreter.
+        min_isolation: The level below which nothing runs.
+        readable: Further paths that programs may read.
+    """
+
+    def __init__(self, python: str, min_isolation: Level, readable: tuple[str, ...]) -> None:
+        self.pid = os.getpid()
+        self._python, self._min_isolation, self._readable = python, min_isolation, readable
+        self._lock = threading.Lock()
+        self._interpreter: Interpreter | None = None
+        self._level: Level | None = None
+        self._servers: dict[tuple[str, ...], Server] = {}
+        self.refused = ""
+        """Why level `full` was not entered; empty if it was, or was not tried."""
+
+    def level(self) -> Level:
+        """The level that programs run at; starts a server to find out.
+
+        Raises:
+            IsolationUnavailable: If the kernel does not grant the least level asked for.
+        """
+        if self._level is None:
+            self.get(())
+        return cast(Level, self._level)
+
+    def get(self, preload: tuple[str, ...]) -> Server:
+        """The server with these modules, started if there is none.
+
+        Raises:
+            IsolationUnavailable: If the kernel does not grant the least level asked for.
+            ServerDied: If it does not start, though its level was entered before.
+        """
+        with self._lock:
+            if preload not in self._servers:
+                self._servers[preload] = self._start(preload)
+            return self._servers[preload]
+
+    def fresh(self, preload: tuple[str, ...]) -> Server:
+        """A server that nobody else uses; the caller closes it."""
+        with self._lock:
+            return self._start(preload)
+
+    def drop(self, server: Server) -> None:
+        """Forget and end a server that does not work any more; the next `get` starts another."""
+        with self._lock:
+            for preload, kept in list(self._servers.items()):
+                if kept is server:
+                    del self._servers[preload]
+        server.close()
+
+    def close(self) -> None:
+        """End all. Idempotent."""
+        with self._lock:
+            servers, self._servers = self._servers, {}
+        for server in servers.values():
+            server.close()
+
+    def _start(self, preload: tuple[str, ...]) -> Server:
+        if self._interpreter is None:
+            self._interpreter = ask_interpreter(self._python)
+        if self._level is not None:
+            return self._server(self._level, preload)
+        try:
+            server = self._server("full", preload)
+        except ServerDied as error:
+            self.refused = str(error)
+        else:
+            self._level = "full"
+            return server
+        hint = "run `code-env doctor` for what this machine grants"
+        if self._min_isolation == "full":
+            raise IsolationUnavailable(
+                f'min_isolation="full", and this machine does not grant it ({self.refused}); allow what is missing '
+                f'or accept min_isolation="contained"; {hint}'
+            )
+        try:
+            server = self._server("contained", preload)
+        except ServerDied as error:
+            raise IsolationUnavailable(
+                f"this machine grants neither level full ({self.refused}) nor contained ({error}); {hint}. "
+                'Programs that you trust run without isolation on executor="subprocess"'
+            ) from error
+        self._level = "contained"
+        return server
+
+    def _server(self, level: Level, preload: tuple[str, ...]) -> Server:
+        assert_type = cast(Interpreter, self._interpreter)
+        server = Server(assert_type, self._python, level, preload, self._readable)
+        if self._level is None:
+            # That the server is up does not say that its workers can be.
+            try:
+                server.open_worker().close()
+            except BaseException:
+                server.close()
+                raise
+        return server
+
+
+_USERS_FROM_WIDE, _USERS_FROM_NARROW, _NARROW = 1_000_000_000, 30_000, 30_000
+_USERS_EACH = 64
+
+
+def _users(level: Level) -> list[int]:
+    """Numbers of users that nobody else is, for programs of a trainer that is root.
+
+    They depend on the trainer's pid, so that two trainers on a machine use different ones.
+    """
+    count = 1 if level == "full" else _USERS_EACH
+    with open("/proc/self/uid_map") as file:
+        mapped = max(int(line.split()[0]) + int(line.split()[2]) for line in file)
+    if mapped > 1 << 31:
+        first = _USERS_FROM_WIDE + os.getpid() * _USERS_EACH
+        return [first + n for n in range(count)]
+    first = os.getpid() * _USERS_EACH
+    return [_USERS_FROM_NARROW + (first + n) % min(_NARROW, max(1, mapped - _USERS_FROM_NARROW)) for n in range(count)]
+
+
+def _make_base() -> Path:
+    """A directory for working directories, which those programs' users can reach."""
+    candidates = [tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm"]
+    reachable = next((one for one in candidates if os.geteuid() != 0 or _all_may_pass(one)), candidates[0])
+    base = Path(tempfile.mkdtemp(prefix="code_env-", dir=reachable)).resolve()
+    base.chmod(0o711)
+    return base
+
+
+def _all_may_pass(path: str) -> bool:
+    real = Path(path).resolve()
+    return all(one.is_dir() and one.stat().st_mode & 0o001 for one in (real, *real.parents))

@@ -1,0 +1,195 @@
+"""One program in flight, whatever its process is: its streams, its limits, and its result.
+
+The subclasses of `RunningProgram` know how a process is started, killed and found to have ended.
+"""
+
+from __future__ import annotations
+
+import abc
+import json
+import os
+import select
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from code_env.harness.limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
+from code_env.harness.watching import Watch, how_it_ended
+
+from .capture import HeadAndTail
+from .pool import sandbox_error
+from .program import Limits, Program
+from .result import ErrorInfo, ExecutionResult, Status
+
+_GOODBYE_S = 1.0
+"""How long a program may go on after its peer has ended, in seconds."""
+
+_REPORT_BYTES = 1 << 17
+"""How much of a report is kept: an error's texts are clipped far below that."""
+
+
+def watch(programs: list[RunningProgram], ended_early: Callable[[], bool]) -> None:
+    """Serve the streams and enforce the limits until all have ended."""
+    running = list(programs)
+    while running:
+        poll = select.poll()
+        by_fd = {fd: program for program in running for fd in program.readable()}
+        for fd in by_fd:
+            poll.register(fd, select.POLLIN)
+        wait_s = min(program.wait_s() for program in running)
+        for fd, _ in poll.poll(max(1, wait_s * 1000)):
+            by_fd[fd].read(fd)
+        for program in list(running):
+            if program.has_ended():
+                running.remove(program)
+                # A program whose peer is gone has nobody to answer. A peer whose program is gone
+                # finds the channel closed, and has its report to finish.
+                for other in running:
+                    if other.is_served:
+                        other.end_by(time.monotonic() + _GOODBYE_S)
+                continue
+            if ended_early():
+                program.kill(None)
+            program.enforce()
+
+
+class RunningProgram(abc.ABC):
+    """A program from its start to its result; a context manager.
+
+    Args:
+        program: What runs.
+        role: `program`, or `served` for one that a peer drives.
+    """
+
+    clock: Watch
+    """Measures what it uses; set by the subclass when it has started."""
+
+    def __init__(self, program: Program, role: str) -> None:
+        self.program, self.role = program, role
+        self.is_served = role == "served"
+        self.limits = process_limits(program.limits, WHOLE_RUN if self.is_served else 1)
+        self._stdout = HeadAndTail(program.limits.output_bytes)
+        self._stderr = HeadAndTail(program.limits.output_bytes)
+        self._report = HeadAndTail(_REPORT_BYTES)
+        self._streams: dict[int, HeadAndTail] = {}
+        self._killed_for: str | None = None
+        self._killed = False
+        self._end_by: float | None = None
+        self._started = time.monotonic()
+        self._status: int | None = None
+        self._cpu_s = 0.0
+        self._peak_bytes = 0
+
+    @abc.abstractmethod
+    def has_ended(self) -> bool:
+        """Whether it has ended; if so, all that it started is ended and its streams are read to their ends."""
+
+    @abc.abstractmethod
+    def _kill(self) -> None:
+        """Have the kernel kill it, if it still runs."""
+
+    @abc.abstractmethod
+    def _files(self) -> Mapping[str, bytes]:
+        """The files to bring back."""
+
+    def serve_streams(self, stdout: int, stderr: int, report: int) -> None:
+        """Take over the descriptors that it writes to from the other end."""
+        self._streams = {stdout: self._stdout, stderr: self._stderr, report: self._report}
+
+    def readable(self) -> list[int]:
+        """Descriptors to wait for."""
+        return list(self._streams)
+
+    def wait_s(self) -> float:
+        """How long one may wait before the next look."""
+        return self.clock.wait_s()
+
+    def read(self, fd: int) -> None:
+        """Take what is there on a stream."""
+        stream = self._streams.get(fd)
+        if stream is None:
+            return
+        try:
+            data = os.read(fd, 1 << 16)
+        except BlockingIOError:
+            return
+        if not data:
+            del self._streams[fd]
+            return
+        stream.take(data)
+        if stream.total > MAX_STREAM_BYTES:
+            self.kill("output_limit")
+
+    def kill(self, reason: str | None) -> None:
+        """Kill it; `reason` is the status to report, None if it is no fault."""
+        if not self._killed:
+            self._killed, self._killed_for = True, reason
+        self._kill()
+
+    def end_by(self, moment: float) -> None:
+        """Kill it at this moment, as no fault of its own."""
+        self._end_by = moment
+
+    def enforce(self) -> None:
+        """Kill it if it has used more than it may."""
+        overrun = self.clock.overrun()
+        if overrun is not None:
+            self.kill(overrun)
+        if self._end_by is not None and time.monotonic() > self._end_by:
+            self.kill(None)
+
+    def result(self, queue_s: float, peer: ExecutionResult | None = None) -> ExecutionResult:
+        """The result, once it has ended."""
+        started, error = self._read_report()
+        if self._status is None or (not started and not self._killed):
+            message = self._stderr.text().strip()[-500:] or "the program's process did not come up"
+            return sandbox_error(message, queue_s)
+        ended = how_it_ended(self._status, self._cpu_s, self.limits, self._killed_for)
+        status = Status(ended["status"])
+        if status is Status.ERROR and error is not None and error.name == "MemoryError":
+            status = Status.MEMORY
+        return ExecutionResult(
+            status=status,
+            exit_code=ended["exit_code"],
+            signal=ended["signal"],
+            stdout=self._stdout.text(),
+            stderr=self._stderr.text(),
+            stdout_truncated=self._stdout.truncated,
+            stderr_truncated=self._stderr.truncated,
+            error=error,
+            files=self._files(),
+            peer=peer,
+            wall_s=time.monotonic() - self._started,
+            cpu_s=self._cpu_s,
+            peak_memory_bytes=max(self._peak_bytes, self.clock.peak_bytes),
+            queue_s=queue_s,
+        )
+
+    def _read_report(self) -> tuple[bool, ErrorInfo | None]:
+        """Whether the harness came up, and the program's uncaught exception if it says so."""
+        lines = self._report.text().splitlines()
+        if self.is_served:  # Its children may write there as well; its peer tells of their errors.
+            return bool(lines), None
+        if len(lines) < 2:
+            return bool(lines), None
+        try:
+            error = json.loads(lines[1])
+            return True, ErrorInfo(**{k: str(error[k]) for k in ("name", "message", "traceback")})
+        # A second line of the program's own making.
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return True, None
+
+
+def process_limits(limits: Limits, times: int) -> ProcessLimits:
+    """The limits of one process, with `times` the time."""
+    return ProcessLimits(
+        cpu_s=times * limits.cpu_s,
+        wall_s=times * limits.wall_s,
+        memory_bytes=limits.memory_bytes,
+        file_bytes=limits.file_bytes,
+    )
+
+
+def order_limits(program: Program) -> dict[str, Any]:
+    """The limits of one test or plain run, as plain data for a process's order."""
+    return vars(process_limits(program.limits, 1))

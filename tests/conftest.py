@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from code_env import Executor, make_executor
+from code_env.executors.registry import DEFAULT_EXECUTOR
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("CODE_ENV_DATA", ROOT.parent / "shared" / "data"))
@@ -59,6 +60,6 @@ def data() -> Path:
 
 @pytest.fixture(scope="session")
 def executor() -> Iterator[Executor]:
-    """An executor for tests that do not care which one."""
-    with make_executor("subprocess", workers=2) as made:
+    """An executor for tests that do not care which one: the default."""
+    with make_executor(DEFAULT_EXECUTOR, workers=2) as made:
         yield made

@@ -48,7 +48,7 @@ def check_executor(make: Callable[[], Executor]) -> dict[str, str]:
 
     Example:
         >>> from code_env import make_executor
-        >>> check_executor(lambda: make_executor("subprocess"))
+        >>> check_executor(lambda: make_executor("local"))
         {}
     """
     failures: dict[str, str] = {}

@@ -16,6 +16,12 @@ from code_env import ExecutorError, Limits, Program, Status, make_executor
 from code_env.executors.subprocess import UnisolatedSubprocessExecutor
 
 
+@pytest.fixture(scope="module")
+def executor():
+    with make_executor("subprocess", workers=2) as made:
+        yield made
+
+
 def processes_with(marker):
     """Pids of processes whose command line or environment holds a text."""
     found = []

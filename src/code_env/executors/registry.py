@@ -13,7 +13,7 @@ from .base import Executor
 ENTRY_POINT_GROUP = "code_env.executors"
 """A package adds an executor by an entry point in this group: its name, and what makes it."""
 
-DEFAULT_EXECUTOR = "subprocess"
+DEFAULT_EXECUTOR = "local"
 """The executor that environments and the command line use unless told otherwise."""
 
 _BUILTIN = {
@@ -40,7 +40,7 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
 
     Example:
         >>> from code_env import Program
-        >>> with make_executor("subprocess", workers=1) as executor:
+        >>> with make_executor("local", workers=1) as executor:
         ...     executor.run(Program("print(6 * 7)")).stdout
         '42\\n'
     """

@@ -55,6 +55,8 @@ class Child:
         ends = [_pipe() for _ in range(pipes)]
         self.fds = [mine for mine, _ in ends]
         parent = _getpid()
+        if gate is not None:
+            gate.open()
         self.pid = _fork()
         if self.pid == 0:
             try:

@@ -25,45 +25,57 @@ _ANSWER = struct.Struct("<QqiI")  # struct seccomp_notif_resp: id, value, error,
 _RECEIVE, _SEND = 0xC0502100, 0xC0182101
 _CONTINUE = 1
 
-_STEP_S, _STEPS = 0.0001, 20
-"""How long an allowed fork is waited for, so that the next one is counted with it."""
+_SETTLE_S = 0.003
+"""How long an allowed fork takes at the most until it can be counted, in seconds."""
 
 
 class ForkGate:
     """The listener's side of one program; make it before the fork of the program's process.
 
     Args:
-        allowed: How many processes may live beside the program's own.
+        allowed: How many processes may live beside the program's own; may be changed later.
     """
 
     def __init__(self, allowed: int) -> None:
-        self._allowed = allowed
-        self._mine, self._theirs = socket.socketpair()
+        self.allowed = allowed
+        self._sockets: tuple[socket.socket, socket.socket] | None = None
+        self._last: tuple[int, float] = (0, 0.0)
         self.listener: int | None = None
+
+    def open(self) -> None:
+        """Make what the listener comes through; right before the fork."""
+        self._sockets = socket.socketpair()
 
     def descriptors(self) -> list[int]:
         """Descriptors that the program's process needs until `hand_over`."""
-        return [self._mine.fileno(), self._theirs.fileno()]
+        return [end.fileno() for end in self._sockets or ()]
 
     def hand_over(self, listener: int) -> None:
         """In the program's process: give the listener to the parent, and keep nothing."""
-        self._mine.close()
-        socket.send_fds(self._theirs, [b"x"], [listener])
+        mine, theirs = self._ends()
+        mine.close()
+        socket.send_fds(theirs, [b"x"], [listener])
         os.close(listener)
         # Wait until it has arrived: a fork before that would wait for an answer that cannot come.
-        self._theirs.recv(1)
-        self._theirs.close()
+        theirs.recv(1)
+        theirs.close()
 
     def take_over(self) -> int | None:
         """In the parent: the listener to poll; None if the process died before it had one."""
-        self._theirs.close()
-        with self._mine:
-            _, fds, _, _ = socket.recv_fds(self._mine, 1, 1)
+        mine, theirs = self._ends()
+        theirs.close()
+        with mine:
+            _, fds, _, _ = socket.recv_fds(mine, 1, 1)
             if fds:
                 self.listener = fds[0]
                 with contextlib.suppress(OSError):
-                    self._mine.send(b"x")
+                    mine.send(b"x")
         return self.listener
+
+    def _ends(self) -> tuple[socket.socket, socket.socket]:
+        if self._sockets is None:
+            raise RuntimeError("the gate is not open")
+        return self._sockets
 
     def answer(self) -> bool:
         """Decide on the fork that the listener tells of; False when it will tell of none any more."""
@@ -74,16 +86,19 @@ class ForkGate:
             fcntl.ioctl(self.listener, _RECEIVE, notification)
         except OSError as error:
             return error.errno in (errno.EINTR, errno.ENOENT)  # Whoever asked is dead by now.
-        (number,) = struct.unpack_from("<Q", notification)
-        before = self._count()
-        allow = before < self._allowed
+        number, pid = struct.unpack_from("<QI", notification)
+        # A fork that was allowed a moment ago to somebody else may not be there to be counted yet. Who asks
+        # again has its own behind it.
+        last_pid, last_time = self._last
+        left_s = last_time + _SETTLE_S - time.monotonic()
+        if pid != last_pid and left_s > 0:
+            time.sleep(left_s)
+        allow = self._count() < self.allowed
+        if allow:
+            self._last = (pid, time.monotonic())
         answer = _ANSWER.pack(number, 0, 0 if allow else -errno.EAGAIN, _CONTINUE if allow else 0)
         with contextlib.suppress(OSError):
             fcntl.ioctl(self.listener, _SEND, bytearray(answer))
-        for _ in range(_STEPS if allow else 0):
-            if self._count() > before:
-                break
-            time.sleep(_STEP_S)
         return True
 
     def _count(self) -> int:

@@ -8,6 +8,7 @@ The interpreter itself is never finalised: that costs ten times a fork.
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import contextlib
 import linecache
@@ -24,6 +25,7 @@ MAX_TEXT = 8192
 # Bound here because the program shares this process and may replace them.
 _exit, _compile, _exec, _str, _type = os._exit, compile, exec, str, type
 _format_exception = traceback.format_exception
+_exit_functions, _run_exit_functions = atexit._ncallbacks, atexit._run_exitfuncs
 
 
 def compile_program(source: str, filename: str) -> types.CodeType:
@@ -122,11 +124,11 @@ def _leave(exit_code: int) -> NoReturn:
     """What the interpreter does at its end and a program can see, then exit at once."""
     try:
         threading = sys.modules.get("threading")
-        if threading is not None:
+        # Where no thread was started there is nobody to wait for, and the asking costs.
+        if threading is not None and (len(threading._active) > 1 or threading._threading_atexits):
             threading._shutdown()
-        import atexit
-
-        atexit._run_exitfuncs()
+        if _exit_functions():
+            _run_exit_functions()
         # Objects that only the module keeps end here: a file is flushed, a `__del__` runs.
         names = sys.modules["__main__"].__dict__
         for name in [name for name in names if not name.startswith("__")]:
@@ -134,11 +136,13 @@ def _leave(exit_code: int) -> NoReturn:
     except BaseException:
         exit_code = exit_code or 1
     finally:
-        for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        flushed: object = None
+        for stream in (sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__):
             try:
-                if stream is not None and not stream.closed:
+                if stream is not None and stream is not flushed and not stream.closed:
                     stream.flush()
             # A broken pipe, or a stream of the program's own; Python exits with 120 here.
             except BaseException:
                 exit_code = exit_code or 120
+            flushed = stream
         _exit(exit_code)

@@ -42,11 +42,15 @@ class Confinement:
     """What an executor asks of each test's process; as it stands, nothing."""
 
     def gate(self) -> ForkGate | None:
-        """What counts the processes of the next test, if any may be started and they are counted."""
+        """What counts the processes of the next test, if they are counted; it lets it start what its task allows."""
         return None
 
-    def enter(self) -> int | None:
-        """In the test's process: give up what a program must not have; the listener of its forks, if counted."""
+    def enter(self, *, counted: bool) -> int | None:
+        """In the test's process: give up what a program must not have; the listener of its forks, if counted.
+
+        Args:
+            counted: Whether there is a gate; if not, it must not start processes.
+        """
         return None
 
     def clean(self) -> None:
@@ -102,7 +106,8 @@ class _Server:
         """Run the answer as a program with this standard input, streaming its output."""
         given = _input_file(stdin)
         room = self._workspace.make_room()
-        child = self._fork(room, lambda *fds: self._main(given, *fds), pipes=3)
+        gate = self._gate()
+        child = self._fork(room, lambda *fds: self._main(given, *fds), 3, gate)
         _close(given)
         from_stdout, from_stderr, from_report = child.fds
         written = 0
@@ -131,13 +136,18 @@ class _Server:
         ended = self._wait(child, room)
         self._send_ended(ended, _error_of(report), stderr.decode("utf-8", "replace"))
 
-    def _fork(self, room: str, body: Callable[..., NoReturn], pipes: int = 0) -> Child:
+    def _fork(self, room: str, body: Callable[..., NoReturn], pipes: int = 0, gate: ForkGate | None = None) -> Child:
         def enter() -> int | None:
             _close(self._channel.fd)
             self._workspace.enter(room)
-            return self._confinement.enter()
+            return self._confinement.enter(counted=gate is not None)
 
-        return Child(self._limits, body, pipes, enter, self._confinement.gate())
+        return Child(self._limits, body, pipes, enter, gate)
+
+    def _gate(self, own_forks: bool = False) -> ForkGate | None:
+        gate = self._confinement.gate()
+        # Where none may be started and we start none, there is nothing to count: all are refused.
+        return gate if gate is not None and (gate.allowed or own_forks) else None
 
     def _wait(self, child: Child, room: str) -> dict[str, Any]:
         ended = child.watch()
@@ -171,9 +181,11 @@ class _Server:
             mine.close()
             answer(self._code, self._argv, self._limits, theirs.detach())
 
-        child = self._fork(room, body)
+        gate = self._gate(own_forks=per_message)
+        child = self._fork(room, body, gate=gate)
         theirs.close()
         module = Channel(mine.fileno())
+        loaded: list[bool] = []
 
         def relay_to_peer() -> bool:
             try:
@@ -185,6 +197,9 @@ class _Server:
                     self._channel.send(*frame)
                     if per_message:
                         child.clock.restart()
+                        if gate is not None and not loaded:
+                            gate.allowed += 1  # From here on: the child that runs a test.
+                            loaded.append(True)
             except ChannelError:
                 child.end("error")
                 return False

@@ -41,7 +41,7 @@ def validate(
 
     Example:
         >>> from code_env import load_suite, make_executor
-        >>> with make_executor("subprocess") as executor:
+        >>> with make_executor("local") as executor:
         ...     validate(load_suite("starter")[:2], executor)
         []
     """

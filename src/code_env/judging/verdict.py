@@ -61,7 +61,7 @@ class Verdict:
     Example:
         >>> from code_env import CallTest, Task, judge, make_executor
         >>> task = Task("add", "Write add(a, b).", (CallTest(args=(1, 2), expected=3),), entry_point="add")
-        >>> with make_executor("subprocess") as executor:
+        >>> with make_executor("local") as executor:
         ...     verdict = judge(task, "def add(a, b): return a + b", executor)
         >>> verdict.passed, verdict.fraction, verdict.judge
         (True, 1.0, 'blind')

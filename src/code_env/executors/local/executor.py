@@ -16,8 +16,10 @@ import os
 import socket
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 
 from code_env.errors import ExecutorClosed, ExecutorError, UnsupportedProgram
 from code_env.executors.base import Executor, Isolation
@@ -86,9 +88,9 @@ class LocalExecutor(Executor):
         self._min_isolation: Level = "full" if min_isolation == "full" else "contained"
         self._lock = threading.Lock()
         self._closed = False
-        self._servers: Servers | None = None
-        self._pool: Pool | None = None
-        self._slots: list[_Slot] = []
+        self._live = _Live()
+        # Who forgets to close it, or ends, leaves nothing behind either.
+        weakref.finalize(self, self._live.close)
 
     def describe(self) -> Isolation:
         """The level that this machine grants; starts a server to find out.
@@ -125,19 +127,39 @@ class LocalExecutor(Executor):
             if language != "python":
                 raise UnsupportedProgram(f"the local executor runs python, not {language!r}")
         with self._lock:
-            servers = self._started()
+            servers, live = self._started(), self._live
             servers.level()
-            if self._pool is None:
-                self._slots = [_Slot(servers, self._preload) for _ in range(self._workers)]
-                self._pool = Pool("local", [slot.run for slot in self._slots])
-            return self._pool.submit(program)
+            if live.pool is None:
+                live.slots = [_Slot(servers, self._preload) for _ in range(self._workers)]
+                live.pool = Pool("local", [slot.run for slot in live.slots])
+            return live.pool.submit(program)
 
     def close(self) -> None:
         """End what still runs, and all servers. Idempotent."""
         with self._lock:
             self._closed = True
-            pool, servers, slots = self._pool, self._servers, self._slots
-            self._pool, self._servers, self._slots = None, None, []
+        self._live.close()
+
+    def _started(self) -> Servers:
+        if self._closed:
+            raise ExecutorClosed("this executor was closed; make a new one")
+        live = self._live
+        if live.servers is None or live.servers.pid != os.getpid():  # A fork has none of its parent's.
+            live.servers, live.pool = Servers(self._python, self._min_isolation, self._readable), None
+        return live.servers
+
+
+@dataclass
+class _Live:
+    """What an executor has started; apart from it, so that it can be ended when the executor is gone."""
+
+    servers: Servers | None = None
+    pool: Pool | None = None
+    slots: list[_Slot] = field(default_factory=list)
+
+    def close(self) -> None:
+        servers, pool, slots = self.servers, self.pool, self.slots
+        self.servers, self.pool, self.slots = None, None, []
         if servers is None or servers.pid != os.getpid():
             return
         if pool is not None:
@@ -145,13 +167,6 @@ class LocalExecutor(Executor):
         for slot in slots:
             slot.close()
         servers.close()
-
-    def _started(self) -> Servers:
-        if self._closed:
-            raise ExecutorClosed("this executor was closed; make a new one")
-        if self._servers is None or self._servers.pid != os.getpid():  # A fork has its parent's neither.
-            self._servers, self._pool = Servers(self._python, self._min_isolation, self._readable), None
-        return self._servers
 
 
 _DETAILS = {

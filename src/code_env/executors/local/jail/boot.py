@@ -28,6 +28,11 @@ def name_packages(package: str, directory: str) -> None:
 if __name__ == "__main__":
     name_packages("code_env.executors.local", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+    # Before anything is imported that would register one.
+    from code_env.executors.local.jail import fork_hooks
+
+    fork_hooks.collect()
+
     from code_env.executors.local.jail.guardian import main
 
     main(control_fd=int(sys.argv[1]), trainer_fd=int(sys.argv[2]))

@@ -11,16 +11,18 @@ test's process.
 
 from __future__ import annotations
 
+import atexit
 import codecs
 import contextlib
 import gc
 import json
+import logging
 import marshal
 import os
+import random
 import resource
 import shutil
 import sys
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 from code_env.harness.forks import ForkGate
@@ -29,14 +31,13 @@ from code_env.harness.main_module import COMPILE_ERRORS, compile_program, descri
 from code_env.harness.serving import Confinement, serve
 from code_env.harness.watching import end_descendants
 
-from . import landlock, linux, seccomp, wire
+from . import fork_hooks, landlock, linux, seccomp, wire
 
 BROKEN_EXIT_CODE = 97
 """Exit code of a child that could not become its program."""
 
-_fork_hooks: list[dict[str, Callable[[], object]]] = []
-
 _dup2, _close, _closerange, _exit, _write, _read = os.dup2, os.close, os.closerange, os._exit, os.write, os.read
+_syscall = linux.syscall_function
 _open, _chdir, _setrlimit, _loads, _gc_enable = os.open, os.chdir, resource.setrlimit, marshal.loads, gc.enable
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _ALL_DESCRIPTORS = 1 << 30
@@ -51,21 +52,30 @@ class ChildLayers:
         rules: Paths and rights of a program, see `landlock.Ruleset`.
         proc_is_own: Whether a program may read /proc.
         user: User to become; None if it is that user already.
+        private: Whether that user needs a right beyond its own to reach the interpreter: to pass
+            directories that are closed to it. Landlock still decides on what is read there.
     """
 
-    def __init__(self, rules: list[tuple[str, int]], *, proc_is_own: bool, user: int | None) -> None:
+    def __init__(
+        self, rules: list[tuple[str, int]], *, proc_is_own: bool, user: int | None = None, private: bool = False
+    ) -> None:
         self.user = user
-        self.capabilities = linux.CapabilitySet()
+        self.capabilities = linux.CapabilitySet(*([linux.CAP_DAC_READ_SEARCH] if private else []))
         self.rules = landlock.Ruleset(rules)
         # A process that serves tests measures them, and reads /proc for that.
         server_rules = rules if proc_is_own else [*rules, ("/proc", landlock.READ_FILE | landlock.READ_DIR)]
         self.server_rules = landlock.Ruleset(server_rules)
         self._stray_signals = landlock.version() < landlock.SIGNAL_SCOPE_VERSION and os.getpid() != 1 and user is None
         self._filters = {counted: seccomp.program_filter(counted=counted) for counted in (False, True)}
+        self.plain: tuple[linux.PreparedCall, ...] = ()
+        """All layers of a program that may start no processes, in their order, if nothing else is to be done."""
+        if not private and not self._stray_signals:
+            self.plain = (self.capabilities.call, self.rules.restriction, self._filters[False].call)
 
     def become_user(self) -> None:
         """Become the user that is the worker's programs' alone."""
         if self.user is not None:
+            linux.prctl(linux.PR_SET_KEEPCAPS, 1)
             os.setgroups([])
             os.setresgid(self.user, self.user, self.user)
             os.setresuid(self.user, self.user, self.user)
@@ -75,25 +85,13 @@ class ChildLayers:
     def confine(self, rules: landlock.Ruleset) -> None:
         """Give up all capabilities, and what the rules do not grant."""
         self.capabilities.apply()
-        landlock.restrict(rules.fd)
+        rules.restrict()
 
     def filter_calls(self, *, counted: bool) -> int | None:
         """Install the last layer; the listener of forks if they are counted."""
         if self._stray_signals:
             return seccomp.program_filter(counted=counted, signals_of=os.getpid()).install()
         return self._filters[counted].install()
-
-
-def collect_fork_hooks(**hooks: Callable[[], object]) -> None:
-    """Stands in for `os.register_at_fork` while the server imports; see `restore_fork_hooks`."""
-    _fork_hooks.append(hooks)
-
-
-def restore_fork_hooks() -> None:
-    """Give a program that may fork what its modules need for that."""
-    for hooks in _fork_hooks:
-        os.register_at_fork(**hooks)
-    _fork_hooks.clear()
 
 
 def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | None) -> NoReturn:
@@ -130,14 +128,15 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
             _setrlimit(which, (soft, hard))
         if layers.user is not None:
             layers.become_user()
-        layers.confine(layers.rules)
-        if gate is None:
-            _closerange(_REPORT + 2, _ALL_DESCRIPTORS)
-            layers.filter_calls(counted=False)
+        for layer in layers.plain if gate is None else ():
+            if _syscall(*layer.args) < 0:
+                layer.make()  # Once more, for its error.
+        if gate is not None or not layers.plain:
+            _confine(layers, gate)
         else:
-            _enter_gate(layers, gate)
-        if rest is not None or b"random" in code or files:
-            _prepare_interpreter(rest, reseed=b"random" in code or bool(files))
+            _closerange(_CHANNEL + 1, _ALL_DESCRIPTORS)
+        if rest is not None or b"random" in code or b"logging" in code or files:
+            _prepare_interpreter(rest)
         _gc_enable()
         _write(_REPORT, b"{}\n")
     except BaseException as error:
@@ -173,7 +172,7 @@ def _serve(layers: ChildLayers, argv: list[str], rest: dict[str, Any]) -> NoRetu
         if layers.user is not None:
             layers.become_user()
         layers.confine(layers.server_rules)
-        _prepare_interpreter(rest, reseed=True)
+        _prepare_interpreter(rest)
         _gc_enable()
         _write(_REPORT, b"{}\n")
         _close(_REPORT)
@@ -186,17 +185,19 @@ def _serve(layers: ChildLayers, argv: list[str], rest: dict[str, Any]) -> NoRetu
         _exit(BROKEN_EXIT_CODE)
 
 
-def _enter_gate(layers: ChildLayers, gate: ForkGate) -> None:
-    kept = gate.descriptors()
-    for fd in range(_REPORT + 2, wire.OWN):
-        if fd not in kept:
+def _confine(layers: ChildLayers, gate: ForkGate | None) -> None:
+    """The layers of a program for which it takes more than three calls."""
+    layers.confine(layers.rules)
+    kept = [] if gate is None else gate.descriptors()
+    for fd in range(_REPORT + 1, wire.OWN):
+        if fd not in kept and fd != _CHANNEL:
             with contextlib.suppress(OSError):
                 _close(fd)
     _closerange(wire.OWN, _ALL_DESCRIPTORS)
-    listener = layers.filter_calls(counted=True)
-    if listener is not None:
+    listener = layers.filter_calls(counted=gate is not None)
+    if gate is not None and listener is not None:
         gate.hand_over(listener)
-    restore_fork_hooks()
+        fork_hooks.restore()
 
 
 def _put_files(files: dict[str, bytes]) -> None:
@@ -213,22 +214,21 @@ def _give_away(user: int) -> None:
             os.chown(os.path.join(directory, name), user, user)
 
 
-def _prepare_interpreter(rest: dict[str, Any] | None, *, reseed: bool) -> None:
-    """What only some programs need of the interpreter.
+def _prepare_interpreter(rest: dict[str, Any] | None) -> None:
+    """What few programs need of the interpreter; asked for by those whose text, or a file, may.
 
     Args:
         rest: The parts of the order that most have not, if there are any.
-        reseed: Whether the program may look at random numbers. Every fork has the same generators in the
-            same state, and seeding them costs.
     """
     if rest is not None:
         os.environ.update(rest["environment"])
         sys.path[0] = rest["path"]
-    if reseed:
-        sys.modules["random"].seed()
-        numpy_random = sys.modules.get("numpy.random")
-        if numpy_random is not None:
-            numpy_random.seed()
+    # Every fork has the same generators, in the same state.
+    random.seed()
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed()
+    atexit.register(logging.shutdown)
 
 
 class _JailedTests(Confinement):
@@ -236,23 +236,21 @@ class _JailedTests(Confinement):
 
     def __init__(self, layers: ChildLayers, processes: int, scratch: str) -> None:
         self._layers, self._processes, self._scratch = layers, processes, scratch
-        if processes:
-            # Orphans of a test are this process's to count and to end.
-            linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+        # Orphans of a test are this process's to count and to end.
+        linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
 
     def gate(self) -> ForkGate | None:
-        return ForkGate(self._processes) if self._processes else None
+        return ForkGate(self._processes)
 
-    def enter(self) -> int | None:
-        landlock.restrict(self._layers.rules.fd)
+    def enter(self, *, counted: bool) -> int | None:
+        self._layers.rules.restrict()
         _closerange(wire.OWN, _ALL_DESCRIPTORS)
-        listener = self._layers.filter_calls(counted=self._processes > 0)
-        restore_fork_hooks()
+        listener = self._layers.filter_calls(counted=counted)
+        fork_hooks.restore()
         return listener
 
     def clean(self) -> None:
-        if self._processes:
-            end_descendants()
+        end_descendants()
         for entry in os.scandir(self._scratch):
             with contextlib.suppress(OSError):
                 if entry.is_dir(follow_symlinks=False):

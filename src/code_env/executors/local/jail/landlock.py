@@ -16,7 +16,7 @@ import fcntl
 import os
 
 from . import wire
-from .linux import syscall
+from .linux import PreparedCall, syscall
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 1 << 1, 1 << 2, 1 << 3
 REMOVE_DIR, REMOVE_FILE = 1 << 4, 1 << 5
@@ -83,8 +83,13 @@ class Ruleset:
         # Out of the way of descriptors that come with orders.
         self.fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, wire.OWN)
         os.close(fd)
+        self.restriction = PreparedCall(_RESTRICT, "landlock", ctypes.c_int(self.fd), ctypes.c_uint32(0))
         for path, rights in rules:
             self._add(path, rights & handled)
+
+    def restrict(self) -> None:
+        """Restrict this process, and all it starts, to these rules."""
+        self.restriction.make()
 
     def _add(self, path: str, rights: int) -> None:
         try:
@@ -101,20 +106,16 @@ class Ruleset:
             os.close(fd)
 
 
-def restrict(fd: int) -> None:
-    """Restrict this process, and all it starts, to the ruleset behind a descriptor."""
-    syscall(_RESTRICT, "landlock", ctypes.c_int(fd), ctypes.c_uint32(0))
-
-
 def readable_but(path: str, masked: list[str]) -> list[tuple[str, int]]:
     """Rules that let a path be read, but not the contents of what is masked below it.
 
     Rights only add up, so around something masked each entry needs a rule of its own; what comes to
-    be there later is not readable.
+    be there later is not readable. Paths are real ones, without links.
     """
-    if path in masked:
+    if path in masked or not os.path.lexists(path):
         return []
     if not any(one.startswith(f"{path}/") for one in masked):
         return [(path, READ)]
-    inside = [rule for entry in os.scandir(path) for rule in readable_but(entry.path, masked)]
-    return [(path, READ_DIR), *inside]
+    # A rule for a link would be one for where it leads.
+    entries = [entry.path for entry in os.scandir(path) if not entry.is_symlink()]
+    return [(path, READ_DIR), *(rule for entry in entries for rule in readable_but(entry, masked))]

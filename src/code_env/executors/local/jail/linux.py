@@ -17,8 +17,10 @@ MACHINE = platform.machine()
 _libc = ctypes.PyDLL(None, use_errno=True)
 _syscall = _libc.syscall
 _syscall.restype = ctypes.c_long
+syscall_function = _syscall
+"""libc's own, for `PreparedCall.args` where even a method is too much."""
 _prctl, _mount, _umount2, _unshare, _setns = _libc.prctl, _libc.mount, _libc.umount2, _libc.unshare, _libc.setns
-_capset, _capget = _libc.capset, _libc.capget
+_capget = _libc.capget
 _get_errno = ctypes.get_errno
 
 CLONE_NEWNS = 0x00020000
@@ -41,9 +43,14 @@ PR_SET_NO_NEW_PRIVS = 38
 
 CAP_DAC_READ_SEARCH = 2
 
+_PR_CAP_AMBIENT, _AMBIENT_RAISE = 47, 2
+
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID, _MOUNT_ATTR_NODEV = 1, 2, 4
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}.get(MACHINE, -1)
+_SYS_MOUNT = {"x86_64": 165, "aarch64": 40}.get(MACHINE, -1)
+_SYS_UMOUNT2 = {"x86_64": 166, "aarch64": 39}.get(MACHINE, -1)
+_SYS_CAPSET = {"x86_64": 126, "aarch64": 91}.get(MACHINE, -1)
 _SYS_MOUNT_SETATTR = 442  # This and all later calls have one number on every machine.
 
 
@@ -61,6 +68,29 @@ def syscall(number: int, what: str, *args: object) -> int:
         OSError: With `what` in its text, if the kernel refuses.
     """
     return _check(_syscall(ctypes.c_long(number), *args), what)
+
+
+class PreparedCall:
+    """A system call whose arguments are ready, so that a forked child has little to do but make it.
+
+    Args:
+        number: Of the call.
+        what: Text of the error.
+        args: Its arguments, as ctypes objects.
+    """
+
+    def __init__(self, number: int, what: str, *args: object) -> None:
+        self.args = (ctypes.c_long(number), *args)
+        self._what = what
+
+    def make(self) -> int:
+        """Make it.
+
+        Raises:
+            OSError: If the kernel refuses.
+        """
+        result: int = _syscall(*self.args)
+        return result if result >= 0 else _check(result, self._what)
 
 
 def prctl(option: int, value: int) -> None:
@@ -91,6 +121,19 @@ def mount(source: str, target: str, kind: str | None, flags: int, data: str | No
 def umount(target: str) -> None:
     """Take a mount away; what still uses it keeps it alive, unseen."""
     _check(_umount2(target.encode(), MNT_DETACH), f"umount {target}")
+
+
+def prepare_mount(target: str, kind: str, flags: int, data: str) -> PreparedCall:
+    """A mount of a file system without a source, to be made again and again."""
+    texts = [ctypes.c_char_p(text.encode()) for text in (kind, target, kind)]
+    return PreparedCall(
+        _SYS_MOUNT, f"mount {kind} on {target}", *texts, ctypes.c_ulong(flags), ctypes.c_char_p(data.encode())
+    )
+
+
+def prepare_umount(target: str) -> PreparedCall:
+    """As `umount`, to be made again and again."""
+    return PreparedCall(_SYS_UMOUNT2, f"umount {target}", ctypes.c_char_p(target.encode()), ctypes.c_int(MNT_DETACH))
 
 
 class _MountAttributes(ctypes.Structure):
@@ -138,9 +181,11 @@ class CapabilitySet:
     """
 
     def __init__(self, *kept: int) -> None:
+        self._kept = kept
         low = sum(1 << number for number in kept)
         # Effective, permitted, inheritable; first the low 32 bits of each, then the high ones.
-        self._data = _Capabilities(low, low, 0, 0, 0, 0)
+        self._data = _Capabilities(low, low, low, 0, 0, 0)
+        self.call = PreparedCall(_SYS_CAPSET, "capset", ctypes.byref(_header), ctypes.byref(self._data))
 
     @classmethod
     def full(cls) -> CapabilitySet:
@@ -152,5 +197,9 @@ class CapabilitySet:
         return kept
 
     def apply(self) -> None:
-        """Give up all others."""
-        _check(_capset(ctypes.byref(_header), ctypes.byref(self._data)), "capset")
+        """Give up all others; what is kept is kept by programs that it executes, too."""
+        self.call.make()
+        for number in self._kept:
+            zero = ctypes.c_ulong(0)
+            raised = _prctl(_PR_CAP_AMBIENT, ctypes.c_ulong(_AMBIENT_RAISE), ctypes.c_ulong(number), zero, zero)
+            _check(raised, "ambient capability")

@@ -34,12 +34,14 @@ from .linux import (
     PR_SET_DUMPABLE,
     PR_SET_KEEPCAPS,
     CapabilitySet,
+    PreparedCall,
     make_read_only,
     mount,
     pivot_root,
     prctl,
+    prepare_mount,
+    prepare_umount,
     setns,
-    umount,
     unshare,
 )
 
@@ -78,8 +80,13 @@ _LINKS = {
 # Where the new root may be mounted while it is built; one that hides nothing that is still needed.
 _MOUNT_POINTS = ("/mnt", "/media", "/srv", "/tmp", "/run", "/opt", "/home", "/var/tmp", "/root")
 
+_MOST_SIZES = 100
+"""How many sizes of scratch file systems a worker keeps calls for."""
+
 _MAX_FILES = 65536
 """Files and directories in a scratch file system: each takes kernel memory, however small it is."""
+
+_mkdir = os.mkdir
 
 
 def enter(outer_user: int, outer_group: int) -> None:
@@ -130,7 +137,7 @@ def enter(outer_user: int, outer_group: int) -> None:
 
 def _map_users(pid: int | str, user: int, group: int) -> None:
     outer_user, outer_group = f"{USER_ID} {user} 1\n", f"{USER_ID} {group} 1\n"
-    if os.getuid() == 0:
+    if user != os.getuid():
         outer_user, outer_group = f"0 0 1\n{outer_user}", f"0 0 1\n{outer_group}"
     else:
         # Who maps but himself may not choose groups any more.
@@ -146,7 +153,7 @@ def _write(path: str, text: str) -> None:
 
 def become_user() -> None:
     """Become the one that programs run as, with all capabilities in this namespace for now."""
-    if os.getuid() == USER_ID:
+    if os.getuid() == USER_ID:  # As whom an ordinary user is mapped.
         return
     prctl(PR_SET_KEEPCAPS, 1)
     os.setgroups([])
@@ -235,16 +242,23 @@ class Scratch:
         _write("/proc/self/setgroups", "deny")
         _write("/proc/self/gid_map", f"{USER_ID} {USER_ID} 1")
         _write("/proc/self/uid_map", f"{USER_ID} {USER_ID} 1")
+        self._umount = prepare_umount(SCRATCH)
+        self._mounts: dict[int, PreparedCall] = {}
         self._mounted = False
 
     def renew(self, size: int) -> None:
         """Replace it by an empty one that holds at most `size` bytes."""
         if self._mounted:
-            umount(SCRATCH)
-        flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
-        mount("scratch", SCRATCH, "tmpfs", flags, f"size={size},nr_inodes={_MAX_FILES},mode=700")
+            self._umount.make()
+        mount_it = self._mounts.get(size)
+        if mount_it is None:
+            if len(self._mounts) > _MOST_SIZES:
+                self._mounts.clear()
+            data = f"size={size},nr_inodes={_MAX_FILES},mode=700"
+            mount_it = self._mounts[size] = prepare_mount(SCRATCH, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, data)
+        mount_it.make()
         self._mounted = True
-        os.mkdir(WORK_DIRECTORY)
+        _mkdir(WORK_DIRECTORY)
 
 
 def join_new_pid_namespace() -> None:

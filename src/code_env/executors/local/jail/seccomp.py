@@ -33,7 +33,7 @@ from .linux import (
     CLONE_NEWUSER,
     CLONE_NEWUTS,
     MACHINE,
-    syscall,
+    PreparedCall,
 )
 
 _ALLOW = 0x7FFF0000
@@ -253,12 +253,14 @@ class Filter:
         code = _assemble(decisions)
         self._code = ctypes.create_string_buffer(b"".join(code))
         self._program = _Program(len(code), ctypes.cast(self._code, ctypes.c_void_p))
-        self._reference = ctypes.byref(self._program)
         self._notifies = any(
             decision == _NOTIFY
             or (isinstance(decision, tuple) and any(_NOTIFY in (step.then, step.otherwise) for step in decision))
             for decision in decisions.values()
         )
+        flags = ctypes.c_uint(_NEW_LISTENER if self._notifies else 0)
+        mode, program = ctypes.c_uint(_SECCOMP_SET_MODE_FILTER), ctypes.byref(self._program)
+        self.call = PreparedCall(_SYS_SECCOMP, "seccomp", mode, flags, program)
 
     def install(self) -> int | None:
         """Install it for this process and all it will start; the listener if it hands calls to one.
@@ -266,9 +268,7 @@ class Filter:
         Raises:
             OSError: If the kernel refuses, or `no_new_privs` is not set.
         """
-        result = syscall(
-            _SYS_SECCOMP, "seccomp", _SECCOMP_SET_MODE_FILTER, self._notifies * _NEW_LISTENER, self._reference
-        )
+        result = self.call.make()
         return result if self._notifies else None
 
 

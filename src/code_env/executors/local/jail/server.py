@@ -1,8 +1,6 @@
 """The server: a warm interpreter inside the jail that forks workers.
 
-It imports what programs commonly import, once, so that no program pays for it. Modules are imported with
-`os.register_at_fork` taken away: hooks of `random` and `threading` alone cost a fifth of every fork, and a child
-of a single-threaded process does not need them (the child reseeds `random` itself).
+It imports what programs commonly import, once, so that no program pays for it.
 
 It is blank: it never holds a program, an input, an output or an expected value, nor anything of the
 trainer's environment. So there is nothing in its memory, which every program inherits, that a program must not see.
@@ -10,10 +8,13 @@ trainer's environment. So there is nothing in its memory, which every program in
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import gc
 import importlib
 import json
 import os
+import site
 import socket
 import sys
 from typing import Any, NoReturn
@@ -67,10 +68,12 @@ def _enter(config: dict[str, Any]) -> str:
     # What it needs of its own package it has imported: the view that follows does not show it.
     for name in _HARNESS:
         importlib.import_module(f"code_env.harness.{name}")
-    # Peers import it under a name that is the same in every sandbox.
+    # Peers import it under a name that is the same in every sandbox. The others are none of a program's.
     harness = "code_env.harness"
-    for name in [name for name in sys.modules if name == harness or name.startswith(f"{harness}.")]:
-        sys.modules[name.replace(harness, "code_env_harness")] = sys.modules[name]
+    for name in [name for name in sys.modules if name.partition(".")[0] == "code_env"]:
+        module = sys.modules.pop(name)
+        if name == harness or name.startswith(f"{harness}."):
+            sys.modules[name.replace(harness, "code_env_harness")] = module
     proc = "host"
     if config["level"] == "full":
         proc = namespaces.build_view(config["readable"], config["masked"])
@@ -83,21 +86,18 @@ def _enter(config: dict[str, Any]) -> str:
 def _import(config: dict[str, Any]) -> None:
     sys.path[:] = config["path"]
     sys.prefix, sys.exec_prefix, sys.executable = config["prefix"], config["exec_prefix"], config["executable"]
-    register, os.register_at_fork = os.register_at_fork, child.collect_fork_hooks  # type: ignore[assignment]
-    try:
-        # What `site` gives every program, without the packages' .pth files, some of which run code.
-        import site
-
-        site.setquit()
-        site.setcopyright()
-        site.sethelper()
-        for name in (*COMMON_MODULES, *config["preload"]):
+    # What `site` gives every program, without the packages' .pth files, some of which run code.
+    site.setquit()
+    site.setcopyright()
+    site.sethelper()
+    for name in (*COMMON_MODULES, *config["preload"]):
+        with contextlib.suppress(ModuleNotFoundError):
             importlib.import_module(name)
-    finally:
-        os.register_at_fork = register
     # First-time work of the compiler and of `exec`, so that no child has to do it.
     exec(compile("def f(x):\n    return [y for y in x]\nf([1])", "main.py", "exec"), {})
     child.prepare()
+    # What the imports left to be done at exit is for those programs that use them: see the child.
+    atexit._clear()
     # There is no such directory yet, and programs shall not be told so.
     sys.path_importer_cache.pop(sys.path[0], None)
     gc.collect()

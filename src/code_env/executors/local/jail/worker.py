@@ -71,7 +71,10 @@ def main(sock: socket.socket, config: dict[str, Any], order: dict[str, Any], pro
         size, length, processes, flags = unpack(message)
         if scratch is not None:
             scratch.renew(size)
-        gate = ForkGate(processes) if processes else None
+        gate = None
+        if processes:
+            gate = ForkGate(processes)
+            gate.open()
         pid = _fork()
         if pid == 0:
             become_program(layers, number, length, gate)
@@ -149,10 +152,16 @@ def _layers(config: dict[str, Any], order: dict[str, Any], proc: str) -> ChildLa
         return ChildLayers(
             [*((path, landlock.READ) for path in shown), work, null], proc_is_own=proc == "own", user=None
         )
-    rules = [rule for path in config["readable"] for rule in landlock.readable_but(path, config["masked"])]
+    real = dict.fromkeys(os.path.realpath(path) for path in config["readable"])
+    rules = [rule for path in real for rule in landlock.readable_but(path, config["masked"])]
     devices = [(path, landlock.READ_FILE) for path in namespaces.DEVICES]
     work = (order["directory"], landlock.WORK)
-    return ChildLayers([*rules, *devices, null, work], proc_is_own=False, user=order["user"])
+    return ChildLayers(
+        [*rules, *devices, null, work],
+        proc_is_own=False,
+        user=order["user"],
+        private=order["user"] is not None and config["private"],
+    )
 
 
 def _set_limits(*, full: bool) -> None:

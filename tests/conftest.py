@@ -5,6 +5,7 @@ CODE_ENV_REQUIRE=all, as in CI, that is a failure: nothing may be left out unsee
 """
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,3 +64,9 @@ def executor() -> Iterator[Executor]:
     """An executor for tests that do not care which one: the default."""
     with make_executor(DEFAULT_EXECUTOR, workers=2) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def no_user_namespaces() -> list[str]:
+    """A command prefix that takes user namespaces away."""
+    return [sys.executable, str(Path(__file__).with_name("without_user_namespaces.py"))]

@@ -5,19 +5,22 @@ from __future__ import annotations
 import contextlib
 import difflib
 import itertools
+import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import gymnasium as gym
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 import code_env
 from code_env import evaluation
-from code_env.errors import CodeEnvError
+from code_env.errors import CodeEnvError, ExecutorError
 from code_env.executors import executor_names, make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
@@ -28,6 +31,9 @@ from code_env.tasks import TaskSuite, load_suite
 from code_env.tasks.definitions import environment_names, load_definition
 from code_env.text import printable
 from code_env.wrappers.rewards import REWARDS
+
+if TYPE_CHECKING:
+    from code_env.doctor import Examination  # Linux only
 
 app = typer.Typer(
     name="code-env",
@@ -263,6 +269,46 @@ def validate_suite(
     _out.print(f"{sound} of {len(tasks)} tasks are sound", highlight=False)
     if findings:
         raise typer.Exit(1)
+
+
+@app.command("doctor")
+def doctor(
+    min_isolation: Annotated[str, typer.Option(help="The least level to be content with: contained or full.")] = (
+        "contained"
+    ),
+    python: Annotated[str | None, typer.Option(help="Interpreter that runs programs.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show what this machine grants the local executor. Exit code 1 below the least level."""
+    with _user_errors():
+        if sys.platform != "linux":
+            raise ExecutorError(f"the local executor needs Linux, not {sys.platform}; there is nothing to examine")
+        from code_env.doctor import examine
+
+        found = examine(min_isolation, python)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict()))
+    else:
+        _show_examination(found)
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+def _show_examination(found: Examination) -> None:
+    _out.print(found.system, highlight=False)
+    table = Table("layer", "granted", "needed for", "detail")
+    for layer in found.layers:
+        table.add_row(layer.name, "yes" if layer.granted else "no", layer.needed_for, Text(layer.detail))
+    _out.print(table)
+    for layer in found.layers:
+        if layer.remedy:
+            _out.print(Text(f"{layer.name} would need: {layer.remedy}"))
+    _out.print(f"level: {found.level or 'none'} (at least {found.min_isolation} was asked for)", highlight=False)
+    if found.why_not_full:
+        _out.print(Text(f"why not full: {found.why_not_full}"))
+    if found.timing:
+        times = ", ".join(f"{name} {value} ms" for name, value in found.timing.items())
+        _out.print(f"timing: {times}", highlight=False)
 
 
 @app.command("list")

@@ -31,12 +31,12 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
     """Build an executor by name.
 
     Args:
-        name: `subprocess`, or what an installed package adds.
+        name: `local`, `subprocess`, or what an installed package adds.
         kwargs: Plain data, handed to the executor.
 
     Raises:
         ExecutorNotFound: If no executor has that name.
-        ExecutorError: If what has that name is not an executor.
+        ExecutorError: If what has that name is not an executor, or cannot be loaded on this system.
 
     Example:
         >>> from code_env import Program
@@ -53,7 +53,11 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
             f"no executor is named {name!r}; known are {', '.join(known)}.{hint} A package adds one through "
             f"the entry-point group {ENTRY_POINT_GROUP!r}"
         )
-    executor = matches[0].load()(**kwargs)
+    try:
+        make = matches[0].load()
+    except ImportError as error:
+        raise ExecutorError(f"the executor {name!r} cannot be loaded here: {error}") from error
+    executor = make(**kwargs)
     if not isinstance(executor, Executor):
         raise ExecutorError(f"{matches[0].value} gave a {type(executor).__name__}, which is no Executor")
     return executor

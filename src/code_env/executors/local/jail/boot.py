@@ -3,7 +3,7 @@
 The packages above it are set up as names only. Their own `__init__.py` would import Gymnasium and NumPy.
 
 The arguments are two descriptors: the control socket, and one that stands for the trainer's process
-(pidfd_open(2)).
+(pidfd_open(2)). With `probe` first, the arguments are a user and a group, see `probe.py`.
 """
 
 import os
@@ -27,6 +27,12 @@ def name_packages(package: str, directory: str) -> None:
 
 if __name__ == "__main__":
     name_packages("code_env.executors.local", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+    if sys.argv[1] == "probe":
+        from code_env.executors.local.jail.probe import main as probe
+
+        probe(int(sys.argv[2]), int(sys.argv[3]))
+        sys.exit()
 
     # Before anything is imported that would register one.
     from code_env.executors.local.jail import fork_hooks

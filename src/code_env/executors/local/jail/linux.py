@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+from typing import Any
 
 MACHINE = platform.machine()
 """Name of the processor architecture."""
@@ -19,8 +20,9 @@ _syscall = _libc.syscall
 _syscall.restype = ctypes.c_long
 syscall_function = _syscall
 """libc's own, for `PreparedCall.args` where even a method is too much."""
-_prctl, _mount, _umount2, _unshare, _setns = _libc.prctl, _libc.mount, _libc.umount2, _libc.unshare, _libc.setns
-_capget = _libc.capget
+# On another system than Linux there are none; the executor says so, and needs this module for that.
+_functions: list[Any] = [getattr(_libc, f, None) for f in ("prctl", "mount", "umount2", "unshare", "setns", "capget")]
+_prctl, _mount, _umount2, _unshare, _setns, _capget = _functions
 _get_errno = ctypes.get_errno
 
 CLONE_NEWNS = 0x00020000

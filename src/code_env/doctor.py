@@ -1,0 +1,172 @@
+"""What this machine grants the `local` executor, what is missing for more, and what a program costs here.
+
+`code-env doctor` shows it; `examine` gives it as data.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from code_env.errors import ExecutorError
+from code_env.executors import Program, make_executor
+from code_env.executors.local.executor import LEVELS, LocalExecutor
+from code_env.executors.local.interpreter import ENVIRONMENT, find_interpreter
+from code_env.executors.local.servers import BOOT, programs_user
+from code_env.judging import judge
+from code_env.tasks import CallTest, Task
+
+_RUNS = 50
+"""Programs of the short timing."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One thing that the jail asks of the kernel."""
+
+    name: str
+    """What it is."""
+    granted: bool
+    """Whether the kernel granted it, just now."""
+    needed_for: str
+    """`full`, `contained` (which `full` includes), or what it is good for where neither needs it."""
+    detail: str = ""
+    """More about what was granted, or the kernel's reason for not granting it."""
+    remedy: str = ""
+    """What it would need, where it was tried and not granted."""
+
+
+@dataclass(frozen=True)
+class Examination:
+    """The findings on one machine."""
+
+    system: str
+    """Kernel, processor architecture, and who asks."""
+    layers: tuple[Layer, ...]
+    """What was asked of the kernel."""
+    level: str | None
+    """The level at which programs run; None if neither can be entered."""
+    why_not_full: str
+    """What kept level `full` from being entered; empty if it runs."""
+    min_isolation: str
+    """The least level that was asked for."""
+    timing: dict[str, float] = field(default_factory=dict)
+    """Milliseconds: `start` of a server with the first program, then `program` and `judged` (medians)."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the level reaches the least that was asked for."""
+        return self.level is not None and LEVELS.index(self.level) >= LEVELS.index(self.min_isolation)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        return {**asdict(self), "passed": self.passed}
+
+
+def examine(min_isolation: str = "contained", python: str | None = None) -> Examination:
+    """Ask the kernel for every layer, run programs, and time them.
+
+    Args:
+        min_isolation: The least level to be content with.
+        python: Path of the interpreter that runs programs; this one by default.
+
+    Raises:
+        ExecutorError: If `min_isolation` is no level, or this is no system that `local` runs on.
+    """
+    with LocalExecutor(workers=1, python=python, min_isolation=min_isolation):
+        pass  # Checks the arguments, and starts nothing.
+    level, why_not_full, timing = None, "", {}
+    try:
+        with make_executor("local", workers=1, python=python) as executor:
+            if isinstance(executor, LocalExecutor):
+                timing = _time(executor)
+                level, why_not_full = executor.describe().level, executor.why_not_full()
+    except ExecutorError as error:
+        why_not_full = str(error)
+    return Examination(
+        system=f"Linux {platform.release()} on {platform.machine()}, as {'root' if os.geteuid() == 0 else 'a user'}",
+        layers=tuple(_layers(find_interpreter(python))),
+        level=level,
+        why_not_full=why_not_full,
+        min_isolation=min_isolation,
+        timing=timing,
+    )
+
+
+def _time(executor: LocalExecutor) -> dict[str, float]:
+    task = Task(id="double", prompt="", tests=(CallTest(args=(2,), expected=4),), entry_point="f")
+
+    def milliseconds(action: Any) -> float:
+        started = time.perf_counter()
+        action()
+        return 1000 * (time.perf_counter() - started)
+
+    def run() -> None:
+        result = executor.run(Program("print('hello')"))
+        if result.stdout != "hello\n":
+            raise ExecutorError(f"a program that prints hello gave {result}")
+
+    first = milliseconds(run)
+    program = statistics.median(milliseconds(run) for _ in range(_RUNS))
+    answer = "def f(x):\n    return 2 * x"
+    judged = statistics.median(milliseconds(lambda: judge(task, answer, executor)) for _ in range(_RUNS // 5))
+    return {"start": round(first, 1), "program": round(program, 2), "judged": round(judged, 2)}
+
+
+def _layers(python: str) -> list[Layer]:
+    user, group = programs_user()
+    command = [python, "-S", "-s", "-P", str(BOOT), "probe", str(user), str(group)]
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False, cwd="/")
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    layers = []
+    for one in found:
+        needed_for, remedy = _ABOUT[one["layer"]]
+        granted = not one["error"]
+        detail = one["detail"] if granted else one["error"]
+        tried = not granted and not detail.startswith("not tried")
+        layers.append(Layer(one["layer"], granted, needed_for, detail, remedy if tried else ""))
+    if done.returncode != 0:
+        sys.stderr.write(done.stderr)
+    return layers
+
+
+_NAMESPACE_REMEDY = (
+    "sysctl user.max_user_namespaces above 0, kernel.unprivileged_userns_clone=1 (Debian), "
+    "kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu); in a container, a seccomp profile that allows unshare "
+    "and mount (--security-opt seccomp=unconfined)"
+)
+
+_ABOUT: dict[str, tuple[str, str]] = {
+    "seccomp filter": ("contained", "a kernel with CONFIG_SECCOMP_FILTER"),
+    "seccomp listener": (
+        "programs that may start processes, and call tests",
+        "Linux 5.5 or newer, and a container runtime that has no listener of its own",
+    ),
+    "Landlock": ("contained", "Linux 5.13 or newer with landlock in its lsm= list"),
+    "Landlock signal scope": (
+        "signals to children, at contained as a user",
+        "Linux 6.12 or newer; without, a program of an ordinary user can send signals to itself only",
+    ),
+    "pidfd": ("contained", "Linux 5.3 or newer"),
+    "list of children": ("contained", "a kernel with CONFIG_PROC_CHILDREN"),
+    "waits for a core": ("wall time that leaves out the wait for a core", "a kernel with CONFIG_SCHED_INFO"),
+    "user namespace": ("full", _NAMESPACE_REMEDY),
+    "mount namespace": ("full", _NAMESPACE_REMEDY),
+    "pid namespace": ("full", _NAMESPACE_REMEDY),
+    "network namespace": ("full", _NAMESPACE_REMEDY),
+    "IPC namespace": ("full", _NAMESPACE_REMEDY),
+    "host name namespace": ("full", _NAMESPACE_REMEDY),
+    "own view of files": ("full", _NAMESPACE_REMEDY),
+    "own /proc": (
+        "programs that read /proc",
+        "a container that does not cover parts of /proc (--security-opt systempaths=unconfined)",
+    ),
+    "user of its own": ("contained, as root", "the right to change users (CAP_SETUID and CAP_SETGID)"),
+}

@@ -193,18 +193,18 @@ class _Slot:
         """Run a program, once more on a server of its own if its server dies."""
         preload = self._modules_for(program)
         try:
-            result = self._attempt(
-                program, self._worker("program", preload), self._worker_of_peer(program), ended_early, queue_s
-            )
+            worker, peer = self._worker("program", preload), self._worker_of_peer(program)
+            return self._attempt(program, worker, peer, ended_early, queue_s)
         except ServerDied:
             self._drop_dead()
-        else:
-            return result
-        server = self._servers.fresh(preload)
         try:
-            with contextlib.closing(server):
-                peer = server.open_worker() if program.peer is not None else None
-                return self._attempt(program, server.open_worker(), peer, ended_early, queue_s)
+            with contextlib.ExitStack() as stack:
+                server = stack.enter_context(contextlib.closing(self._servers.fresh(preload)))
+                worker = stack.enter_context(contextlib.closing(server.open_worker()))
+                peer = None
+                if program.peer is not None:
+                    peer = stack.enter_context(contextlib.closing(server.open_worker()))
+                return self._attempt(program, worker, peer, ended_early, queue_s)
         except ServerDied as died:
             error = ErrorInfo("SandboxKilled", f"the program's sandbox died under it twice: {died}")
             peer_result = None if program.peer is None else ExecutionResult(Status.ERROR, error=error)
@@ -223,6 +223,9 @@ class _Slot:
     def _worker(self, role: str, preload: tuple[str, ...]) -> Worker:
         key = (role, preload)
         worker = self._workers.get(key)
+        if worker is not None and worker.server.closed:  # Another thread found it dead.
+            worker.close()
+            worker = None
         if worker is None:
             worker = self._workers[key] = self._servers.get(preload).open_worker()
         return worker

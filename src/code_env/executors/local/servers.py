@@ -54,12 +54,19 @@ class Worker:
         self._made = itertools.count(1)
 
     def make_directory(self) -> Path | None:
-        """A fresh working directory for one program; None at level `full`, where the worker makes it."""
+        """A fresh working directory for one program; None at level `full`, where the worker makes it.
+
+        Raises:
+            ServerDied: If the server was ended meanwhile.
+        """
         if self._directory is None:
             return None
         path = self._directory / f"run-{next(self._made)}"
         for directory in (path, path / "work"):
-            directory.mkdir(mode=0o700)
+            try:
+                directory.mkdir(mode=0o700)
+            except FileNotFoundError as error:
+                raise ServerDied("the server was ended meanwhile") from error
             if self.user is not None:
                 os.chown(directory, self.user, self.user)
         return path
@@ -88,6 +95,8 @@ class Server:
     ) -> None:
         self.level: Level = level
         self._lock = threading.Lock()
+        self._closed, self._trainer = False, os.getpid()
+        self._guardian: subprocess.Popen[bytes] | None = None
         self._workers = itertools.count()
         self._base = _make_base() if level == "contained" else None
         self._users = _users()
@@ -107,20 +116,20 @@ class Server:
             "preload": preload,
             "base": None if self._base is None else str(self._base),
         }
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._messages, messages = os.pipe()
+        os.set_blocking(self._messages, False)
         try:
-            self._start(python, config)
+            self._start(python, config, theirs, messages)
         except BaseException:
             self.close()
             raise
 
-    def _start(self, python: str, config: dict[str, Any]) -> None:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    def _start(self, python: str, config: dict[str, Any], theirs: socket.socket, messages: int) -> None:
         trainer = os.pidfd_open(os.getpid())
         stdin = wire.memory_file("stdin", b"")
-        self._messages, messages = os.pipe()
-        os.set_blocking(self._messages, False)
         try:
-            self._guardian: subprocess.Popen[bytes] | None = subprocess.Popen(
+            self._guardian = subprocess.Popen(
                 # -S: no .pth files; -s, -P: neither the user's packages nor the jail's directory on the path.
                 [python, "-S", "-s", "-P", str(BOOT), str(theirs.fileno()), str(trainer)],
                 # What programs inherit: input is a file and output a pipe, as they will be for a program.
@@ -142,6 +151,11 @@ class Server:
         if "level" not in answer:
             raise ServerDied(answer.get("error") or f"the server did not start: {self._last_words()}")
         self.proc: str = answer["proc"]
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was ended."""
+        return self._closed
 
     def open_worker(self) -> Worker:
         """Have it fork one more worker.
@@ -188,18 +202,17 @@ class Server:
 
     def close(self) -> None:
         """End it and all that it runs. Idempotent, and of no effect in a fork of the trainer."""
-        guardian, self._guardian = getattr(self, "_guardian", None), None
-        if guardian is not None:
+        with self._lock:
+            if self._closed or self._trainer != os.getpid():
+                return
+            self._closed = True
+        if self._guardian is not None:
             # Not only `close`: a fork of the trainer may hold a copy of the descriptor.
             with contextlib.suppress(OSError):
                 self._control.shutdown(socket.SHUT_RDWR)
-            guardian.wait()
-        if hasattr(self, "_control"):
-            self._control.close()
-        if hasattr(self, "_messages"):
-            with contextlib.suppress(OSError):
-                os.close(self._messages)
-            del self._messages
+            self._guardian.wait()
+        self._control.close()
+        os.close(self._messages)
         if self._base is not None:
             remove_directory(self._base)
 
@@ -294,8 +307,7 @@ class Servers:
         return server
 
     def _server(self, level: Level, preload: tuple[str, ...]) -> Server:
-        assert_type = cast(Interpreter, self._interpreter)
-        server = Server(assert_type, self._python, level, preload, self._readable)
+        server = Server(cast(Interpreter, self._interpreter), self._python, level, preload, self._readable)
         if self._level is None:
             # That the server is up does not say that its workers can be.
             try:

@@ -1,0 +1,332 @@
+"""What a program cannot reach. Each test looks for a canary, not at an exit code."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import code_env
+from code_env import Limits, Program, Status
+
+FIND = """
+import os
+found = []
+for directory, _, names in os.walk('/'):
+    if directory.startswith(('/usr', '/lib', '/proc', '/dev')):
+        continue
+    for name in names:
+        path = os.path.join(directory, name)
+        try:
+            with open(path, 'rb') as file:
+                if CANARY in file.read(1 << 20):
+                    found.append(path)
+        except OSError:
+            pass
+print(found)
+"""
+
+
+@pytest.fixture
+def canary(tmp_path, monkeypatch):
+    """A secret in the host's environment, in its temporary directory and in its memory."""
+    text = f"canary-{os.getpid()}-{time.monotonic_ns()}"
+    (tmp_path / "secret").write_text(text)
+    tmp_path.chmod(0o755)
+    monkeypatch.setenv("CODE_ENV_TEST_SECRET", text)
+    return text
+
+
+def test_the_hosts_secrets_are_nowhere(canary, jail, tmp_path):
+    first, second = canary[:8], canary[8:]
+    code = f"CANARY = ({first!r} + {second!r}).encode()\n" + FIND
+    result = jail.run(Program(code, limits=Limits(cpu_s=30, wall_s=60)))
+    assert result.status is Status.OK, result
+    assert result.stdout == "[]\n"
+    direct = jail.run(Program(f"print(open({str(tmp_path / 'secret')!r}).read())"))
+    assert direct.error is not None
+    assert canary not in direct.stdout + direct.stderr
+
+
+def test_the_hosts_process_shows_nothing(canary, jail):
+    code = (
+        (
+            "import os\nfor pid in [n for n in range(1, 400)] + [HOST, PARENT]:\n    for name in ('environ', 'cmdline', 'mem', 'maps', 'root/etc/hostname', 'cwd', 'fd'):\n"
+            "        path = f'/proc/{pid}/{name}'\n        if pid in (os.getpid(), 'self'): continue\n        try:\n"
+            "            print(path, open(path, 'rb').read(100)) if name != 'fd' else print(path, os.listdir(path))\n        except OSError: pass"
+        )
+        .replace("HOST", str(os.getpid()))
+        .replace("PARENT", str(os.getppid()))
+    )
+    assert jail.run(Program(code)).stdout == ""
+
+
+def test_homes_and_the_checkout_are_out_of_sight(jail):
+    checkout = Path(code_env.__file__).parent
+    places = [
+        "/root/.ssh",
+        "/root/.bashrc",
+        "/etc/shadow",
+        "/etc/hostname",
+        "/var/log",
+        str(checkout / "cli.py"),
+        os.path.expanduser("~/.cache"),
+    ]
+    code = f"import os\nfor path in {places!r}:\n    try:\n        print(path, os.listdir(path) if os.path.isdir(path) else open(path).read(10))\n    except OSError: pass"
+    assert jail.run(Program(code)).stdout == ""
+
+
+def test_no_answers_lie_around(jail):
+    """The package brings tasks with references along; where it is installed, programs must not read them."""
+    code = """
+import os, sys
+for top in sys.path:
+    for directory, _, names in os.walk(top):
+        if '_environments' in directory or 'code_env' in os.path.basename(directory):
+            for name in names:
+                try:
+                    if open(os.path.join(directory, name), 'rb').read(1): print(directory, name)
+                except OSError: pass
+"""
+    result = jail.run(Program(code, limits=Limits(cpu_s=30, wall_s=60)))
+    assert [line for line in result.stdout.splitlines() if "dist-info" not in line] == []
+
+
+def test_a_program_finds_nothing_of_the_one_before(jail):
+    leave = """
+import os, sys, json, builtins
+for path in ('left', '/tmp/left', '/dev/shm/left', os.path.expanduser('~/left'), '/var/tmp/left', '../left'):
+    try: open(path, 'w').write('left')
+    except OSError: pass
+json.left = builtins.left = sys.left = os.environ['LEFT'] = 'left'
+sys.path.append('left')
+print('done')
+"""
+    look = """
+import os, sys, json, builtins
+seen = [path for path in ('left', '/tmp/left', '/dev/shm/left', os.path.expanduser('~/left'), '/var/tmp/left', '../left') if os.path.exists(path)]
+print(seen, hasattr(json, 'left'), hasattr(builtins, 'left'), hasattr(sys, 'left'), 'LEFT' in os.environ, 'left' in sys.path)
+"""
+    for _ in range(3):  # On every worker.
+        assert jail.run(Program(leave)).stdout == "done\n"
+        assert jail.run(Program(look)).stdout == "[] False False False False False\n"
+
+
+def test_the_memory_that_a_program_inherits_is_blank(jail):
+    """Neither the program before nor the judge's tests are in a program's memory."""
+    marker = f"marker{time.monotonic_ns()}"
+    task = code_env.Task(
+        id="t", prompt="", tests=(code_env.CallTest(args=(marker,), expected=f"{marker} expected"),), entry_point="f"
+    )
+    look = f"""
+import gc
+wanted = {marker[:6]!r} + {marker[6:]!r}
+texts = [o for o in gc.get_objects() if isinstance(o, (list, tuple, dict)) and any(isinstance(v, str) and wanted in v for v in (o.values() if isinstance(o, dict) else o))]
+own = [o for o in texts if o is not globals()]
+data = b''
+try:
+    for line in open('/proc/self/maps'):
+        span, mode = line.split()[:2]
+        start, end = (int(x, 16) for x in span.split('-'))
+        if mode.startswith('rw') and 'stack' not in line:
+            with open('/proc/self/mem', 'rb') as mem:
+                mem.seek(start)
+                data += mem.read(end - start)
+except OSError: pass
+print((wanted + ' expected').encode() in data)
+"""
+    for _ in range(3):
+        code_env.judge(task, f"def f(x):\n    return x + ' {marker} source'", jail)
+        jail.run(Program(f"x = {marker!r} + ' expected'", stdin=marker))
+        result = jail.run(Program(look))
+        assert result.stdout == "False\n", result
+
+
+NETWORK = {
+    "tcp": "socket.create_connection(('127.0.0.1', PORT), timeout=1)",
+    "udp": "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', PORT))",
+    "abstract": "socket.socket(socket.AF_UNIX).connect('\\0' + NAME)",
+    "path": "socket.socket(socket.AF_UNIX).connect(PATH)",
+    "netlink": "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)",
+    "packet": "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
+    "vsock": "socket.socket(socket.AF_VSOCK)",
+    "datagram pair": "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)",
+    "listening": "socket.create_server(('127.0.0.1', 0))",
+}
+
+
+@pytest.mark.parametrize("kind", NETWORK)
+def test_no_socket_leads_out(kind, jail, tmp_path):
+    tmp_path.chmod(0o755)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_UNIX) as unix,
+        socket.socket(socket.AF_UNIX) as path,
+    ):
+        name, place = f"code_env-{os.getpid()}", str(tmp_path / "s")
+        unix.bind("\0" + name)
+        unix.listen()
+        path.bind(place)
+        path.listen()
+        code = "import socket\n" + NETWORK[kind].replace("PORT", str(tcp.getsockname()[1])).replace(
+            "NAME", repr(name)
+        ).replace("PATH", repr(place))
+        result = jail.run(Program(code + "\nprint('connected')"))
+    assert result.stdout == ""
+    assert result.error.name in ("PermissionError", "OSError"), result
+
+
+def test_asyncio_works_all_the_same(jail):
+    code = "import asyncio\nasync def f():\n    await asyncio.sleep(0.01)\n    return 5\nprint(asyncio.run(f()))"
+    assert jail.run(Program(code)).stdout == "5\n"
+
+
+KERNEL = {
+    "user namespace": "libc.unshare(0x10000000)",
+    "clone into namespaces": "libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0)",
+    "mount": "libc.mount(b'none', b'/tmp', b'tmpfs', 0, None)",
+    "umount": "libc.umount2(b'/proc', 2)",
+    "chroot": "libc.chroot(b'.')",
+    "ptrace": "libc.ptrace(16, 1, 0, 0)",
+    "prlimit of another": "libc.prlimit(1, 7, 0, ctypes.create_string_buffer(16))",
+    "kill the parent": "os.kill(os.getppid(), 9)",
+    "priority of another": "os.setpriority(os.PRIO_PROCESS, os.getppid(), 5)",
+    "affinity of another": "os.sched_setaffinity(os.getppid(), {0})",
+    "shared memory segments": "libc.shmget(1234, 4096, 0o1777)",
+    "message queues": "libc.msgget(1234, 0o1777)",
+    "keyring": "libc.syscall(248, b'user', b'x', b'y', 1, -4)",
+    "io_uring": "libc.syscall(425, 1, ctypes.create_string_buffer(120))",
+    "bpf": "libc.syscall(321, 0, 0, 0)",
+    "perf": "libc.syscall(298, 0, 0, 0, 0, 0)",
+    "memfd": "os.memfd_create('x')",
+    "hiding": "libc.prctl(4, 0, 0, 0, 0)",
+    "own signals to others": "__import__('fcntl').fcntl(0, 8, os.getppid())",
+    "a higher limit": "__import__('resource').setrlimit(0, (-1, -1))",
+    "becoming root": "os.setuid(0)",
+    "capabilities": "libc.syscall(126, ctypes.byref((ctypes.c_uint32 * 2)(0x20080522, 0)), ctypes.byref((ctypes.c_uint32 * 6)(*[0xffffffff] * 6)))",
+    "open by handle": "libc.syscall(304, 0, 0, 0)",
+    "personality": "libc.personality(0x0040000)",
+}
+
+
+@pytest.mark.parametrize("name", KERNEL)
+def test_the_kernel_refuses(name, jail):
+    code = f"""
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+try:
+    result = {KERNEL[name]}
+except (OSError, ValueError) as error:
+    result = -1
+print('refused' if result == -1 or result is None and 'setrlimit' in {KERNEL[name]!r} else result)
+"""
+    result = jail.run(Program(code))
+    assert result.stdout == "refused\n", (result.stdout, result.stderr)
+
+
+def test_foreign_calls_kill_or_fail(jail):
+    """The 32-bit way into the kernel has other numbers, which the filter knows nothing of."""
+    code = """
+import ctypes, mmap
+# mov eax, 20 (getpid, 32-bit); int 0x80; ret
+memory = mmap.mmap(-1, 4096, prot=7)
+memory.write(b'\\xb8\\x14\\x00\\x00\\x00\\xcd\\x80\\xc3')
+address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+print('called', ctypes.CFUNCTYPE(ctypes.c_int)(address)())
+"""
+    import platform
+
+    if platform.machine() == "x86_64":
+        assert "called" not in jail.run(Program(code)).stdout
+
+
+DAEMON = """
+import os, signal, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for s in range(1, 65):
+            try: signal.signal(s, signal.SIG_IGN)
+            except (OSError, ValueError): pass
+        while True:
+            time.sleep(0.05)
+    os._exit(0)
+time.sleep(0.3)
+print('left')
+"""
+
+
+def running(marker):
+    return subprocess.run(["pgrep", "-f", marker], capture_output=True, text=True).stdout.split()
+
+
+def test_daemons_end_with_their_program(jail):
+    before = tree_of_host()
+    result = jail.run(Program(DAEMON, limits=Limits(processes=4)))
+    assert result.stdout == "left\n", result
+    assert tree_of_host() <= before
+
+
+def tree_of_host():
+    from code_env.harness.watching import descendants
+
+    return set(descendants(os.getpid()))
+
+
+def test_one_program_does_not_see_another(jail):
+    """Signals, files and /proc of a neighbour are out of reach while both run."""
+    victim = jail.submit(Program("import time\nopen('victim', 'w').close()\ntime.sleep(1.5)\nprint('alive')"))
+    time.sleep(0.5)
+    attack = """
+import os, signal
+for pid in range(2, 5000):
+    if pid not in (os.getpid(), os.getppid()):
+        try: os.kill(pid, signal.SIGKILL)
+        except OSError: pass
+try: os.kill(-1, signal.SIGTERM)
+except OSError: pass
+print('tried')
+"""
+    jail.run(Program("import signal\nsignal.signal(15, signal.SIG_IGN)\n" + attack))
+    assert victim.result().stdout == "alive\n"
+
+
+def test_the_host_may_be_attacked_by_number(jail):
+    hits = []
+    previous = signal.signal(signal.SIGUSR1, lambda *_: hits.append(1))
+    try:
+        code = f"import os, signal\nfor pid in ({os.getpid()}, {os.getppid()}, 1):\n    try: os.kill(pid, signal.SIGUSR1)\n    except OSError as e: print('no')"
+        result = jail.run(Program(code))
+        time.sleep(0.1)
+    finally:
+        signal.signal(signal.SIGUSR1, previous)
+    assert hits == []
+    # At level `full` process 1 is the worker, which takes no signals from inside.
+    assert result.stdout.count("no") >= 2, result
+
+
+def test_standard_input_is_a_file_that_cannot_be_written(jail):
+    code = "import os\nprint(open('/dev/stdin').read())\ntry: os.write(0, b'x')\nexcept OSError: print('read-only')\ntry: os.ftruncate(0, 1 << 20)\nexcept OSError: print('fixed')"
+    assert jail.run(Program(code, stdin="given")).stdout == "given\nread-only\nfixed\n"
+
+
+def test_descriptors_beside_the_standard_ones_lead_nowhere(jail):
+    code = """
+import os, stat
+for fd in range(3, 300):
+    try: mode = os.fstat(fd).st_mode
+    except OSError: continue
+    print(fd, 'pipe' if stat.S_ISFIFO(mode) else oct(mode))
+"""
+    # One pipe: the program may write an error of its own making there, and would only fool itself.
+    assert jail.run(Program(code)).stdout == "7 pipe\n"
+
+
+def test_threads_of_a_program_cannot_outlive_it(jail):
+    code = "import threading, time, os\nthreading.Thread(target=lambda: time.sleep(60), daemon=True).start()\nprint('done', flush=True)\nos._exit(0)"
+    started = time.monotonic()
+    assert jail.run(Program(code)).stdout == "done\n"
+    assert time.monotonic() - started < 5

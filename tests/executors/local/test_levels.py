@@ -1,0 +1,115 @@
+"""Levels are what the kernel grants: with user namespaces taken away for real, `contained` runs or is refused."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from code_env import make_executor
+
+CHECK = """
+import json, sys
+from code_env import make_executor
+from code_env.errors import IsolationUnavailable
+from code_env.testing import check_executor
+with make_executor("local") as executor:
+    found = {"level": executor.describe().level, "why": executor.why_not_full()}
+try:
+    with make_executor("local", min_isolation="full") as executor:
+        executor.describe()
+except IsolationUnavailable as error:
+    found["refused"] = str(error)
+found["failures"] = check_executor(lambda: make_executor("local", workers=2))
+print(json.dumps(found))
+"""
+
+
+def check(*prefix):
+    done = subprocess.run([*prefix, sys.executable, "-c", CHECK], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_contained_runs_and_conforms_where_a_filter_refuses_user_namespaces(no_user_namespaces):
+    found = check(*no_user_namespaces)
+    assert (found["level"], found["failures"]) == ("contained", {})
+    assert "user namespace" in found["why"]
+    assert "doctor" in found["refused"]
+
+
+def test_contained_runs_and_conforms_where_a_sysctl_allows_none():
+    """In a user namespace of our own, whose limit we may set; root there, and nobody else."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        pytest.skip("no unshare command")
+    script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
+    found = check(unshare, "--user", "--map-root-user", "sh", "-c", script, "sh")
+    assert (found["level"], found["failures"]) == ("contained", {})
+    assert "user namespace" in found["why"]
+
+
+def readable_interpreter():
+    """An interpreter that every user can run, in the version that this one has."""
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    for path in (sys.executable, f"/usr/bin/{version}", f"/usr/local/bin/{version}", "/usr/bin/python3"):
+        real = Path(os.path.realpath(path))
+        if real.exists() and all(one.stat().st_mode & 0o001 for one in real.parents):
+            told = subprocess.run([path, "-c", "import sys; print(sys.version_info >= (3, 11))"], capture_output=True)
+            if told.stdout == b"True\n":
+                return path
+    return None
+
+
+AS_USER = """
+import json, os, sys
+from code_env import Program, make_executor
+import code_env.executors.local.executor, code_env.testing
+import code_env.executors.local.servers as servers
+python, package, user = sys.argv[1:]
+servers.BOOT = type(servers.BOOT)(package) / "executors/local/jail/boot.py"
+os.setgroups([])
+os.setresgid(int(user), int(user), int(user))
+os.setresuid(int(user), int(user), int(user))
+os.environ["TMPDIR"] = os.environ["HOME"] = os.path.dirname(package)
+with make_executor("local", python=python) as executor:
+    level = executor.describe().level
+failures = code_env.testing.check_executor(lambda: make_executor("local", workers=2, python=python))
+print(json.dumps([level, failures, os.getuid()]))
+"""
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+def test_an_ordinary_user_gets_the_same(filtered, no_user_namespaces, tmp_path_factory):
+    if os.geteuid() != 0:
+        pytest.skip("this process is an ordinary user's already, so the rest of this suite shows it")
+    python = readable_interpreter()
+    if python is None:
+        pytest.skip("no interpreter that every user can run")
+    place = Path(subprocess.run(["mktemp", "-d"], capture_output=True, text=True).stdout.strip())
+    try:
+        import code_env
+
+        shutil.copytree(Path(code_env.__file__).parent, place / "code_env")
+        place.chmod(0o755)
+        os.chown(place, 54321, 54321)
+        prefix = no_user_namespaces if filtered else []
+        command = [*prefix, sys.executable, "-c", AS_USER, python, str(place / "code_env"), "54321"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        level, failures, user = json.loads(done.stdout)
+        assert (level, failures, user) == ("contained" if filtered else "full", {}, 54321)
+    finally:
+        shutil.rmtree(place)
+
+
+def test_what_is_described_is_what_runs(jail):
+    described = jail.describe()
+    assert described.peer == "isolated"
+    assert not described.network
+    assert {"cpu_s", "wall_s", "memory_bytes", "output_bytes", "file_bytes", "processes"} == described.enforces
+    with make_executor("local") as executor:
+        assert executor.describe().level in ("full", "contained")

@@ -1,0 +1,237 @@
+"""How an executor lives and dies, and what it leaves behind: nothing."""
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from conftest_local import local
+
+from code_env import ExecutorClosed, Limits, Program, Status, make_executor
+from code_env.harness.watching import descendants
+
+SLEEP = Program("import time; time.sleep(60)", limits=Limits(wall_s=50))
+
+
+def jails():
+    """Processes of jails that this process has started."""
+    found = subprocess.run(["pgrep", "-f", "jail/boot.py"], capture_output=True, text=True).stdout.split()
+    mine = set(descendants(os.getpid()))
+    return {int(pid) for pid in found} & mine
+
+
+def gone(pids, within_s=10.0):
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        if not any(os.path.exists(f"/proc/{pid}") and "Z" not in state(pid) for pid in pids):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def state(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0]
+    return "Z"
+
+
+def test_nothing_starts_before_the_first_program():
+    before = jails()
+    with make_executor("local") as executor:
+        assert jails() == before
+        executor.run(Program("print(1)"))
+        assert jails() > before
+    assert jails() == before
+
+
+@pytest.mark.parametrize("level", ["full", "contained"])
+def test_closing_ends_all_and_leaves_no_descriptor(level):
+    with local(level) as warm:
+        warm.run(Program("print(1)"))
+    descriptors = len(os.listdir("/proc/self/fd"))
+    processes = set(descendants(os.getpid()))
+    for _ in range(3):
+        executor = local(level)
+        executor.run_many([Program("print(1)", collect=("main.py",)) for _ in range(4)])
+        pending = executor.submit(SLEEP)
+        executor.close()
+        executor.close()
+        assert pending.cancelled()
+        with pytest.raises(ExecutorClosed):
+            executor.submit(SLEEP)
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+    assert set(descendants(os.getpid())) == processes
+
+
+HOST = """
+import sys, time
+sys.path.insert(0, {tests!r})
+from conftest_local import local
+from code_env import Limits, Program
+executor = local({level!r})
+daemon = "import os, time\\nif os.fork() == 0:\\n    os.setsid()\\n    while True: time.sleep(0.1)\\ntime.sleep(60)"
+futures = [executor.submit(Program(daemon, limits=Limits(processes=4, wall_s=50))) for _ in range(2)]
+time.sleep(1)
+print("up", flush=True)
+{end}
+"""
+
+
+@pytest.mark.parametrize("level", ["full", "contained"])
+@pytest.mark.parametrize("end", ["time.sleep(60)", "import os; os._exit(3)", "sys.exit()", "1 / 0"])
+def test_nothing_survives_the_host(level, end):
+    code = HOST.format(level=level, end=end, tests=os.path.dirname(__file__))
+    host = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with host:
+        assert host.stdout.readline() == "up\n", host.stderr.read()
+        below = descendants(host.pid)
+        assert end != "time.sleep(60)" or len(below) >= 6
+        if end == "time.sleep(60)":
+            host.send_signal(signal.SIGKILL)
+        host.wait(30)
+    assert gone(below), [state(pid) for pid in below]
+
+
+@pytest.mark.parametrize("level", ["full", "contained"])
+def test_the_host_that_is_killed_leaves_no_directory(level, tmp_path):
+    tmp_path.chmod(0o755)
+    code = HOST.format(level=level, end="time.sleep(60)", tests=os.path.dirname(__file__))
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment) as host:
+        host.stdout.readline()
+        host.kill()
+    deadline = time.monotonic() + 10
+    while list(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_after_a_fork_of_the_host_the_child_has_its_own(jail):
+    assert jail.run(Program("print(1)")).stdout == "1\n"
+    read_fd, write_fd = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            result = jail.run(Program("print('child')"))
+            os.write(write_fd, result.stdout.encode())
+            jail.close()
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(write_fd)
+    with open(read_fd) as answer:
+        assert answer.read() == "child\n"
+    assert os.waitpid(pid, 0)[1] == 0
+    # And the parent's goes on.
+    assert jail.run(Program("print(2)")).stdout == "2\n"
+
+
+def in_a_daemonic_worker(_):
+    with make_executor("local", workers=1) as executor:
+        return executor.run(Program("print('daemonic')")).stdout
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_it_works_in_daemonic_workers(method):
+    # A daemonic process may have no children by multiprocessing; the jail uses none of that.
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        assert pool.map(in_a_daemonic_worker, [0]) == ["daemonic\n"]
+
+
+def test_it_works_from_threads_and_asyncio_at_once(jail):
+    async def many():
+        return await asyncio.gather(*[jail.arun(Program(f"print({n})")) for n in range(5)])
+
+    with ThreadPoolExecutor(4) as threads:
+        futures = [threads.submit(asyncio.run, many()) for _ in range(4)]
+        for future in futures:
+            assert [result.stdout for result in future.result()] == [f"{n}\n" for n in range(5)]
+
+
+def workers_of(executor):
+    return [worker for slot in executor._live.slots for worker in slot._workers.values()]
+
+
+def test_programs_of_a_server_that_dies_are_run_again(jail):
+    """A server that is killed from outside costs its programs nothing but time."""
+    slow = "import time; time.sleep(1); print('ran')"
+    futures = [jail.submit(Program(slow)) for _ in range(2)]
+    time.sleep(0.4)
+    for worker in workers_of(jail):
+        os.kill(worker.pid, signal.SIGKILL)
+    assert [future.result().stdout for future in futures] == ["ran\n", "ran\n"]
+    assert jail.run(Program("print('next')")).stdout == "next\n"
+
+
+def test_a_program_under_which_the_sandbox_dies_twice_is_held_responsible(jail):
+    """Whatever kills its sandbox each time, its result is an error, not a fault of the sandbox."""
+    stop = threading.Event()
+
+    def kill_workers():
+        mine = os.getpid()
+        while not stop.is_set():
+            # The grandchildren of guardians are workers' parents and workers; a program sleeps below these.
+            for pid in descendants(mine):
+                with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+                    if b"jail/boot.py" in file.read() and len(descendants(pid)) == 1:
+                        os.kill(pid, signal.SIGKILL)
+            time.sleep(0.2)
+
+    jail.run(Program("print(1)"))
+    killer = threading.Thread(target=kill_workers)
+    future = jail.submit(Program("import time; time.sleep(20)"))
+    time.sleep(0.3)
+    killer.start()
+    try:
+        result = future.result()
+    finally:
+        stop.set()
+        killer.join()
+    assert (result.status, result.error.name) == (Status.ERROR, "SandboxKilled"), result
+    assert jail.run(Program("print('next')")).stdout == "next\n"
+
+
+def test_an_executor_that_is_forgotten_ends_its_processes():
+    code = textwrap.dedent(
+        """
+        import gc, os, time
+        from code_env import Program, make_executor
+        from code_env.harness.watching import descendants
+        executor = make_executor("local", workers=1)
+        executor.run(Program("print(1)"))
+        assert descendants(os.getpid())
+        del executor
+        gc.collect()
+        assert descendants(os.getpid()) == []
+        """
+    )
+    subprocess.run([sys.executable, "-X", "dev", "-W", "error", "-c", code], check=True, timeout=60)
+
+
+def test_many_programs_leave_everything_flat(jail):
+    def measure():
+        return len(os.listdir("/proc/self/fd")), len(descendants(os.getpid())), threading.active_count()
+
+    jail.run_many([Program("print(1)")] * 8)
+    before = measure()
+    jail.run_many(
+        [
+            Program("open('f', 'w').write('x')", collect=("f",))
+            if n % 3
+            else Program("1/0", stdin="x", files={"a/b": b"c"})
+            for n in range(300)
+        ]
+    )
+    assert measure() == before
+    for worker in workers_of(jail):
+        with contextlib.suppress(PermissionError):
+            assert len(os.listdir(f"/proc/{worker.pid}/fd")) < 16

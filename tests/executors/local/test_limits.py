@@ -1,0 +1,193 @@
+"""Each limit has its status, keeps the output until then, and costs no neighbour anything."""
+
+import time
+
+import pytest
+
+from code_env import Limits, Program, Status
+
+KEPT = "print('kept', flush=True)\n"
+CATCHES_ALL = "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
+IGNORES_SIGNALS = "import signal\nfor s in range(1, 65):\n    try: signal.signal(s, signal.SIG_IGN)\n    except (OSError, ValueError): pass\n"
+
+LOOPS = {
+    "plain": "while True: pass",
+    "catches everything": CATCHES_ALL,
+    "ignores signals": IGNORES_SIGNALS + CATCHES_ALL,
+    "in a regex": "import re\nre.match('(a+)+b', 'a' * 60)",
+    "in a huge power": "x = 7 ** (10 ** 9)",
+    "in sum": "sum(range(10 ** 12))",
+    "in threads": "import threading\nfor _ in range(4): threading.Thread(target=lambda: sum(range(10**12))).start()",
+    "in the traceback": "class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E",
+    "at exit": "import atexit\natexit.register(lambda: sum(range(10**12)))",
+    "in __del__": "class D:\n    def __del__(self):\n        while True: pass\nd = D()",
+    "in children": "import os\nwhile True:\n    if os.fork() == 0: os._exit(sum(range(10**6)) and 0)\n    os.wait()",
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_ends_with_timeout(name, jail, honest):
+    allowed = Limits(cpu_s=0.5, wall_s=20, processes=2 if name == "in children" else 0)
+    result = jail.run(Program(KEPT + LOOPS[name], limits=allowed))
+    assert (result.status, result.stdout) == (Status.TIMEOUT, "kept\n"), result
+    assert result.cpu_s < 1.5
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import time; time.sleep(60)", "import signal; signal.pause()", "import os, signal; os.kill(0, signal.SIGSTOP)"],
+)
+def test_waiting_ends_with_timeout(code, jail):
+    result = jail.run(Program(KEPT + code, limits=Limits(wall_s=0.5)))
+    assert (result.status, result.stdout) == (Status.TIMEOUT, "kept\n"), result
+    assert result.wall_s < 5
+
+
+MEMORY = {
+    "heap": "x = []\nwhile True: x.append(bytearray(b'x' * (1 << 20)))",
+    "heap, quickly": "x = bytearray(b'x') * (200 << 20)\nimport time; time.sleep(5)",
+    "catches MemoryError": "x = []\nwhile True:\n    try: x.append(bytearray(b'x' * (1 << 20)))\n    except MemoryError: pass",
+    "children": (
+        "import os, time\nfor _ in range(4):\n    if os.fork() == 0:\n"
+        "        x = bytearray(b'x') * (40 << 20)\n        time.sleep(20)\ntime.sleep(20)"
+    ),
+    "shared": "import mmap, time\nm = mmap.mmap(-1, 200 << 20)\nm.write(b'x' * (200 << 20))\ntime.sleep(5)",
+}
+
+
+@pytest.mark.parametrize("name", MEMORY)
+def test_memory_of_the_whole_run_is_limited(name, jail, honest):
+    result = jail.run(Program(KEPT + MEMORY[name], limits=Limits(memory_bytes=100 << 20, processes=4)))
+    assert (result.status, result.stdout) == (Status.MEMORY, "kept\n"), result
+
+
+def test_a_giant_allocation_is_a_memory_error(jail):
+    result = jail.run(Program(KEPT + "bytearray(1 << 45)"))
+    assert (result.status, result.error.name) == (Status.MEMORY, "MemoryError")
+
+
+def test_files_together_are_limited_as_linux_limits_them(jail):
+    code = (
+        "import errno, os\nwritten = 0\ntry:\n    for n in range(100):\n        with open(f'f{n}', 'wb') as f:\n"
+        "            f.write(b'x' * 100000)\n            f.flush()\n            written += 100000\n"
+        "except OSError as error:\n    print(error.errno in (errno.ENOSPC, errno.EFBIG), written < 2_000_000)"
+    )
+    result = jail.run(Program(code, limits=Limits(file_bytes=1_000_000)))
+    if jail.describe().level == "full":
+        assert (result.status, result.stdout) == (Status.OK, "True True\n"), result
+    uncaught = jail.run(Program("open('f', 'wb').write(b'x' * 2_000_000)", limits=Limits(file_bytes=1_000_000)))
+    assert (uncaught.status, uncaught.error.name) == (Status.ERROR, "OSError")
+
+
+def test_input_files_are_not_charged(jail):
+    files = {"data": b"x" * 3_000_000}
+    code = "open('out', 'wb').write(open('data', 'rb').read()[:900_000]); print('done')"
+    result = jail.run(Program(code, files=files, collect=("out",), limits=Limits(file_bytes=1_000_000)))
+    assert (result.stdout, len(result.files["out"])) == ("done\n", 900_000), result
+
+
+def test_output_keeps_head_and_tail_and_a_flood_ends_it(jail, honest):
+    result = jail.run(Program("print('head')\nprint('x' * 1_000_000)\nprint('tail')"))
+    assert (result.status, result.stdout_truncated) == (Status.OK, True)
+    assert result.stdout.startswith("head\n")
+    assert result.stdout.endswith("tail\n")
+    flood = jail.run(Program("import os\nwhile True: os.write(1, b'\\xff' * 65536)"))
+    assert flood.status is Status.OUTPUT_LIMIT
+
+
+@pytest.mark.parametrize(
+    "start", ["os.fork()", "os.posix_spawn('/bin/true', ['true'], {})", "__import__('subprocess').run(['true'])"]
+)
+def test_no_process_may_be_started_unless_allowed(start, jail):
+    result = jail.run(Program(f"import os\n{start}"))
+    assert (result.status, result.error.name) == (Status.ERROR, "BlockingIOError"), result
+
+
+COUNTS = """
+import os, time
+started = 0
+try:
+    for _ in range(10):
+        if os.fork() == 0:
+            time.sleep(10)
+            os._exit(0)
+        started += 1
+except OSError as error:
+    print(started, error.errno)
+"""
+
+
+@pytest.mark.parametrize("allowed", [1, 4])
+def test_as_many_processes_as_allowed_may_live_at_once(allowed, jail):
+    result = jail.run(Program(COUNTS, limits=Limits(processes=allowed)))
+    assert (result.status, result.stdout) == (Status.OK, f"{allowed} 11\n"), result
+
+
+def test_one_after_another_there_may_be_many(jail):
+    code = "import subprocess, sys\nfor n in range(5): print(subprocess.run(['echo', str(n)], capture_output=True, text=True).stdout.strip())"
+    result = jail.run(Program(code, limits=Limits(processes=1)))
+    assert result.stdout == "0\n1\n2\n3\n4\n", result
+
+
+def test_orphans_count(jail):
+    code = """
+import os, time
+for _ in range(10):
+    if os.fork() == 0:
+        try:
+            if os.fork() == 0:
+                open('orphans', 'a').write('x')
+                time.sleep(10)
+        finally:
+            os._exit(0)
+    os.wait()
+time.sleep(0.1)
+print(open('orphans').read())
+"""
+    # Each leaves one, for which there must be room for two.
+    result = jail.run(Program(code, limits=Limits(processes=4)))
+    assert result.stdout == "xxx\n", result
+
+
+BOMB = """
+import os, signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+"""
+
+
+def test_a_fork_bomb_starves_no_neighbour(jail):
+    bomb = jail.submit(Program(BOMB, limits=Limits(cpu_s=2, wall_s=20, processes=4)))
+    time.sleep(0.3)
+    neighbour = jail.run(Program(COUNTS, limits=Limits(processes=4)))
+    assert not bomb.done()
+    assert neighbour.stdout == "4 11\n", neighbour
+    assert bomb.result().status is Status.TIMEOUT
+    assert jail.run(Program(COUNTS, limits=Limits(processes=4))).stdout == "4 11\n"
+
+
+def test_threads_are_not_processes(jail):
+    code = "import threading\nt = [threading.Thread(target=print, args=(n,)) for n in range(16)]\n[x.start() for x in t]\n[x.join() for x in t]"
+    result = jail.run(Program(code))
+    assert sorted(map(int, result.stdout.split())) == list(range(16)), result
+
+
+def test_deep_recursion_in_a_big_stack(jail):
+    code = (
+        "import sys, threading\nsys.setrecursionlimit(10**6)\nthreading.stack_size(512 << 20)\n"
+        "def f(n): return 0 if n == 0 else 1 + f(n - 1)\n"
+        "t = threading.Thread(target=lambda: print(f(50000))); t.start(); t.join()"
+    )
+    assert jail.run(Program(code)).stdout == "50000\n"
+
+
+def test_a_sleeper_that_waits_for_a_core_is_given_its_time(jail):
+    """Busy neighbours do not use up the wall time of a program that is ready to run."""
+    busy = [jail.submit(Program("while True: pass", limits=Limits(cpu_s=2, wall_s=30))) for _ in range(2)]
+    result = jail.run(Program("x = 0\nfor i in range(3 * 10**6): x += i\nprint(x > 0)", limits=Limits(wall_s=5)))
+    assert result.stdout == "True\n", result
+    assert {future.result().status for future in busy} == {Status.TIMEOUT}

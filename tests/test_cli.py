@@ -46,7 +46,7 @@ def samples(tmp_path):
 
 def test_list_shows_environments_executors_and_rewards(tmp_path):
     shown = run("list", cwd=tmp_path)
-    for word in ("starter", "code_env/Starter-v0", "subprocess", "tests", "similarity", "execution"):
+    for word in ("starter", "code_env/Starter-v0", "local", "subprocess", "tests", "similarity", "execution"):
         assert word in shown
 
 

@@ -64,6 +64,19 @@ def _read(directory: int, parts: tuple[str, ...], most_bytes: int) -> bytes | No
     return content if len(content) <= most_bytes else None
 
 
+def bytes_below(directory: Path, enough: int) -> int:
+    """Bytes on disk that files below a directory take, counted until there are more than enough."""
+    total = 0
+    for _, _, names, fd in os.fwalk(directory):
+        for name in names:
+            with contextlib.suppress(OSError):
+                status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                total += 512 * status.st_blocks
+        if total > enough:
+            break
+    return total
+
+
 def remove_directory(directory: Path) -> None:
     """Remove a directory that a program has worked in; whatever it did there is no reason to fail."""
     with contextlib.suppress(Exception):

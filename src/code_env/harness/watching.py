@@ -124,10 +124,13 @@ class Watch:
     Args:
         pids: Gives the processes that belong to the run now.
         limits: What they may use together.
+        held_bytes: Gives the memory that they hold beside their own, such as a file system in memory.
     """
 
-    def __init__(self, pids: Callable[[], list[int]], limits: ProcessLimits) -> None:
-        self._pids, self.limits = pids, limits
+    def __init__(
+        self, pids: Callable[[], list[int]], limits: ProcessLimits, held_bytes: Callable[[], int] = lambda: 0
+    ) -> None:
+        self._pids, self.limits, self._held_bytes = pids, limits, held_bytes
         self.peak_bytes = 0
         self.cpu_s = 0.0
         self._cpu_of: dict[int, float] = {}
@@ -164,7 +167,7 @@ class Watch:
             if now - self._started - waited_s > self.limits.wall_s:
                 return "timeout"
             self._patience_s = self.limits.wall_s + waited_s
-        resident = 0
+        resident = self._held_bytes()
         for pid in pids:
             resident += resident_bytes(pid) or 0
             cpu_s = cpu_seconds(pid)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import errno
 import os
 import signal
 import socket
 import time
 from pathlib import Path
 
-from code_env.executors.files import collect_files, remove_directory
+from code_env.executors.files import bytes_below, collect_files, remove_directory
 from code_env.executors.program import Program
+from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.executors.running import RunningProgram, order_limits, process_limits
 from code_env.harness.channel import CHANNEL_VARIABLE
-from code_env.harness.watching import Watch, descendants
+from code_env.harness.watching import TICK_S, Watch, descendants
 
 from .jail import namespaces, wire
 from .servers import ServerDied, Worker
@@ -46,8 +49,9 @@ class JailedProgram(RunningProgram):
         self._directory = worker.make_directory()
         self._collected: dict[str, bytes] = {}
         self._killed_at: float | None = None
+        self._files_looked_at_s, self._too_many_bytes = 0.0, False
         self._send(channel)
-        self.clock = Watch(lambda: descendants(worker.pid), self.limits)
+        self.clock = Watch(lambda: descendants(worker.pid), self.limits, self._bytes_in_tmpfs)
 
     def _send(self, channel: int | None) -> None:
         program, full = self.program, self._directory is None
@@ -68,6 +72,7 @@ class JailedProgram(RunningProgram):
         rlimits = process_limits(program.limits, 1).rlimits()
         order = wire.pack((self.role, directory, code, list(program.argv), dict(program.files), rlimits, rest))
         inputs = sum(_in_pages(len(content)) for content in (code, *program.files.values()))
+        self._input_bytes = inputs
         # A test of a served program has a copy of what was put in.
         size = _in_pages(program.limits.file_bytes) + inputs * (2 if self.is_served else 1)
         gated = 0 if self.is_served else program.limits.processes
@@ -155,12 +160,43 @@ class JailedProgram(RunningProgram):
             ServerDied: If it cannot be killed.
         """
         super().enforce()
+        if self._directory is not None and self.clock.wall_s > self._files_looked_at_s + TICK_S:
+            self._check_files()
         if self._killed:
             self._kill()
             if self._killed_at is None:
                 self._killed_at = time.monotonic()
             if time.monotonic() - self._killed_at > _GIVE_UP_S:
                 raise ServerDied("a program could not be killed")
+
+    def result(self, queue_s: float, peer: ExecutionResult | None = None) -> ExecutionResult:
+        """The result, once it has ended."""
+        if self._directory is not None:
+            self._check_files()
+        result = super().result(queue_s, peer)
+        if self._too_many_bytes and result.status is Status.ERROR:
+            text = f"its files together passed file_bytes={self.program.limits.file_bytes}"
+            result = dataclasses.replace(result, error=ErrorInfo("OSError", f"[Errno {errno.ENOSPC}] {text}"))
+        return result
+
+    def _bytes_in_tmpfs(self) -> int:
+        if self._directory is not None:
+            return 0
+        try:
+            scratch = os.statvfs(f"/proc/{self._worker.pid}/root{namespaces.SCRATCH}")
+        except OSError:
+            return 0
+        return (scratch.f_blocks - scratch.f_bfree) * scratch.f_frsize
+
+    def _check_files(self) -> None:
+        """End it if its directory, which no file system of its own bounds, holds too much."""
+        self._files_looked_at_s = self.clock.wall_s
+        allowed = self.program.limits.file_bytes + 2 * self._input_bytes
+        if self._directory is not None and bytes_below(self._directory, allowed) > allowed:
+            self._too_many_bytes = True
+            self._killed_for = self._killed_for or "error"
+            if self._status is None:
+                self.kill("error")
 
     def _kill(self) -> None:
         for pid in descendants(self._worker.pid):

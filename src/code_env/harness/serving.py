@@ -151,8 +151,8 @@ class _Server:
 
     def _wait(self, child: Child, room: str) -> dict[str, Any]:
         ended = child.watch()
-        self._confinement.clean()
         self._workspace.remove(room)
+        self._confinement.clean()
         return ended
 
     def _main(self, stdin: int, stdout: int, stderr: int, report: int) -> NoReturn:

@@ -212,7 +212,10 @@ class JailedProgram(RunningProgram):
     def _files(self) -> dict[str, bytes]:
         if self._directory is None or not self.program.collect:
             return self._collected
-        directory = os.open(self._directory / "work", os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            directory = os.open(self._directory / "work", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:  # The program made something else of it.
+            return {}
         try:
             return collect_files(directory, self.program.collect, self.program.limits.file_bytes)
         finally:

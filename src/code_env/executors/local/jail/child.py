@@ -251,6 +251,7 @@ class _JailedTests(Confinement):
 
     def clean(self) -> None:
         end_descendants()
+        # Its room is gone by now, so mostly there is nothing.
         for entry in os.scandir(self._scratch):
             with contextlib.suppress(OSError):
                 if entry.is_dir(follow_symlinks=False):

@@ -28,7 +28,17 @@ COMMON_MODULES = (
     *("copy", "csv", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "heapq"),
     *("inspect", "io", "itertools", "json", "keyword", "logging", "math", "numbers", "operator", "os", "pathlib"),
     *("queue", "random", "re", "statistics", "string", "struct", "sys", "tempfile", "textwrap", "threading", "time"),
-    *("traceback", "types", "typing", "unicodedata", "urllib.parse", "warnings", "weakref", "zlib"),
+    *(
+        "encodings.utf_8_sig",
+        "traceback",
+        "types",
+        "typing",
+        "unicodedata",
+        "urllib.parse",
+        "warnings",
+        "weakref",
+        "zlib",
+    ),
 )
 """What programs commonly import; a module that a program is the first to import costs it its import."""
 

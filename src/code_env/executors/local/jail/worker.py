@@ -80,12 +80,20 @@ def main(sock: socket.socket, config: dict[str, Any], order: dict[str, Any], pro
             become_program(layers, number, length, gate)
         _closerange(wire.FIRST, wire.FIRST + len(ancillary[0][2]) // 4)
         answer = pack(*_wait(pid, gate))
-        if flags & wire.WANT_DIRECTORY and scratch is not None:
-            directory = os.open(namespaces.WORK_DIRECTORY, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        directory = _working_directory() if flags & wire.WANT_DIRECTORY and scratch is not None else None
+        if directory is None:
+            send(answer)
+        else:
             socket.send_fds(sock, [answer], [directory])
             os.close(directory)
-        else:
-            send(answer)
+
+
+def _working_directory() -> int | None:
+    """The program's working directory; None if it made something else of it."""
+    try:
+        return os.open(namespaces.WORK_DIRECTORY, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
 
 
 def _keep_own(fd: int) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from code_env import Executor, make_executor
+from code_env import Executor, Program, make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 
 ROOT = Path(__file__).parents[1]
@@ -70,3 +70,42 @@ def executor() -> Iterator[Executor]:
 def no_user_namespaces() -> list[str]:
     """A command prefix that takes user namespaces away."""
     return [sys.executable, str(Path(__file__).with_name("without_user_namespaces.py"))]
+
+
+LEVELS = ("full", "contained")
+
+
+def local(level, **kwargs):
+    """An executor at a level, also where the machine grants a higher one."""
+    executor = make_executor("local", **{"workers": 2, **kwargs})
+    if level == "contained":
+        executor._started()._level = level
+    elif executor.describe().level != level:
+        executor.close()
+        pytest.skip(f"this machine does not grant level {level}: {executor.describe()}")
+    return executor
+
+
+@pytest.fixture(scope="module", params=LEVELS)
+def jail(request):
+    with local(request.param) as executor:
+        yield executor
+
+
+@pytest.fixture
+def honest(jail):
+    """Ten honest programs, run beside and after whatever a test runs; each must give the same result as alone."""
+    programs = [
+        Program(
+            "import math, os\nn = int(input())\nopen('out', 'w').write('x' * n)\nprint(math.factorial(n), os.listdir())",
+            stdin=str(n),
+            collect=("out",),
+        )
+        for n in range(10)
+    ]
+    alone = jail.run_many(programs)
+    assert [result.status for result in alone] == ["ok"] * 10
+    futures = [jail.submit(program) for program in programs]
+    yield
+    assert [future.result() for future in futures] == alone
+    assert jail.run_many(programs) == alone

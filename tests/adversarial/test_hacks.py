@@ -4,10 +4,17 @@ import pytest
 from hacks import EARN_ONE_CASE, HACKS
 
 import code_env
-from code_env import Limits, Outcome, judge
+from code_env import Limits, Outcome, judge, make_executor
 
 NAMES = {**vars(code_env), "L": Limits(cpu_s=1, wall_s=2)}
 TWINS = sorted({(hack["task"], hack["twin"]) for hack in HACKS})
+
+
+@pytest.fixture(scope="module", params=["local", "subprocess"])
+def executor(request):
+    """The verdict must not depend on where a hack runs."""
+    with make_executor(request.param, workers=2) as made:
+        yield made
 
 
 def test_there_are_enough_hacks_of_every_kind():

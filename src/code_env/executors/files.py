@@ -67,13 +67,14 @@ def _read(directory: int, parts: tuple[str, ...], most_bytes: int) -> bytes | No
 def bytes_below(directory: Path, enough: int) -> int:
     """Bytes on disk that files below a directory take, counted until there are more than enough."""
     total = 0
-    for _, _, names, fd in os.fwalk(directory):
-        for name in names:
-            with contextlib.suppress(OSError):
-                status = os.stat(name, dir_fd=fd, follow_symlinks=False)
-                total += 512 * status.st_blocks
-        if total > enough:
-            break
+    # The program may move and hide things meanwhile; what cannot be seen now may be the next time.
+    with contextlib.suppress(OSError, RecursionError):
+        for _, _, names, fd in os.fwalk(directory):
+            for name in names:
+                with contextlib.suppress(OSError):
+                    total += 512 * os.stat(name, dir_fd=fd, follow_symlinks=False).st_blocks
+            if total > enough:
+                break
     return total
 
 

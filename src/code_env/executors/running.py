@@ -6,6 +6,7 @@ The subclasses of `RunningProgram` know how a process is started, killed and fou
 from __future__ import annotations
 
 import abc
+import dataclasses
 import json
 import os
 import select
@@ -68,6 +69,9 @@ class RunningProgram(abc.ABC):
         self.program, self.role = program, role
         self.is_served = role == "served"
         self.limits = process_limits(program.limits, WHOLE_RUN if self.is_served else 1)
+        if self.is_served:
+            # The serving process watches its tests; this is for what escapes it, and must not come first.
+            self.limits = dataclasses.replace(self.limits, memory_bytes=2 * self.limits.memory_bytes + (64 << 20))
         self._stdout = HeadAndTail(program.limits.output_bytes)
         self._stderr = HeadAndTail(program.limits.output_bytes)
         self._report = HeadAndTail(_REPORT_BYTES)

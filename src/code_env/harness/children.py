@@ -74,7 +74,10 @@ class Child:
             _close(theirs)
         self._gate = gate
         # With a gate this process is the reaper of the child's orphans, so all below it belong to the child.
-        self.clock = Watch((lambda: [self.pid]) if gate is None else (lambda: descendants(_getpid())), limits)
+        if gate is None:
+            self.clock = Watch(lambda: [self.pid], limits)
+        else:
+            self.clock = Watch(lambda: descendants(parent), limits, reaper=parent)
         self._pidfd = open_pidfd(self.pid)
         self._poll = _poll()
         self._handlers: dict[int, Callable[[], bool]] = {}

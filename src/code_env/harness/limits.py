@@ -40,7 +40,9 @@ class ProcessLimits:
         """What the kernel can enforce on a process and on all that it starts: resource, soft limit, hard limit."""
         if resource is None:
             return []
-        seconds = math.ceil(self.cpu_s)
+        # Above what is allowed: the kernel counts in ticks, which on a busy or virtual machine run ahead of
+        # what a process has used, by parts of a second. Whoever watches it comes first, and is exact.
+        seconds = math.ceil(1.5 * self.cpu_s) + 1
         limits = [
             # Hard above soft: at the soft limit the process gets a signal that it may handle, at the
             # hard one it is killed.
@@ -49,10 +51,10 @@ class ProcessLimits:
             (resource.RLIMIT_CORE, 0, 0),
         ]
         if sys.platform == "linux":
-            # A backstop for one giant allocation. Twice the limit and room for libraries, because
+            # A backstop for one giant allocation. Four times the limit and room for libraries, because
             # it counts the address space of thread stacks, which honest programs never touch; the
             # limit itself is on resident memory and is watched from outside.
-            data = 2 * self.memory_bytes + (256 << 20)
+            data = 4 * self.memory_bytes + (256 << 20)
             limits.append((resource.RLIMIT_DATA, data, data))
         return limits
 

@@ -23,6 +23,8 @@ _pidfd_open: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
 TICK_S = 0.02
 """How often a running process's clock and memory are looked at, in seconds."""
 
+_TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
 _LEAST_TICK_S = 0.002
 """How long to wait at the least when hardly any CPU time is left, in seconds."""
 
@@ -51,11 +53,11 @@ def cpu_seconds(pid: int) -> float | None:
 
 
 def resident_bytes(pid: int) -> int | None:
-    """Anonymous, shared and tmpfs memory that `pid` holds now, swapped out or not, or None where unknown."""
+    """Memory that `pid` holds now, or None where unknown: anonymous, shared, swapped out, and for its page tables."""
     try:
         with open(f"/proc/{pid}/status", "rb") as status:
             fields = dict(line.split(b":", 1) for line in status if b":" in line)
-        return 1024 * sum(int(fields[name].split()[0]) for name in (b"RssAnon", b"RssShmem", b"VmSwap"))
+        return 1024 * sum(int(fields[name].split()[0]) for name in (b"RssAnon", b"RssShmem", b"VmSwap", b"VmPTE"))
     except (OSError, KeyError, ValueError):
         return None
 
@@ -109,6 +111,16 @@ def end_descendants() -> float:
         cpu_s += usage.ru_utime + usage.ru_stime
 
 
+def waited_for_cpu_s(pid: int) -> float:
+    """CPU time of all children that a process has waited for, and of theirs, in seconds; 0 where unknown."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        return (int(fields[13]) + int(fields[14])) / _TICKS
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
 def waited_for_core_s(pid: int) -> float:
     """How long a process's first thread was ready to run and had no core, in seconds; 0 where unknown."""
     try:
@@ -125,15 +137,20 @@ class Watch:
         pids: Gives the processes that belong to the run now.
         limits: What they may use together.
         held_bytes: Gives the memory that they hold beside their own, such as a file system in memory.
+        reaper: A process that waits for orphans of the run, where it may start processes, and for other runs'.
     """
 
     def __init__(
-        self, pids: Callable[[], list[int]], limits: ProcessLimits, held_bytes: Callable[[], int] = lambda: 0
+        self,
+        pids: Callable[[], list[int]],
+        limits: ProcessLimits,
+        held_bytes: Callable[[], int] = lambda: 0,
+        reaper: int | None = None,
     ) -> None:
-        self._pids, self.limits, self._held_bytes = pids, limits, held_bytes
+        self._pids, self.limits, self._held_bytes, self._reaper = pids, limits, held_bytes, reaper
+        self._waited_before_s = 0.0 if reaper is None else waited_for_cpu_s(reaper)
         self.peak_bytes = 0
         self.cpu_s = 0.0
-        self._cpu_of: dict[int, float] = {}
         self._started = self._last_look = _monotonic()
         self._patience_s = limits.wall_s
 
@@ -164,21 +181,28 @@ class Watch:
         if out_of_time:
             # Time without a core is the machine's doing; the program gets it back.
             waited_s = max((waited_for_core_s(pid) for pid in pids), default=0.0)
+            # But not what it waited for its own threads: these used the core.
+            waited_s = max(0.0, waited_s - self._cpu_now(pids))
             if now - self._started - waited_s > self.limits.wall_s:
                 return "timeout"
             self._patience_s = self.limits.wall_s + waited_s
         resident = self._held_bytes()
         for pid in pids:
             resident += resident_bytes(pid) or 0
-            cpu_s = cpu_seconds(pid)
-            if cpu_s is not None:
-                # What a process used stays counted when it has ended.
-                self.cpu_s += max(0.0, cpu_s - self._cpu_of.get(pid, 0.0))
-                self._cpu_of[pid] = cpu_s
+        self.cpu_s = max(self.cpu_s, self._cpu_now(pids))
         self.peak_bytes = max(self.peak_bytes, resident)
         if self.cpu_s > self.limits.cpu_s:
             return "timeout"
         return "memory" if resident > self.limits.memory_bytes else None
+
+    def _cpu_now(self, pids: list[int]) -> float:
+        """CPU time of those that live, and of those that were waited for."""
+        used_s = sum(cpu_seconds(pid) or 0.0 for pid in pids)
+        if len(pids) > 1 or self._reaper is not None:
+            used_s += sum(waited_for_cpu_s(pid) for pid in pids)
+        if self._reaper is not None:
+            used_s += waited_for_cpu_s(self._reaper) - self._waited_before_s
+        return used_s
 
 
 def how_it_ended(status: int, cpu_s: float, limits: ProcessLimits, ended_for: str | None) -> dict[str, Any]:
@@ -196,7 +220,7 @@ def how_it_ended(status: int, cpu_s: float, limits: ProcessLimits, ended_for: st
     kernel_timeout = number in (signal.SIGXCPU, signal.SIGKILL) and cpu_s >= 0.9 * limits.cpu_s
     if ended_for is not None:
         word = ended_for
-    elif kernel_timeout:
+    elif kernel_timeout or cpu_s > limits.cpu_s:
         word = "timeout"
     elif number is not None:
         word = "signal"

@@ -10,19 +10,48 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
+import time
 
-_chdir, _getcwd, _getpid, _mkdir, _rmdir, _unlink, _walk = (
-    os.chdir,
-    os.getcwd,
-    os.getpid,
-    os.mkdir,
-    os.rmdir,
-    os.unlink,
-    os.walk,
-)
+_chdir, _getcwd, _getpid, _mkdir, _rmdir, _unlink = os.chdir, os.getcwd, os.getpid, os.mkdir, os.rmdir, os.unlink
+_walk, _chmod, _listdir, _lstat, _rename, _clock = os.walk, os.chmod, os.listdir, os.lstat, os.rename, time.monotonic_ns
+_S_ISDIR = stat.S_ISDIR
 _open, _environ, _join, _dirname = open, os.environ, os.path.join, os.path.dirname
 
 _WORK = "work"
+
+
+def empty_directory(directory: str) -> None:
+    """Remove all that is in a directory, whatever a program that is dead by now made there.
+
+    Directories within directories are moved up before they are emptied, so that depth is no matter, and those that
+    were made unreadable are made readable.
+
+    Raises:
+        OSError: If something cannot be removed.
+    """
+    _chmod(directory, 0o700)
+    moved = 0
+    while names := _listdir(directory):
+        for name in names:
+            path = _join(directory, name)
+            if not _is_directory(path):
+                _unlink(path)
+                continue
+            _chmod(path, 0o700)
+            for inner in _listdir(path):
+                below = _join(path, inner)
+                if _is_directory(below):
+                    _chmod(below, 0o700)  # To be moved it must be writable: its `..` changes.
+                    moved += 1
+                    _rename(below, _join(directory, f"moved-{_getpid()}-{moved}-{_clock()}"))
+                else:
+                    _unlink(below)
+            _rmdir(path)
+
+
+def _is_directory(path: str) -> bool:
+    return _S_ISDIR(_lstat(path).st_mode)
 
 
 class Workspace:
@@ -62,13 +91,6 @@ class Workspace:
     @staticmethod
     def remove(room: str) -> None:
         """Remove a room, as far as what a program did in it allows; the executor removes the rest."""
-        with contextlib.suppress(Exception):
-            for directory, directories, names in _walk(room, topdown=False):
-                for name in names:
-                    _unlink(_join(directory, name))
-                for name in directories:
-                    with contextlib.suppress(NotADirectoryError):
-                        _rmdir(_join(directory, name))
-                        continue
-                    _unlink(_join(directory, name))  # A link to a directory.
+        with contextlib.suppress(OSError):
+            empty_directory(room)
             _rmdir(room)

@@ -8,9 +8,9 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from conftest_local import local
 
 from code_env import ExecutorError, Program, Status
+from conftest import local
 
 
 def test_programs_find_what_a_fresh_interpreter_finds(jail):

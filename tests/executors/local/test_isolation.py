@@ -264,6 +264,7 @@ def running(marker):
 
 
 def test_daemons_end_with_their_program(jail):
+    jail.run_many([Program("import time; time.sleep(0.2)")] * 4)  # Both workers are there.
     before = tree_of_host()
     result = jail.run(Program(DAEMON, limits=Limits(processes=4)))
     assert result.stdout == "left\n", result
@@ -306,6 +307,70 @@ def test_the_host_may_be_attacked_by_number(jail):
     assert hits == []
     # At level `full` process 1 is the worker, which takes no signals from inside.
     assert result.stdout.count("no") >= 2, result
+
+
+def test_what_is_collected_is_the_programs_own(jail, tmp_path):
+    """Whatever it puts in the place of its directory, nothing of the host comes back."""
+    (tmp_path / "secret").write_text("secret")
+    tmp_path.chmod(0o755)
+    for target in (str(tmp_path), "/etc", "/proc/1", "/proc/self"):
+        code = f"import os\nd = os.getcwd()\nos.rename(d, d + '2')\nos.symlink({target!r}, d)\nprint('moved')"
+        result = jail.run(Program(code, collect=("secret", "passwd", "cmdline", "status")))
+        assert (result.status, dict(result.files)) == (Status.OK, {}), result
+    for code in (
+        "os.rename(d, d + '2')",
+        "os.rmdir(d) if os.remove('main.py') is None else 0",
+        "os.chmod(d, 0)",
+        "os.chmod(os.path.dirname(d), 0)",
+    ):
+        result = jail.run(Program(f"import os\nd = os.getcwd()\n{code}\nprint('done')", collect=("x",)))
+        assert (result.status, result.stdout) == (Status.OK, "done\n"), (code, result)
+        assert jail.run(Program("open('x', 'w').write('y')", collect=("x",))).files == {"x": b"y"}
+
+
+def test_a_program_reaches_no_directory_of_its_worker(jail):
+    leave = (
+        "import os\ndone = []\nfor n in range(60):\n    for name in (f'../../run-{n}', f'../run-{n}', '../../leak'):\n"
+        "        try: os.mkdir(name)\n        except OSError: pass\n"
+        "for name in ('../..', '..'):\n    try: os.chmod(name, 0)\n    except OSError: pass\nprint('tried')"
+    )
+    for _ in range(3):
+        assert jail.run(Program(leave)).stdout == "tried\n"
+        look = jail.run(Program("import os; print(os.path.exists('../../leak'), os.path.exists('../leak'))"))
+        assert look.stdout == "False False\n", look
+
+
+def test_modes_and_times_of_the_hosts_files_are_safe(jail):
+    """Landlock has no say in them; where the user is the trainer's, the filter has."""
+    import code_env.executors.local.jail.boot as boot
+
+    before = os.stat(os.__file__)
+    code = (
+        "import os\nfor f in (os.__file__, os.path.dirname(os.__file__)):\n    for action in (lambda: os.chmod(f, 0o777), lambda: os.utime(f, (0, 0)), lambda: os.chown(f, 1, 1)):\n"
+        "        try: action()\n        except OSError: pass\nprint('tried')"
+    )
+    assert jail.run(Program(code)).stdout == "tried\n"
+    after = os.stat(os.__file__)
+    assert (after.st_mode, after.st_mtime, after.st_uid) == (before.st_mode, before.st_mtime, before.st_uid)
+    assert boot.__file__
+
+
+def test_files_can_be_copied_with_their_modes(jail):
+    code = "import shutil\nopen('a', 'w').write('x')\nshutil.copy('a', 'b')\nshutil.copy2('a', 'c')\nprint(open('b').read(), open('c').read())"
+    assert jail.run(Program(code)).stdout == "x x\n"
+
+
+def test_a_test_leaves_nothing_for_the_next_and_cannot_break_the_serving_process(jail):
+    deep = "for _ in range(1500):\n    os.mkdir('d'); os.chdir('d')\n"
+    keep = "os.makedirs('../../keep/f'); open('../../keep/f/g', 'w').write('x'); os.chmod('../../keep/f', 0o555); os.chmod('../../keep', 0o555)\n"
+    hide = "os.chmod('../..', 0)\n"
+    for trick in (deep, keep, hide):
+        code = f"import os\nn = input()\nseen = os.path.exists('../../keep')\ntry:\n    {trick.strip().replace(chr(10), chr(10) + '    ')}\nexcept OSError: pass\nprint(n, seen)"
+        task = code_env.Task(
+            id="t", prompt="", tests=tuple(code_env.StdinTest(str(n), f"{n} False\n") for n in range(3))
+        )
+        verdict = code_env.judge(task, code, jail)
+        assert verdict.passed, (trick, verdict.cases)
 
 
 def test_standard_input_is_a_file_that_cannot_be_written(jail):

@@ -11,12 +11,13 @@ import textwrap
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
-from conftest_local import local
 
 from code_env import ExecutorClosed, Limits, Program, Status, make_executor
 from code_env.harness.watching import descendants
+from conftest import ROOT, local
 
 SLEEP = Program("import time; time.sleep(60)", limits=Limits(wall_s=50))
 
@@ -74,7 +75,7 @@ def test_closing_ends_all_and_leaves_no_descriptor(level):
 HOST = """
 import sys, time
 sys.path.insert(0, {tests!r})
-from conftest_local import local
+from conftest import ROOT, local
 from code_env import Limits, Program
 executor = local({level!r})
 daemon = "import os, time\\nif os.fork() == 0:\\n    os.setsid()\\n    while True: time.sleep(0.1)\\ntime.sleep(60)"
@@ -88,7 +89,7 @@ print("up", flush=True)
 @pytest.mark.parametrize("level", ["full", "contained"])
 @pytest.mark.parametrize("end", ["time.sleep(60)", "import os; os._exit(3)", "sys.exit()", "1 / 0"])
 def test_nothing_survives_the_host(level, end):
-    code = HOST.format(level=level, end=end, tests=os.path.dirname(__file__))
+    code = HOST.format(level=level, end=end, tests=str(ROOT / "tests"))
     host = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with host:
         assert host.stdout.readline() == "up\n", host.stderr.read()
@@ -100,18 +101,19 @@ def test_nothing_survives_the_host(level, end):
     assert gone(below), [state(pid) for pid in below]
 
 
-@pytest.mark.parametrize("level", ["full", "contained"])
-def test_the_host_that_is_killed_leaves_no_directory(level, tmp_path):
-    tmp_path.chmod(0o755)
-    code = HOST.format(level=level, end="time.sleep(60)", tests=os.path.dirname(__file__))
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment) as host:
-        host.stdout.readline()
+def test_the_host_that_is_killed_leaves_no_directory():
+    code = HOST.format(level="contained", end="time.sleep(60)", tests=str(ROOT / "tests"))
+    code = code.replace('print("up"', "print(executor._live.servers.get(())._base").replace(
+        "time.sleep(1)", "time.sleep(0.5)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as host:
+        base = Path(host.stdout.readline().strip())
+        assert list(base.glob("worker-*/run-*/work/main.py"))
         host.kill()
     deadline = time.monotonic() + 10
-    while list(tmp_path.iterdir()) and time.monotonic() < deadline:
+    while base.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert list(tmp_path.iterdir()) == []
+    assert not base.exists()
 
 
 def test_after_a_fork_of_the_host_the_child_has_its_own(jail):

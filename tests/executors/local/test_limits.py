@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+import code_env
 from code_env import Limits, Program, Status
 
 KEPT = "print('kept', flush=True)\n"
@@ -52,7 +53,10 @@ MEMORY = {
         "        x = bytearray(b'x') * (40 << 20)\n        time.sleep(20)\ntime.sleep(20)"
     ),
     "files in memory": "f = open('f', 'wb')\nfor _ in range(200): f.write(b'x' * (1 << 20))\nf.flush()\nimport time; time.sleep(5)",
-    "shared": "import mmap, time\nm = mmap.mmap(-1, 200 << 20)\nm.write(b'x' * (200 << 20))\ntime.sleep(5)",
+    "page tables": (
+        "import mmap, time\nm = mmap.mmap(-1, 1 << 40, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, prot=mmap.PROT_READ)\n"
+        "for i in range(0, 1 << 40, 1 << 21): m[i]\ntime.sleep(5)"
+    ),
 }
 
 
@@ -63,6 +67,94 @@ def test_memory_of_the_whole_run_is_limited(name, jail, honest):
     allowed = Limits(memory_bytes=100 << 20, file_bytes=1 << 30, processes=4)
     result = jail.run(Program(KEPT + MEMORY[name], limits=allowed))
     assert (result.status, result.stdout) == (Status.MEMORY, "kept\n"), result
+
+
+HIDDEN = {
+    "shared and unmapped": "import mmap\nmmap.mmap(-1, 3 << 30)",
+    "memory files": "import os\nos.memfd_create('x')",
+    "bigger socket buffers": "import socket\na, b = socket.socketpair()\na.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)",
+    "bigger pipes": "import fcntl, os\nfcntl.fcntl(os.pipe()[0], 1031, 1 << 20)",
+    "huge pages": "import mmap\nmmap.mmap(-1, 1 << 21, flags=0x40022)",
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_memory_that_nobody_is_charged_with_is_not_to_be_had(name, jail):
+    result = jail.run(Program(HIDDEN[name]))
+    assert (result.status, result.error is not None) == (Status.ERROR, True), result
+
+
+def test_a_little_shared_memory_works(jail):
+    result = jail.run(
+        Program("import mmap\nm = mmap.mmap(-1, 13)\nm.write(b'Hello world!')\nm.seek(0)\nprint(m.readline())")
+    )
+    assert result.stdout == "b'Hello world!\\x00'\n", result
+
+
+SHORT_CHILDREN = """
+import os, time
+started = time.monotonic()
+while time.monotonic() - started < 6:
+    if os.fork() == 0:
+        end = time.process_time() + 0.003
+        while time.process_time() < end: pass
+        os._exit(0)
+    WAIT
+"""
+
+
+@pytest.mark.parametrize(
+    "wait", ["os.wait()", "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.wait()"]
+)
+def test_children_that_live_shortly_are_counted(wait, jail):
+    result = jail.run(Program(SHORT_CHILDREN.replace("WAIT", wait), limits=Limits(cpu_s=1, processes=2)))
+    assert result.status is Status.TIMEOUT, result
+    assert result.cpu_s < 2
+
+
+def test_more_cpu_time_than_allowed_is_a_timeout_also_afterwards(jail):
+    code = "import time\nwhile time.process_time() < 0.21: pass\nprint('done')"
+    assert jail.run(Program(code, limits=Limits(cpu_s=0.2))).status is Status.TIMEOUT
+
+
+def test_waiting_for_ones_own_threads_earns_no_time(jail):
+    code = """
+import os, threading, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+def burn():
+    while True: pass
+for _ in range(3): threading.Thread(target=burn, daemon=True).start()
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+burn()
+"""
+    result = jail.run(Program(code, limits=Limits(cpu_s=20, wall_s=1)))
+    assert result.status is Status.TIMEOUT
+    assert result.cpu_s < 6, result
+
+
+def test_the_stack_limit_may_be_raised(jail):
+    code = (
+        "import resource\nresource.setrlimit(resource.RLIMIT_STACK, (1 << 28, resource.RLIM_INFINITY))\nprint('raised')"
+    )
+    assert jail.run(Program(code)).stdout == "raised\n"
+
+
+def test_hundreds_of_threads_are_within_the_default_limits(jail):
+    code = "import threading\ne = threading.Event()\nt = [threading.Thread(target=e.wait) for _ in range(200)]\n[x.start() for x in t]\nprint(threading.active_count())\ne.set()"
+    assert jail.run(Program(code)).stdout == "201\n"
+
+
+def test_a_judged_test_that_fills_memory_has_status_memory(jail):
+    task = code_env.Task(
+        id="t",
+        prompt="",
+        limits=Limits(memory_bytes=64 << 20),
+        tests=(code_env.StdinTest("a", "b"), code_env.StdinTest("c", "d")),
+    )
+    code = "print(input(), flush=True)\nx = []\nwhile True: x.append(bytearray(b'x' * (1 << 20)))"
+    for _ in range(5):
+        verdict = code_env.judge(task, code, jail)
+        assert [case.status for case in verdict.cases] == [Status.MEMORY] * 2, verdict
 
 
 def test_a_giant_allocation_is_a_memory_error(jail):

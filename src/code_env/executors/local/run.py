@@ -23,6 +23,8 @@ from .servers import ServerDied, Worker
 
 _PAGE = 4096
 
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
 _QUIET_S = 0.01
 """How long a program's streams are not looked at, in seconds."""
 
@@ -47,11 +49,14 @@ class JailedProgram(RunningProgram):
         super().__init__(program, role)
         self._worker = worker
         self._directory = worker.make_directory()
+        # Held from before the program runs: it may put anything else in its place.
+        self._work_fd = -1 if self._directory is None else os.open(self._directory / "work", _DIRECTORY)
         self._collected: dict[str, bytes] = {}
         self._killed_at: float | None = None
         self._files_looked_at_s, self._too_many_bytes = 0.0, False
         self._send(channel)
-        self.clock = Watch(lambda: descendants(worker.pid), self.limits, self._bytes_in_tmpfs)
+        reaper = worker.pid if program.limits.processes else None
+        self.clock = Watch(lambda: descendants(worker.pid), self.limits, self._bytes_in_tmpfs, reaper)
 
     def _send(self, channel: int | None) -> None:
         program, full = self.program, self._directory is None
@@ -210,16 +215,9 @@ class JailedProgram(RunningProgram):
                     os.close(fd)
 
     def _files(self) -> dict[str, bytes]:
-        if self._directory is None or not self.program.collect:
+        if self._directory is None:
             return self._collected
-        try:
-            directory = os.open(self._directory / "work", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except OSError:  # The program made something else of it.
-            return {}
-        try:
-            return collect_files(directory, self.program.collect, self.program.limits.file_bytes)
-        finally:
-            os.close(directory)
+        return collect_files(self._work_fd, self.program.collect, self.program.limits.file_bytes)
 
     def __enter__(self) -> JailedProgram:
         return self
@@ -228,6 +226,7 @@ class JailedProgram(RunningProgram):
         for fd in self._pipes:
             os.close(fd)
         if self._directory is not None:
+            os.close(self._work_fd)
             remove_directory(Path(self._directory))
 
 

@@ -136,7 +136,7 @@ class Server:
                 stdin=stdin,
                 stdout=messages,
                 stderr=messages,
-                env={**ENVIRONMENT, "HOME": namespaces.WORK_DIRECTORY, "TMPDIR": namespaces.TEMPORARY},
+                env={**ENVIRONMENT, "HOME": namespaces.WORK_DIRECTORY, "TMPDIR": namespaces.SCRATCH},
                 cwd="/",
                 pass_fds=(theirs.fileno(), trainer),
                 start_new_session=True,
@@ -150,7 +150,6 @@ class Server:
         answer = json.loads(self._receive(self._control) or b"{}")
         if "level" not in answer:
             raise ServerDied(answer.get("error") or f"the server did not start: {self._last_words()}")
-        self.proc: str = answer["proc"]
 
     @property
     def closed(self) -> bool:

@@ -21,7 +21,7 @@ import marshal
 import os
 import random
 import resource
-import shutil
+import signal
 import sys
 from typing import Any, NoReturn
 
@@ -30,6 +30,7 @@ from code_env.harness.limits import ProcessLimits
 from code_env.harness.main_module import COMPILE_ERRORS, compile_program, describe_error, run_as_main
 from code_env.harness.serving import Confinement, serve
 from code_env.harness.watching import end_descendants
+from code_env.harness.workspace import empty_directory
 
 from . import fork_hooks, landlock, linux, seccomp, wire
 
@@ -39,6 +40,7 @@ BROKEN_EXIT_CODE = 97
 _dup2, _close, _closerange, _exit, _write, _read = os.dup2, os.close, os.closerange, os._exit, os.write, os.read
 _syscall = linux.syscall_function
 _open, _chdir, _setrlimit, _loads, _gc_enable = os.open, os.chdir, resource.setrlimit, marshal.loads, gc.enable
+_setsid, _signal, _SIGINT, _interrupt = os.setsid, signal.signal, signal.SIGINT, signal.default_int_handler
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _ALL_DESCRIPTORS = 1 << 30
 
@@ -50,26 +52,29 @@ class ChildLayers:
 
     Args:
         rules: Paths and rights of a program, see `landlock.Ruleset`.
-        proc_is_own: Whether a program may read /proc.
+        full: Whether namespaces keep the program apart, with a /proc of its own to read.
         user: User to become; None if it is that user already.
         private: Whether that user needs a right beyond its own to reach the interpreter: to pass
             directories that are closed to it. Landlock still decides on what is read there.
     """
 
     def __init__(
-        self, rules: list[tuple[str, int]], *, proc_is_own: bool, user: int | None = None, private: bool = False
+        self, rules: list[tuple[str, int]], *, full: bool, user: int | None = None, private: bool = False
     ) -> None:
-        self.user = user
+        self.user, self._full = user, full
         self.capabilities = linux.CapabilitySet(*([linux.CAP_DAC_READ_SEARCH] if private else []))
         self.rules = landlock.Ruleset(rules)
         # A process that serves tests measures them, and reads /proc for that.
-        server_rules = rules if proc_is_own else [*rules, ("/proc", landlock.READ_FILE | landlock.READ_DIR)]
+        server_rules = rules if full else [*rules, ("/proc", landlock.READ_FILE | landlock.READ_DIR)]
         self.server_rules = landlock.Ruleset(server_rules)
-        self._stray_signals = landlock.version() < landlock.SIGNAL_SCOPE_VERSION and os.getpid() != 1 and user is None
-        self._filters = {counted: seccomp.program_filter(counted=counted) for counted in (False, True)}
+        self._shared_user = not full and user is None
+        self._stray_signals = self._shared_user and landlock.version() < landlock.SIGNAL_SCOPE_VERSION
+        self._filters = {
+            counted: seccomp.program_filter(counted=counted, shared_user=self._shared_user) for counted in (False, True)
+        }
         self.plain: tuple[linux.PreparedCall, ...] = ()
         """All layers of a program that may start no processes, in their order, if nothing else is to be done."""
-        if not private and not self._stray_signals:
+        if full:
             self.plain = (self.capabilities.call, self.rules.restriction, self._filters[False].call)
 
     def become_user(self) -> None:
@@ -82,15 +87,25 @@ class ChildLayers:
             # So that those who are the same user may measure it; nothing else lets them in.
             linux.prctl(linux.PR_SET_DUMPABLE, 1)
 
-    def confine(self, rules: landlock.Ruleset) -> None:
-        """Give up all capabilities, and what the rules do not grant."""
+    def confine(self, rules: landlock.Ruleset, directory: str | None) -> None:
+        """Give up all capabilities, and what the rules do not grant.
+
+        Args:
+            rules: What may be read and written.
+            directory: The only one of the worker's where this program may write; needed at level `contained`.
+        """
         self.capabilities.apply()
         rules.restrict()
+        if directory is not None and not self._full:
+            # The rules were made for all programs of the worker; this is the one's own part of what they grant.
+            own = landlock.Ruleset([(directory, landlock.WORK), ("/dev/null", landlock.WRITE_FILE)], landlock.CHANGE)
+            own.restrict()
+            os.close(own.fd)
 
     def filter_calls(self, *, counted: bool) -> int | None:
         """Install the last layer; the listener of forks if they are counted."""
         if self._stray_signals:
-            return seccomp.program_filter(counted=counted, signals_of=os.getpid()).install()
+            return seccomp.program_filter(counted=counted, shared_user=True, signals_of=os.getpid()).install()
         return self._filters[counted].install()
 
 
@@ -120,6 +135,8 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         if _write(fd, code) != len(code):
             raise OSError("the program does not fit into its working directory")
         _close(fd)
+        _setsid()
+        _signal(_SIGINT, _interrupt)
         if layers.user is not None:
             _give_away(layers.user)
         if role == "served":
@@ -132,7 +149,7 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
             if _syscall(*layer.args) < 0:
                 layer.make()  # Once more, for its error.
         if gate is not None or not layers.plain:
-            _confine(layers, gate)
+            _confine(layers, gate, directory)
         else:
             _closerange(_CHANNEL + 1, _ALL_DESCRIPTORS)
         if rest is not None or b"random" in code or b"logging" in code or files:
@@ -158,7 +175,8 @@ def _send_report(error: dict[str, str]) -> None:
 
 
 def _refuse(error: BaseException) -> NoReturn:
-    described = describe_error(error)
+    # It shows the program's line; the frames are ours.
+    described = describe_error(error.with_traceback(None))
     _send_report(described)
     sys.stderr.write(described["traceback"])
     sys.stderr.flush()
@@ -171,7 +189,7 @@ def _serve(layers: ChildLayers, argv: list[str], rest: dict[str, Any]) -> NoRetu
         _closerange(_CHANNEL + 1, wire.OWN)
         if layers.user is not None:
             layers.become_user()
-        layers.confine(layers.server_rules)
+        layers.confine(layers.server_rules, rest["scratch"])
         _prepare_interpreter(rest)
         _gc_enable()
         _write(_REPORT, b"{}\n")
@@ -185,9 +203,9 @@ def _serve(layers: ChildLayers, argv: list[str], rest: dict[str, Any]) -> NoRetu
         _exit(BROKEN_EXIT_CODE)
 
 
-def _confine(layers: ChildLayers, gate: ForkGate | None) -> None:
+def _confine(layers: ChildLayers, gate: ForkGate | None, directory: str) -> None:
     """The layers of a program for which it takes more than three calls."""
-    layers.confine(layers.rules)
+    layers.confine(layers.rules, os.path.dirname(directory))
     kept = [] if gate is None else gate.descriptors()
     for fd in range(_REPORT + 1, wire.OWN):
         if fd not in kept and fd != _CHANNEL:
@@ -252,12 +270,7 @@ class _JailedTests(Confinement):
     def clean(self) -> None:
         end_descendants()
         # Its room is gone by now, so mostly there is nothing.
-        for entry in os.scandir(self._scratch):
-            with contextlib.suppress(OSError):
-                if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry.path, ignore_errors=True)
-                else:
-                    os.unlink(entry.path)
+        empty_directory(self._scratch)
 
 
 def prepare() -> None:

@@ -9,6 +9,7 @@ for that, is killed by the kernel.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -17,6 +18,7 @@ import socket
 from typing import Any, NoReturn
 
 from code_env.harness.watching import end_descendants, open_pidfd
+from code_env.harness.workspace import empty_directory
 
 from . import linux, namespaces, server, wire
 
@@ -45,6 +47,11 @@ def main(control_fd: int, trainer_fd: int) -> NoReturn:
     os.kill(server_pid, signal.SIGKILL)
     os.waitpid(server_pid, 0)
     end_descendants()
+    if config["base"] is not None:
+        # Where programs wrote, in case the trainer could not see to it.
+        with contextlib.suppress(OSError):
+            empty_directory(config["base"])
+            os.rmdir(config["base"])
     os._exit(0)
 
 

@@ -54,11 +54,11 @@ SCRATCH = "/sandbox/run"
 WORK_DIRECTORY = f"{SCRATCH}/work"
 """Where a program starts."""
 
-TEMPORARY = "/tmp"
-"""Leads to `SCRATCH`, as /dev/shm does."""
-
 SYSTEM = (
-    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"),
+    *("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"),
+    # Not all of /usr: images put applications into /usr/src.
+    *(f"/usr/{name}" for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32", "libexec", "include", "share")),
+    *(f"/usr/local/{name}" for name in ("bin", "sbin", "lib", "lib64", "libexec", "include")),
     *("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime"),
 )
 """What programs and libraries of the system need; none of it is private on any distribution."""
@@ -73,7 +73,7 @@ _LINKS = {
     "/dev/stdout": "/proc/self/fd/1",
     "/dev/stderr": "/proc/self/fd/2",
     "/dev/shm": SCRATCH,
-    TEMPORARY: SCRATCH,
+    "/tmp": SCRATCH,
     "/var/tmp": SCRATCH,
 }
 
@@ -164,15 +164,16 @@ def become_user() -> None:
     prctl(PR_SET_DUMPABLE, 1)
 
 
-def build_view(readable: list[str], masked: list[str]) -> str:
+def build_view(readable: list[str], masked: list[str]) -> None:
     """Make a new root that holds what programs may read, and enter it.
 
     Args:
         readable: Paths of the host to be seen, read-only, where they are.
         masked: Directories among them that shall look empty.
 
-    Returns:
-        What is mounted on /proc: `own`, or `host` where the kernel grants no mount of one's own.
+    Raises:
+        OSError: If the kernel does not grant it. It grants no /proc of one's own where a container covers parts of its
+            own /proc up; another's would show other numbers for processes than they have here.
     """
     mount("none", "/", None, MS_REC | MS_PRIVATE)
     root = next(path for path in _MOUNT_POINTS if os.path.isdir(path) and not _holds(path, [*readable, "/proc"]))
@@ -192,20 +193,17 @@ def build_view(readable: list[str], masked: list[str]) -> str:
     for path in masked:
         if os.path.isdir(root + path):
             mount("code_env", root + path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "size=4k,mode=555")
-    proc = "own"
-    try:
-        mount_proc(f"{root}/proc")
-    except OSError:  # Parts of the container's own /proc are covered up, and shall stay so.
-        mount("/proc", f"{root}/proc", None, MS_BIND | MS_REC)
-        proc = "host"
+    mount_proc(f"{root}/proc")
     make_read_only(root)
     pivot_root(root)
-    return proc
 
 
 def mount_proc(target: str) -> None:
     """Mount this pid namespace's /proc, of which a program sees what it could trace: itself."""
-    mount("proc", target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=ptraceable,subset=pid")
+    try:
+        mount("proc", target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=ptraceable,subset=pid")
+    except OSError as error:
+        raise OSError(error.errno, f"own /proc: {error.strerror}") from error
 
 
 def _holds(directory: str, paths: list[str]) -> bool:
@@ -233,11 +231,10 @@ def _show(root: str, path: str, *, device: bool = False) -> None:
 class Scratch:
     """A worker's own namespaces, and the writable file system that it renews for each program."""
 
-    def __init__(self, proc: str) -> None:
+    def __init__(self) -> None:
         # The pid namespace is the server's to mount: first that, in a copy, then another that is the worker's own.
         unshare(CLONE_NEWNS, "worker's mount namespace")
-        if proc == "own":
-            mount_proc("/proc")
+        mount_proc("/proc")
         unshare(CLONE_NEWUSER | CLONE_NEWNS, "worker's namespaces")
         _write("/proc/self/setgroups", "deny")
         _write("/proc/self/gid_map", f"{USER_ID} {USER_ID} 1")

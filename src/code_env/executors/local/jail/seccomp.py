@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import signal
 import socket
 import struct
 from dataclasses import dataclass
@@ -86,6 +87,7 @@ _DENIED: dict[str, _Numbers] = {
     "mq_notify": (244, 184),
     "mq_getsetattr": (245, 185),
     "memfd_secret": (447, 447),
+    "vmsplice": (278, 75),
     "add_key": (248, 217),
     "request_key": (249, 218),
     "keyctl": (250, 219),
@@ -153,6 +155,7 @@ _DENIED: dict[str, _Numbers] = {
     "adjtimex": (159, 171),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
+    "inotify_add_watch": (254, 27),
     "fanotify_init": (300, 262),
     "fanotify_mark": (301, 263),
 }
@@ -183,6 +186,8 @@ class _Step:
     mask: int = 0xFFFFFFFF
     then: int | None = None
     otherwise: int | None = None
+    high: bool = False
+    """Whether the upper 32 bits are looked at, and not the lower."""
 
 
 def _errno(number: int) -> int:
@@ -217,8 +222,20 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[_Step, ...]]] = {
     "fcntl": ((72, 25), (_Step(1, (8, 10, 15, 1031), then=_REFUSE, otherwise=_ALLOW),)),
     # TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP.
     "ioctl": ((16, 29), (_Step(1, (0x5412, 0x541C, 0x8901, 0x8902), then=_REFUSE, otherwise=_ALLOW),)),
-    # MAP_HUGETLB: pages of a pool that no limit knows.
-    "mmap": ((9, 222), (_Step(3, mask=0x40000, then=_errno(errno.ENOMEM), otherwise=_ALLOW),)),
+    "mmap": (
+        (9, 222),
+        (
+            # MAP_HUGETLB: pages of a pool that no limit knows.
+            _Step(3, mask=0x40000, then=_errno(errno.ENOMEM)),
+            # MAP_ANONYMOUS with MAP_SHARED: memory that stays where a process no longer maps it, and is charged to
+            # nobody then. One page is for those who want to see that it works.
+            _Step(3, (0x21, 0x23), mask=0x2F, otherwise=_ALLOW),
+            _Step(1, (0,), high=True, otherwise=_errno(errno.ENOMEM)),
+            _Step(1, mask=~0xFFF & 0xFFFFFFFF, then=_errno(errno.ENOMEM), otherwise=_ALLOW),
+        ),
+    ),
+    # SO_SNDBUF, SO_RCVBUF and those that go beyond the system's limits: memory of the kernel's.
+    "setsockopt": ((54, 208), (_Step(2, (7, 8, 32, 33), then=_REFUSE, otherwise=_ALLOW),)),
 }
 
 _SIGNALS: dict[str, _Numbers] = {
@@ -231,6 +248,25 @@ _SIGNALS: dict[str, _Numbers] = {
 """Calls that send a signal to the process, or the thread, that their first argument names."""
 
 _PIDFD_SEND_SIGNAL: _Numbers = (424, 424)
+
+_ATTRIBUTES: dict[str, _Numbers] = {
+    "chmod": (90, None),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "chown": (92, None),
+    "lchown": (94, None),
+    "fchown": (93, 55),
+    "fchownat": (260, 54),
+    "utime": (132, None),
+    "utimes": (235, None),
+    "futimesat": (261, None),
+    "utimensat": (280, 88),
+}
+"""Changes to files that Landlock does not decide on."""
+
+_SIGACTION: _Numbers = (13, 134)
+_WAITED_FOR = (_Step(0, (signal.SIGCHLD,), then=_errno(0), otherwise=_ALLOW),)
+"""Who ignores the end of its children hides what they have used: said to be done, and not done."""
 
 _WORKERS_OWN: dict[str, _Numbers] = {"mount": (165, 40), "umount2": (166, 39), "setns": (308, 268)}
 
@@ -290,11 +326,13 @@ def base_filter() -> Filter:
     return Filter(decisions)
 
 
-def program_filter(*, counted: bool, signals_of: int | None = None) -> Filter:
+def program_filter(*, counted: bool, shared_user: bool = False, signals_of: int | None = None) -> Filter:
     """What the process installs that becomes a program.
 
     Args:
         counted: Whether a listener decides on each process that it wants to start; else none may.
+        shared_user: Whether it is the same user as the trainer, on the same files. Then changes of mode, owner and
+            times are said to be done, and are not: programs that copy files go on, and nobody else's change.
         signals_of: Where nothing else keeps signals in, the one process that may be sent any: itself.
     """
     start = _NOTIFY if counted else _errno(errno.EAGAIN)
@@ -308,6 +346,10 @@ def program_filter(*, counted: bool, signals_of: int | None = None) -> Filter:
             _Step(0, mask=_NAMESPACES, then=_REFUSE),
             _Step(0, mask=_CLONE_THREAD, then=_ALLOW, otherwise=start),
         )
+    if counted:
+        decisions |= dict.fromkeys(_numbers({"": _SIGACTION}), _WAITED_FOR)
+    if shared_user:
+        decisions |= dict.fromkeys(_numbers(_ATTRIBUTES), _errno(0))
     if signals_of is not None:
         # 0 is the process group, which is the program's own.
         own = (_Step(0, (signals_of, 0), then=_ALLOW, otherwise=_REFUSE),)
@@ -368,7 +410,8 @@ def _search(changes: list[tuple[int, _Decision]]) -> list[bytes]:
 def _decide(steps: tuple[_Step, ...]) -> list[bytes]:
     code: list[bytes] = []
     for step in steps:
-        code += [_instruction(_LOAD, _OFFSET_ARGUMENTS + 8 * step.argument)]
+        # Both machines are little-endian.
+        code += [_instruction(_LOAD, _OFFSET_ARGUMENTS + 8 * step.argument + 4 * step.high)]
         if not step.values:
             tests = [(_IF_BITS, step.mask)]
         else:

@@ -51,28 +51,30 @@ _OOM_SCORE = "500"
 def main(config: dict[str, Any], control: socket.socket) -> NoReturn:
     """Enter the jail, import, then start a worker for each message until the trainer is gone."""
     try:
-        proc = _enter(config)
+        _enter(config)
         _import(config)
         own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC) if config["level"] == "full" else -1
     except Exception as error:
         control.send(json.dumps({"error": f"{type(error).__name__}: {error}"[:4096]}).encode())
         os._exit(1)
-    control.send(json.dumps({"level": config["level"], "proc": proc}).encode())
+    control.send(json.dumps({"level": config["level"]}).encode())
     while True:
         data, fds = wire.receive(control)
         if not data:
             os._exit(0)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)  # A worker that was closed.
         if config["level"] == "full":
             namespaces.join_new_pid_namespace()
         if os.fork() == 0:
             control.close()
-            worker.main(socket.socket(fileno=fds[0]), config, json.loads(data), proc)
+            worker.main(socket.socket(fileno=fds[0]), config, json.loads(data))
         os.close(fds[0])
         if config["level"] == "full":
             namespaces.rejoin_pid_namespace(own_pids)
 
 
-def _enter(config: dict[str, Any]) -> str:
+def _enter(config: dict[str, Any]) -> None:
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write(_OOM_SCORE)
     # What it needs of its own package it has imported: the view that follows does not show it.
@@ -84,13 +86,11 @@ def _enter(config: dict[str, Any]) -> str:
         module = sys.modules.pop(name)
         if name == harness or name.startswith(f"{harness}."):
             sys.modules[name.replace(harness, "code_env_harness")] = module
-    proc = "host"
     if config["level"] == "full":
-        proc = namespaces.build_view(config["readable"], config["masked"])
+        namespaces.build_view(config["readable"], config["masked"])
         socket.sethostname("sandbox")
         namespaces.become_user()
     die_with_parent(0 if config["level"] == "full" else os.getppid())
-    return proc
 
 
 def _import(config: dict[str, Any]) -> None:

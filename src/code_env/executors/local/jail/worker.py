@@ -29,12 +29,12 @@ _SIGKILL = signal.SIGKILL
 _REAP_S = 0.1
 """How often orphans are reaped while a program runs that may start processes, in seconds."""
 
-_MAX_DESCRIPTORS = 1024
+_MAX_DESCRIPTORS = 512
 _MAX_TASKS = 1024
 _STACK_BYTES = 8 << 20
 
 
-def main(sock: socket.socket, config: dict[str, Any], order: dict[str, Any], proc: str) -> NoReturn:
+def main(sock: socket.socket, config: dict[str, Any], order: dict[str, Any]) -> NoReturn:
     """Enter the worker's part of the jail, then run what is ordered until the trainer is gone.
 
     Args:
@@ -42,21 +42,22 @@ def main(sock: socket.socket, config: dict[str, Any], order: dict[str, Any], pro
         config: The server's configuration.
         order: At level `contained`, `user`: whom programs of this worker run as, None for the same user as now;
             `directory`: below which they may write.
-        proc: What is mounted on /proc: `own` or `host`.
     """
     full = config["level"] == "full"
     sock = socket.socket(fileno=_keep_own(sock.detach()))
     os.closerange(wire.FIRST, wire.OWN)
     try:
-        scratch = namespaces.Scratch(proc) if full else None
+        scratch = namespaces.Scratch() if full else None
         die_with_parent(0 if full else os.getppid())
         if not full:
             linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
-        layers = _layers(config, order, proc)
-        _set_limits(full=full)
+        # From inside, process 1 gets no signal that it has no handler for. Elsewhere nobody may send it one.
+        signal.signal(signal.SIGINT, signal.SIG_DFL if full else signal.SIG_IGN)
+        layers = _layers(config, order)
+        _set_limits(own_user=full or order["user"] is not None)
         linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
         seccomp.base_filter().install()
-        _try(layers)
+        _try(layers, order["directory"])
     except Exception as error:
         sock.send(f"{type(error).__name__}: {error}".encode()[:4096])
         os._exit(1)
@@ -149,47 +150,50 @@ def _serve(pid: int, gate: ForkGate) -> tuple[int, Any, float]:
         os.close(ended)
 
 
-def _layers(config: dict[str, Any], order: dict[str, Any], proc: str) -> ChildLayers:
+def _layers(config: dict[str, Any], order: dict[str, Any]) -> ChildLayers:
     """What this worker's programs give up, as far as it can be prepared."""
     null = ("/dev/null", landlock.READ_FILE | landlock.WRITE_FILE)
     if config["level"] == "full":
-        # The view holds nothing that must not be read, unless /proc is the host's.
-        shown = ["/"] if proc == "own" else [f"/{name}" for name in os.listdir("/") if name != "proc"]
         # The mount point's parent stands for every scratch file system that will be mounted below it.
         work = (os.path.dirname(namespaces.SCRATCH), landlock.WORK)
-        return ChildLayers(
-            [*((path, landlock.READ) for path in shown), work, null], proc_is_own=proc == "own", user=None
-        )
+        # The view holds nothing that must not be read.
+        return ChildLayers([("/", landlock.READ), work, null], full=True)
     real = dict.fromkeys(os.path.realpath(path) for path in config["readable"])
     rules = [rule for path in real for rule in landlock.readable_but(path, config["masked"])]
     devices = [(path, landlock.READ_FILE) for path in namespaces.DEVICES]
     work = (order["directory"], landlock.WORK)
     return ChildLayers(
         [*rules, *devices, null, work],
-        proc_is_own=False,
+        full=False,
         user=order["user"],
         private=order["user"] is not None and config["private"],
     )
 
 
-def _set_limits(*, full: bool) -> None:
-    """Set the limits that are the same for all programs."""
+def _set_limits(*, own_user: bool) -> None:
+    """Set the limits that are the same for all programs.
+
+    Args:
+        own_user: Whether nothing else runs as the programs' user, or in their user namespace.
+    """
     limits = {
         resource.RLIMIT_NOFILE: _MAX_DESCRIPTORS,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,
-        resource.RLIMIT_STACK: _STACK_BYTES,
     }
-    if full:  # Else it would count all processes of the user, wherever they are.
+    if own_user:  # Else it would count all processes of the user, wherever they are.
         limits[resource.RLIMIT_NPROC] = _MAX_TASKS
     for which, value in limits.items():
         _, hard = resource.getrlimit(which)
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(which, (value, value))
+    # Programs may raise this one: the stack is resident memory as any other.
+    _, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    resource.setrlimit(resource.RLIMIT_STACK, (_STACK_BYTES, hard))
 
 
-def _try(layers: ChildLayers) -> None:
+def _try(layers: ChildLayers, directory: str | None) -> None:
     """See in a child of its own that all layers can be entered.
 
     Raises:
@@ -200,7 +204,7 @@ def _try(layers: ChildLayers) -> None:
     if pid == 0:
         try:
             layers.become_user()
-            layers.confine(layers.rules)
+            layers.confine(layers.rules, directory)
             layers.filter_calls(counted=False)
         except BaseException as error:
             os.write(write_fd, str(error).encode()[:1024])

@@ -97,7 +97,8 @@ def honest(jail):
     """Ten honest programs, run beside and after whatever a test runs; each must give the same result as alone."""
     programs = [
         Program(
-            "import math, os\nn = int(input())\nopen('out', 'w').write('x' * n)\nprint(math.factorial(n), os.listdir())",
+            "import math, os\nn = int(input())\nopen('out', 'w').write('x' * n)\n"
+            "print(math.factorial(n), os.listdir())",
             stdin=str(n),
             collect=("out",),
         )

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import code_env
 from code_env import ExecutorClosed, Limits, Program, Status, make_executor
 from code_env.harness.watching import descendants
 from conftest import ROOT, local
@@ -237,3 +238,45 @@ def test_many_programs_leave_everything_flat(jail):
     for worker in workers_of(jail):
         with contextlib.suppress(PermissionError):
             assert len(os.listdir(f"/proc/{worker.pid}/fd")) < 16
+
+
+def test_a_worker_that_was_given_up_answers_for_no_other_program(jail, monkeypatch):
+    """Where something of ours fails while a program runs, its late answer must not become the next one's."""
+    import code_env.executors.local.executor as module
+
+    jail.run_many([Program("print(1)")] * 4)
+    failures = 2
+    watch = module.watch
+
+    def failing(programs, ended_early):
+        nonlocal failures
+        if failures:
+            failures -= 1
+            time.sleep(0.05)
+            raise OSError(24, "Too many open files")
+        watch(programs, ended_early)
+
+    monkeypatch.setattr(module, "watch", failing)
+    slow = Program("import time; time.sleep(0.5); print('slow')")
+    results = jail.run_many([slow] * 2)
+    assert {result.status for result in results} == {Status.SANDBOX_ERROR}
+    for n in range(6):
+        assert jail.run(Program(f"print({n})")).stdout == f"{n}\n"
+
+
+def test_a_judged_run_of_which_one_half_cannot_be_started_costs_nothing(jail, monkeypatch):
+    import code_env.executors.local.executor as module
+
+    start, calls = module.JailedProgram, 0
+
+    def failing(*args):
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise OSError(24, "Too many open files")
+        return start(*args)
+
+    monkeypatch.setattr(module, "JailedProgram", failing)
+    task = code_env.Task(id="t", prompt="", tests=(code_env.StdinTest("a", "a\n"),))
+    assert code_env.judge(task, "print(input())", jail).passed
+    assert calls == 4

@@ -223,7 +223,7 @@ class _Slot:
     def _worker(self, role: str, preload: tuple[str, ...]) -> Worker:
         key = (role, preload)
         worker = self._workers.get(key)
-        if worker is not None and worker.server.closed:  # Another thread found it dead.
+        if worker is not None and not worker.usable:
             worker.close()
             worker = None
         if worker is None:

@@ -6,10 +6,8 @@ import contextlib
 import dataclasses
 import errno
 import os
-import signal
 import socket
 import time
-from pathlib import Path
 
 from code_env.executors.files import bytes_below, collect_files, remove_directory
 from code_env.executors.program import Program
@@ -19,7 +17,7 @@ from code_env.harness.channel import CHANNEL_VARIABLE
 from code_env.harness.watching import TICK_S, Watch, descendants
 
 from .jail import namespaces, wire
-from .servers import ServerDied, Worker
+from .servers import ServerDied, Worker, kill_descendant
 
 _PAGE = 4096
 
@@ -54,9 +52,14 @@ class JailedProgram(RunningProgram):
         self._collected: dict[str, bytes] = {}
         self._killed_at: float | None = None
         self._files_looked_at_s, self._too_many_bytes = 0.0, False
-        self._send(channel)
+        self._pipes: list[int] = []
         reaper = worker.pid if program.limits.processes else None
         self.clock = Watch(lambda: descendants(worker.pid), self.limits, self._bytes_in_tmpfs, reaper)
+        try:
+            self._send(channel)
+        except BaseException:
+            self._remove_directory()
+            raise
 
     def _send(self, channel: int | None) -> None:
         program, full = self.program, self._directory is None
@@ -82,32 +85,30 @@ class JailedProgram(RunningProgram):
         size = _in_pages(program.limits.file_bytes) + inputs * (2 if self.is_served else 1)
         gated = 0 if self.is_served else program.limits.processes
         message = wire.ORDER.pack(size, len(order), min(gated, 1 << 20), wire.WANT_DIRECTORY if program.collect else 0)
-        with contextlib.ExitStack() as stack:
-            theirs = [wire.memory_file("order", order)]
-            stack.callback(os.close, theirs[0])
-            stdin = program.stdin.encode("utf-8", "surrogatepass")
-            theirs.append(wire.memory_file("stdin", stdin))
-            stack.callback(os.close, theirs[1])
-            mine = []
+        with contextlib.ExitStack() as closed_after, contextlib.ExitStack() as closed_on_failure:
+            theirs = []
+
+            def hand_over(fd: int) -> None:
+                theirs.append(fd)
+                closed_after.callback(os.close, fd)
+
+            hand_over(wire.memory_file("order", order))
+            hand_over(wire.memory_file("stdin", program.stdin.encode("utf-8", "surrogatepass")))
             for _ in range(3):
                 read_fd, write_fd = os.pipe()
-                stack.callback(os.close, write_fd)
+                hand_over(write_fd)
+                self._pipes.append(read_fd)
+                closed_on_failure.callback(os.close, read_fd)
                 os.set_blocking(read_fd, False)
-                mine.append(read_fd)
-                theirs.append(write_fd)
-            self._pipes = mine
             # Whoever the program is inside, it may open its own output by name (/dev/stdout).
             os.fchmod(theirs[2], 0o666)
             os.fchmod(theirs[3], 0o666)
-            if channel is not None:
-                theirs.append(channel)
             try:
-                socket.send_fds(self._worker.sock, [message], theirs)
+                socket.send_fds(self._worker.sock, [message], theirs if channel is None else [*theirs, channel])
             except OSError as error:
-                for fd in mine:
-                    os.close(fd)
                 raise ServerDied(f"a worker is gone: {error}") from error
-        self.serve_streams(*mine)
+            closed_on_failure.pop_all()
+        self.serve_streams(*self._pipes)
 
     def readable(self) -> list[int]:
         """Its streams, and the worker's socket; for a short while the socket alone.
@@ -205,14 +206,7 @@ class JailedProgram(RunningProgram):
 
     def _kill(self) -> None:
         for pid in descendants(self._worker.pid):
-            with contextlib.suppress(OSError):
-                fd = os.pidfd_open(pid)
-                try:
-                    # A number may be another's by now; what still descends from the worker is not.
-                    if pid in descendants(self._worker.pid):
-                        signal.pidfd_send_signal(fd, signal.SIGKILL)
-                finally:
-                    os.close(fd)
+            kill_descendant(pid, self._worker.pid)
 
     def _files(self) -> dict[str, bytes]:
         if self._directory is None:
@@ -223,11 +217,16 @@ class JailedProgram(RunningProgram):
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._status is None:
+            self._worker.abandon()
         for fd in self._pipes:
             os.close(fd)
+        self._remove_directory()
+
+    def _remove_directory(self) -> None:
         if self._directory is not None:
             os.close(self._work_fd)
-            remove_directory(Path(self._directory))
+            remove_directory(self._directory)
 
 
 def _in_pages(size: int) -> int:

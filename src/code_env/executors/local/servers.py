@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -23,6 +24,7 @@ from typing import Any, Literal, cast
 import code_env
 from code_env.errors import IsolationUnavailable
 from code_env.executors.files import remove_directory
+from code_env.harness.watching import descendants
 
 from .interpreter import ENVIRONMENT, Interpreter, ask_interpreter
 from .jail import namespaces, wire
@@ -45,6 +47,18 @@ class ServerDied(Exception):
     """A server, or a worker of it, ended while something was asked of it."""
 
 
+def kill_descendant(pid: int, ancestor: int) -> None:
+    """Kill a process if it is still one that descends from another."""
+    with contextlib.suppress(OSError):
+        fd = os.pidfd_open(pid)
+        try:
+            # The number may be somebody else's by now; what descends from the ancestor is not.
+            if pid in descendants(ancestor):
+                signal.pidfd_send_signal(fd, signal.SIGKILL)
+        finally:
+            os.close(fd)
+
+
 class Worker:
     """The trainer's end of one worker."""
 
@@ -52,6 +66,7 @@ class Worker:
         self.server, self.sock, self.pid, self.user = server, sock, pid, user
         self._directory = directory
         self._made = itertools.count(1)
+        self._abandoned = False
 
     def make_directory(self) -> Path | None:
         """A fresh working directory for one program; None at level `full`, where the worker makes it.
@@ -71,8 +86,20 @@ class Worker:
                 os.chown(directory, self.user, self.user)
         return path
 
+    @property
+    def usable(self) -> bool:
+        """Whether it can take a program; not if it was given up, or its server was ended."""
+        return not self._abandoned and not self.server.closed
+
+    def abandon(self) -> None:
+        """Kill it with what it runs: something went wrong, and its next answer would be about another program."""
+        self._abandoned = True
+        for pid in [*descendants(self.pid), self.pid]:
+            kill_descendant(pid, os.getpid())
+        self.close()
+
     def close(self) -> None:
-        """Have it end."""
+        """Have it end, when it has nothing more to run."""
         self.sock.close()
 
 

@@ -61,7 +61,7 @@ class ChildLayers:
     def __init__(
         self, rules: list[tuple[str, int]], *, full: bool, user: int | None = None, private: bool = False
     ) -> None:
-        self.user, self._full = user, full
+        self.user, self.full = user, full
         self.capabilities = linux.CapabilitySet(*([linux.CAP_DAC_READ_SEARCH] if private else []))
         self.rules = landlock.Ruleset(rules)
         # A process that serves tests measures them, and reads /proc for that.
@@ -96,7 +96,7 @@ class ChildLayers:
         """
         self.capabilities.apply()
         rules.restrict()
-        if directory is not None and not self._full:
+        if directory is not None and not self.full:
             # The rules were made for all programs of the worker; this is the one's own part of what they grant.
             own = landlock.Ruleset([(directory, landlock.WORK), ("/dev/null", landlock.WRITE_FILE)], landlock.CHANGE)
             own.restrict()
@@ -205,6 +205,9 @@ def _serve(layers: ChildLayers, argv: list[str], rest: dict[str, Any]) -> NoRetu
 
 def _confine(layers: ChildLayers, gate: ForkGate | None, directory: str) -> None:
     """The layers of a program for which it takes more than three calls."""
+    if not layers.full:
+        # No namespace ends it with its worker.
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
     layers.confine(layers.rules, os.path.dirname(directory))
     kept = [] if gate is None else gate.descriptors()
     for fd in range(_REPORT + 1, wire.OWN):

@@ -34,7 +34,8 @@ def compile_program(source: str, filename: str) -> types.CodeType:
     Raises:
         SyntaxError, ValueError, MemoryError, RecursionError, OverflowError: If it does not compile.
     """
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    # Where the file is not found any more, this is; made into lines only when somebody asks.
+    linecache.cache[filename] = (lambda: source,)
     return _compile(source, filename, "exec", dont_inherit=True)
 
 

@@ -93,7 +93,10 @@ class JailedProgram(RunningProgram):
                 closed_after.callback(os.close, fd)
 
             hand_over(wire.memory_file("order", order))
-            hand_over(wire.memory_file("stdin", program.stdin.encode("utf-8", "surrogatepass")))
+            if program.stdin:
+                hand_over(wire.memory_file("stdin", program.stdin.encode("utf-8", "surrogatepass")))
+            else:
+                theirs.append(self._worker.server.empty_input)
             for _ in range(3):
                 read_fd, write_fd = os.pipe()
                 hand_over(write_fd)

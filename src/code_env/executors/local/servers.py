@@ -144,6 +144,8 @@ class Server:
             "base": None if self._base is None else str(self._base),
         }
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.empty_input = wire.memory_file("stdin", b"")
+        """Standard input of programs that are given none; it has no end to be moved."""
         self._messages, messages = os.pipe()
         os.set_blocking(self._messages, False)
         try:
@@ -154,13 +156,12 @@ class Server:
 
     def _start(self, python: str, config: dict[str, Any], theirs: socket.socket, messages: int) -> None:
         trainer = os.pidfd_open(os.getpid())
-        stdin = wire.memory_file("stdin", b"")
         try:
             self._guardian = subprocess.Popen(
                 # -S: no .pth files; -s, -P: neither the user's packages nor the jail's directory on the path.
                 [python, "-S", "-s", "-P", str(BOOT), str(theirs.fileno()), str(trainer)],
                 # What programs inherit: input is a file and output a pipe, as they will be for a program.
-                stdin=stdin,
+                stdin=self.empty_input,
                 stdout=messages,
                 stderr=messages,
                 env={**ENVIRONMENT, "HOME": namespaces.WORK_DIRECTORY, "TMPDIR": namespaces.SCRATCH},
@@ -170,7 +171,7 @@ class Server:
             )
         finally:
             theirs.close()
-            for fd in (trainer, stdin, messages):
+            for fd in (trainer, messages):
                 os.close(fd)
         self._control.settimeout(_START_S)
         self._control.send(json.dumps(config).encode())
@@ -239,6 +240,7 @@ class Server:
             self._guardian.wait()
         self._control.close()
         os.close(self._messages)
+        os.close(self.empty_input)
         if self._base is not None:
             remove_directory(self._base)
 

@@ -40,7 +40,7 @@ BROKEN_EXIT_CODE = 97
 _dup2, _close, _closerange, _exit, _write, _read = os.dup2, os.close, os.closerange, os._exit, os.write, os.read
 _syscall = linux.syscall_function
 _open, _chdir, _setrlimit, _loads, _gc_enable = os.open, os.chdir, resource.setrlimit, marshal.loads, gc.enable
-_setsid, _signal, _SIGINT, _interrupt = os.setsid, signal.signal, signal.SIGINT, signal.default_int_handler
+_setsid = os.setsid
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _ALL_DESCRIPTORS = 1 << 30
 
@@ -136,7 +136,6 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
             raise OSError("the program does not fit into its working directory")
         _close(fd)
         _setsid()
-        _signal(_SIGINT, _interrupt)
         if layers.user is not None:
             _give_away(layers.user)
         if role == "served":

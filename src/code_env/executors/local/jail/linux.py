@@ -101,6 +101,13 @@ def prctl(option: int, value: int) -> None:
     _check(_prctl(option, ctypes.c_ulong(value), zero, zero, zero), f"prctl({option})")
 
 
+def trim_heap() -> None:
+    """Give memory that was freed back to the kernel, where libc can."""
+    trim = getattr(_libc, "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 def unshare(flags: int, what: str) -> None:
     """Leave namespaces for new ones."""
     _check(_unshare(flags), what)

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 from code_env.harness.limits import die_with_parent
 
-from . import child, namespaces, wire, worker
+from . import child, linux, namespaces, wire, worker
 
 COMMON_MODULES = (
     *("abc", "array", "ast", "base64", "bisect", "calendar", "cmath", "collections", "collections.abc", "contextlib"),
@@ -111,5 +111,6 @@ def _import(config: dict[str, Any]) -> None:
     # There is no such directory yet, and programs shall not be told so.
     sys.path_importer_cache.pop(sys.path[0], None)
     gc.collect()
+    linux.trim_heap()  # Pages that a fork need not copy the tables of.
     gc.freeze()
     gc.disable()

@@ -51,8 +51,7 @@ def main(sock: socket.socket, config: dict[str, Any], order: dict[str, Any]) -> 
         die_with_parent(0 if full else os.getppid())
         if not full:
             linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
-        # From inside, process 1 gets no signal that it has no handler for. Elsewhere nobody may send it one.
-        signal.signal(signal.SIGINT, signal.SIG_DFL if full else signal.SIG_IGN)
+        _keep_interrupts_away()
         layers = _layers(config, order)
         _set_limits(own_user=full or order["user"] is not None)
         linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
@@ -87,6 +86,20 @@ def main(sock: socket.socket, config: dict[str, Any], order: dict[str, Any]) -> 
         else:
             socket.send_fds(sock, [answer], [directory])
             os.close(directory)
+
+
+def _keep_interrupts_away() -> None:
+    """Let SIGINT be KeyboardInterrupt in programs, as ever, and nothing in this process.
+
+    Process 1 gets a signal from inside if it has a handler for it, and Python has one for this.
+    """
+    worker = _getpid()
+
+    def interrupted(number: int, frame: object) -> None:
+        if _getpid() != worker:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupted)
 
 
 def _working_directory() -> int | None:

@@ -8,7 +8,7 @@ Each contender is a process of its own that lives through all rounds. In a round
 one contender after the other, forwards and backwards in turn; a ratio is taken within one round, so what
 else the machine does falls on both. The table shows medians and, in brackets, the smallest and the largest.
 
-    python benchmarks/executors.py                  # all of it; takes some minutes
+    python benchmarks/executors.py --humaneval HumanEval.jsonl.gz     # all of it; takes some minutes
     python benchmarks/executors.py --rounds 3 --programs trivial --workers 1
 
 HumanEval's programs are prompt, reference and tests in one text, run as they stand; they need its file,
@@ -228,11 +228,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7, help="at least 5 for figures to be quoted")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--programs", nargs="+", default=["trivial", "humaneval", "numpy"])
-    parser.add_argument("--humaneval", default="../shared/data/humaneval/HumanEval.jsonl.gz", help="its file")
+    parser.add_argument("--humaneval", help="HumanEval's file; without it that table is left out")
     parser.add_argument("--executors", nargs="+", default=["local", "subprocess"])
     parser.add_argument("--json", action="store_true", help="print rows of JSON")
     arguments = parser.parse_args()
 
+    if "humaneval" in arguments.programs and arguments.humaneval is None:
+        arguments.programs.remove("humaneval")
+        sys.stderr.write("no HumanEval programs: --humaneval names no file\n")
     for kind in arguments.programs:
         floor = "fork+numpy" if kind == "numpy" else "fork"
         programs = {"trivial": lambda: [TRIVIAL] * TRIVIAL_RUNS, "numpy": lambda: [NUMPY] * NUMPY_RUNS}.get(

@@ -10,7 +10,6 @@ import os
 import platform
 import statistics
 import subprocess
-import sys
 import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -22,6 +21,9 @@ from code_env.executors.local.interpreter import ENVIRONMENT, find_interpreter
 from code_env.executors.local.servers import BOOT, programs_user
 from code_env.judging import judge
 from code_env.tasks import CallTest, Task
+
+_PROBE_S = 60.0
+"""How long the attempts at all layers may take, in seconds."""
 
 _RUNS = 50
 """Programs of the short timing."""
@@ -111,7 +113,7 @@ def _time(executor: LocalExecutor) -> dict[str, float]:
     def run() -> None:
         result = executor.run(Program("print('hello')"))
         if result.stdout != "hello\n":
-            raise ExecutorError(f"a program that prints hello gave {result}")
+            raise ExecutorError(f"a program that prints hello gave {result}; please report it")
 
     first = milliseconds(run)
     program = statistics.median(milliseconds(run) for _ in range(_RUNS))
@@ -123,7 +125,7 @@ def _time(executor: LocalExecutor) -> dict[str, float]:
 def _layers(python: str) -> list[Layer]:
     user, group = programs_user()
     command = [python, "-S", "-s", "-P", str(BOOT), "probe", str(user), str(group)]
-    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False, cwd="/")
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, cwd="/", timeout=_PROBE_S)
     found = [json.loads(line) for line in done.stdout.splitlines()]
     layers = []
     for one in found:
@@ -133,7 +135,7 @@ def _layers(python: str) -> list[Layer]:
         tried = not granted and not detail.startswith("not tried")
         layers.append(Layer(one["layer"], granted, needed_for, detail, remedy if tried else ""))
     if done.returncode != 0:
-        sys.stderr.write(done.stderr)
+        raise ExecutorError(f"the layers could not be tried with {python}: {done.stderr.strip()[-500:]}")
     return layers
 
 
@@ -146,7 +148,7 @@ _NAMESPACE_REMEDY = (
 _ABOUT: dict[str, tuple[str, str]] = {
     "seccomp filter": ("contained", "a kernel with CONFIG_SECCOMP_FILTER"),
     "seccomp listener": (
-        "programs that may start processes, and call tests",
+        "contained",
         "Linux 5.5 or newer, and a container runtime that has no listener of its own",
     ),
     "Landlock": ("contained", "Linux 5.13 or newer with landlock in its lsm= list"),
@@ -165,7 +167,7 @@ _ABOUT: dict[str, tuple[str, str]] = {
     "host name namespace": ("full", _NAMESPACE_REMEDY),
     "own view of files": ("full", _NAMESPACE_REMEDY),
     "own /proc": (
-        "programs that read /proc",
+        "full",
         "a container that does not cover parts of /proc (--security-opt systempaths=unconfined)",
     ),
     "user of its own": ("contained, as root", "the right to change users (CAP_SETUID and CAP_SETGID)"),

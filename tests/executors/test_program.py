@@ -77,3 +77,16 @@ def test_head_and_tail_are_those_of_the_whole(pieces):
     assert kept.text().startswith(whole[:3])
     assert kept.text().endswith(whole[-3:])
     assert kept.truncated or kept.text() == whole
+
+
+def test_numbers_of_numpy_become_plain_ones():
+    import numpy as np
+
+    limits = Limits(cpu_s=np.float64(2), memory_bytes=1 << 30)
+    assert type(limits.cpu_s) is float
+    assert limits == Limits(cpu_s=2.0, memory_bytes=1 << 30)
+
+
+def test_a_name_that_no_file_system_takes_is_refused():
+    with pytest.raises(TaskError, match="255"):
+        Program("", files={"a" * 256: b""})

@@ -65,17 +65,40 @@ def _read(directory: int, parts: tuple[str, ...], most_bytes: int) -> bytes | No
 
 
 def bytes_below(directory: Path, enough: int) -> int:
-    """Bytes on disk that files below a directory take, counted until there are more than enough."""
+    """Bytes on disk that files below a directory take, counted until there are more than enough.
+
+    A directory that may not be looked into counts as more than enough.
+    """
     total = 0
-    # The program may move and hide things meanwhile; what cannot be seen now may be the next time.
-    with contextlib.suppress(OSError, RecursionError):
-        for _, _, names, fd in os.fwalk(directory):
+    try:
+        for _, _, names, fd in os.fwalk(directory, onerror=_raise):
             for name in names:
                 with contextlib.suppress(OSError):
                     total += 512 * os.stat(name, dir_fd=fd, follow_symlinks=False).st_blocks
             if total > enough:
                 break
+    except PermissionError:
+        return enough + 1  # What is hidden has no right to be.
+    except (OSError, RecursionError):
+        return total  # The program moves things meanwhile; they are looked at again.
     return total
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def bytes_without_name(pids: Iterable[int]) -> int:
+    """Bytes on disk of files that processes hold open and that no directory lists any more."""
+    found: dict[tuple[int, int], int] = {}
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(f"/proc/{pid}/fd"):
+                with contextlib.suppress(OSError):
+                    status = os.stat(entry.path)
+                    if status.st_nlink == 0 and stat.S_ISREG(status.st_mode):
+                        found[status.st_dev, status.st_ino] = 512 * status.st_blocks
+    return sum(found.values())
 
 
 def remove_directory(directory: Path) -> None:

@@ -10,8 +10,10 @@ import os
 import queue
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from typing import Any
 
 from .program import Program
 from .result import ErrorInfo, ExecutionResult, Status
@@ -55,7 +57,8 @@ class Pool:
         for _ in self._threads:
             self._orders.put(None)
         for thread in self._threads:
-            thread.join()
+            if thread is not threading.current_thread():  # Closed from a future's callback.
+                thread.join()
 
     def _work(self, run: Runner) -> None:
         while (order := self._orders.get()) is not None:
@@ -80,11 +83,30 @@ class Pool:
                 future.cancel()  # `close` ended it, so its result says nothing of the program.
             if future.set_running_or_notify_cancel():
                 future.set_result(result)
+            # Nothing of it is kept while the thread waits for the next.
+            del order, program, future, ended_early, result
 
 
 def sandbox_error(message: str, queue_s: float) -> ExecutionResult:
     """The result of a run that our side failed to make."""
     return ExecutionResult(Status.SANDBOX_ERROR, error=ErrorInfo("SandboxError", message), queue_s=queue_s)
+
+
+_owners: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def renew_lock_after_fork(owner: Any) -> None:
+    """Give an object's `_lock` a fresh start in forks of this process, where whoever held it is not."""
+    _owners.add(owner)
+
+
+def _renew_locks() -> None:
+    for owner in _owners:
+        owner._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 def own_cores() -> int:

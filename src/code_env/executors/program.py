@@ -18,6 +18,8 @@ MAX_SECONDS = 1_000_000
 """Longest time limit, in seconds: in milliseconds it still fits where the system waits for descriptors."""
 
 
+_MAX_NAME_BYTES = 255
+
 _MAIN = PurePosixPath("main.py")
 """Where the program itself lies."""
 
@@ -60,6 +62,8 @@ class Limits:
             if not number or not least <= value <= most:
                 kind = "a whole number" if whole else "a number of seconds"
                 raise TaskError(f"limits.{item.name} must be {kind} from {least} to {most}; got {brief(value)}")
+            # NumPy's numbers are such numbers too, and do not travel.
+            object.__setattr__(self, item.name, int(value) if whole else float(value))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Limits:
@@ -132,6 +136,8 @@ def check_path(path: str) -> None:
     inside = pure is not None and not pure.is_absolute() and ".." not in pure.parts and bool(pure.parts)
     if not inside or not str(path).isprintable():
         raise TaskError(f"{path!r} is not a path inside the working directory; use a relative, printable one")
+    if pure is not None and any(len(part.encode()) > _MAX_NAME_BYTES for part in pure.parts):
+        raise TaskError(f"{path[:50]!r}... has a part of more than {_MAX_NAME_BYTES} bytes, which no file system takes")
 
 
 def check_files(files: Mapping[str, bytes]) -> None:

@@ -23,7 +23,7 @@ from concurrent.futures import Future
 from code_env.errors import ExecutorClosed, ExecutorError, UnsupportedProgram
 
 from .base import Executor, Isolation
-from .pool import Pool, own_cores
+from .pool import Pool, own_cores, renew_lock_after_fork
 from .process import ProgramProcess
 from .program import Program
 from .result import ExecutionResult
@@ -51,6 +51,7 @@ class UnisolatedSubprocessExecutor(Executor):
         self._workers = workers or own_cores()
         self._python = python or sys.executable
         self._lock = threading.Lock()
+        renew_lock_after_fork(self)
         self._closed = False
         self._pool: Pool | None = None
 

@@ -37,7 +37,7 @@ class ProcessLimits:
     file_bytes: int
 
     def rlimits(self) -> list[tuple[int, int, int]]:
-        """What the kernel can enforce on a process and on all that it starts: resource, soft limit, hard limit."""
+        """What the kernel can enforce on a process that this one starts: resource, soft limit, hard limit."""
         if resource is None:
             return []
         # Above what is allowed: the kernel counts in ticks, which on a busy or virtual machine run ahead of
@@ -56,17 +56,20 @@ class ProcessLimits:
             # limit itself is on resident memory and is watched from outside.
             data = 4 * self.memory_bytes + (256 << 20)
             limits.append((resource.RLIMIT_DATA, data, data))
-        return limits
+        return [(which, *_at_most(which, soft, hard)) for which, soft, hard in limits]
 
     def apply(self) -> None:
         """Set them on this process, as far as they lower what it has."""
         for which, soft, hard in self.rlimits():
-            _, current = resource.getrlimit(which)
-            if current != resource.RLIM_INFINITY:
-                soft, hard = min(soft, current), min(hard, current)
             # Some systems know a limit and refuse to set it; the watcher outside does not depend on it.
             with contextlib.suppress(ValueError, OSError, OverflowError):
                 resource.setrlimit(which, (soft, hard))
+
+
+def _at_most(which: int, soft: int, hard: int) -> tuple[int, int]:
+    """Limits lowered to what this process, whose hard limits all it starts inherit, may set itself."""
+    current = resource.getrlimit(which)[1]
+    return (soft, hard) if current == resource.RLIM_INFINITY else (min(soft, current), min(hard, current))
 
 
 def die_with_parent(parent: int) -> None:

@@ -14,7 +14,6 @@ Nothing here knows an expected value. A child that lies can only be wrong about 
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import json
 import os
 import socket
@@ -28,14 +27,13 @@ from .children import Child, drain
 from .forks import ForkGate
 from .limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, run_as_main
+from .memory_file import memory_file
 from .workspace import Workspace
 
 STDERR_TAIL_BYTES = 8192
 """How much of a test's standard error is reported: its end, where the traceback is."""
 
 _close, _dup2 = os.close, os.dup2
-
-_ADD_SEALS, _ALL_SEALS = 1033, 0b1111  # fcntl(2): no more seals, no shrinking, growing or writing.
 
 
 class Confinement:
@@ -244,14 +242,7 @@ def _input_file(data: bytes) -> int:
             file.write(data)
             file.seek(0)
             return os.dup(file.fileno())
-    fd = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
-    os.lseek(fd, 0, os.SEEK_SET)
-    # What it reads shall be no place to keep things in.
-    fcntl.fcntl(fd, _ADD_SEALS, _ALL_SEALS)
-    return fd
+    return memory_file("stdin", data)
 
 
 def _error_of(report: bytearray) -> dict[str, str] | None:

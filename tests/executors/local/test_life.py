@@ -175,31 +175,26 @@ def test_programs_of_a_server_that_dies_are_run_again(jail):
     assert jail.run(Program("print('next')")).stdout == "next\n"
 
 
-def test_a_program_under_which_the_sandbox_dies_twice_is_held_responsible(jail):
+def test_a_program_under_which_the_sandbox_dies_twice_is_held_responsible(jail, monkeypatch):
     """Whatever kills its sandbox each time, its result is an error, not a fault of the sandbox."""
-    stop = threading.Event()
+    import code_env.executors.local.executor as module
 
-    def kill_workers():
-        mine = os.getpid()
-        while not stop.is_set():
-            # The grandchildren of guardians are workers' parents and workers; a program sleeps below these.
-            for pid in descendants(mine):
-                with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
-                    if b"jail/boot.py" in file.read() and len(descendants(pid)) == 1:
-                        os.kill(pid, signal.SIGKILL)
-            time.sleep(0.2)
+    watch, deaths = module.watch, 0
 
-    jail.run(Program("print(1)"))
-    killer = threading.Thread(target=kill_workers)
-    future = jail.submit(Program("import time; time.sleep(20)"))
-    time.sleep(0.3)
-    killer.start()
-    try:
-        result = future.result()
-    finally:
-        stop.set()
-        killer.join()
-    assert (result.status, result.error.name) == (Status.ERROR, "SandboxKilled"), result
+    def deadly(programs, ended_early):
+        nonlocal deaths
+        deaths += 1
+        timer = threading.Timer(0.2, os.kill, (programs[0]._worker.pid, signal.SIGKILL))
+        timer.start()
+        try:
+            watch(programs, ended_early)
+        finally:
+            timer.join()
+
+    monkeypatch.setattr(module, "watch", deadly)
+    result = jail.run(Program("import time; time.sleep(20)"))
+    assert (result.status, result.error.name, deaths) == (Status.ERROR, "SandboxKilled", 2), result
+    monkeypatch.undo()
     assert jail.run(Program("print('next')")).stdout == "next\n"
 
 
@@ -280,3 +275,67 @@ def test_a_judged_run_of_which_one_half_cannot_be_started_costs_nothing(jail, mo
     task = code_env.Task(id="t", prompt="", tests=(code_env.StdinTest("a", "a\n"),))
     assert code_env.judge(task, "print(input())", jail).passed
     assert calls == 4
+
+
+SURROUNDINGS = {
+    "an ignored SIGCHLD": "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+    "a blocked signal": "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD, signal.SIGTERM])",
+    "a low hard limit": "import resource; resource.setrlimit(resource.RLIMIT_DATA, (1 << 31, 1 << 31))",
+    "a strict umask": "import os; os.umask(0o077)",
+    "closed standard streams": "import os; [os.close(fd) for fd in (0, 1)]",
+    "another directory": "import os; os.chdir('/proc/self')",
+}
+
+
+@pytest.mark.parametrize("level", ["full", "contained"])
+@pytest.mark.parametrize("name", SURROUNDINGS)
+def test_the_trainers_surroundings_make_no_difference(name, level):
+    code = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tests")!r})
+from conftest import local
+import code_env
+{SURROUNDINGS[name]}
+with local({level!r}, workers=1) as executor:
+    result = executor.run(code_env.Program("open('f', 'w').write('x'); print(input())", stdin="given", collect=("f",)))
+    task = code_env.Task(id="t", prompt="", tests=(code_env.CallTest(args=(1,), expected=2),), entry_point="f")
+    verdict = code_env.judge(task, "def f(x): return x + 1", executor)
+    sys.stderr.write(f"{{result.stdout!r}} {{dict(result.files)}} {{verdict.passed}}")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stderr == "'given\\n' {'f': b'x'} True"
+
+
+def test_it_may_be_closed_from_a_callback():
+    executor = make_executor("local", workers=1)
+    closed = threading.Event()
+
+    def close(_):
+        executor.close()
+        closed.set()
+
+    executor.submit(Program("print(1)")).add_done_callback(close)
+    assert closed.wait(20)
+    with pytest.raises(ExecutorClosed):
+        executor.submit(Program("print(1)"))
+
+
+def test_a_broken_module_to_preload_is_no_fault_of_a_program(tmp_path):
+    library = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(library)], check=True)
+    packages = next((library / "lib").glob("python*")) / "site-packages"
+    (packages / "broken_module.py").write_text("raise ImportError('its library is missing')")
+    with make_executor("local", workers=1, python=str(library / "bin/python"), preload=["broken_module"]) as executor:
+        assert executor.run(Program("# broken_module\nprint(1)")).stdout == "1\n"
+        result = executor.run(Program("import broken_module"))
+    assert (result.status, result.error.message) == (Status.ERROR, "its library is missing")
+
+
+def test_a_judged_program_that_may_fork_leaves_nothing_behind(jail):
+    code = "import os, signal, time\nif os.fork() == 0:\n    os.setsid()\n    while True: pass\nprint('x' * (20 << 20))"
+    task = code_env.Task(
+        id="t", prompt="", limits=Limits(processes=4, cpu_s=1, wall_s=5), tests=(code_env.StdinTest("", "x"),)
+    )
+    assert not code_env.judge(task, code, jail).passed
+    for _ in range(4):
+        assert jail.run(Program("x = sum(range(10**6)); print(x > 0)", limits=Limits(cpu_s=1))).stdout == "True\n"

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 
 from code_env.errors import ExecutorClosed, ExecutorError, UnsupportedProgram
 from code_env.executors.base import Executor, Isolation
-from code_env.executors.pool import Pool, own_cores
+from code_env.executors.pool import Pool, own_cores, renew_lock_after_fork
 from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.executors.running import watch
@@ -79,14 +79,16 @@ class LocalExecutor(Executor):
         if min_isolation not in LEVELS:
             raise ExecutorError(f"min_isolation must be one of {', '.join(LEVELS)}; got {min_isolation!r}")
         self._preload = _texts("preload", preload)
-        self._readable = tuple(os.path.abspath(path) for path in _texts("readable", readable))
-        for path in self._readable:
+        paths = [os.path.abspath(path) for path in _texts("readable", readable)]
+        for path in paths:
             if not os.path.exists(path):
-                raise ExecutorError(f"readable: {path!r} does not exist")
+                raise ExecutorError(f"readable: {path!r} does not exist; give paths of files or directories that do")
+        self._readable = tuple(dict.fromkeys([*map(os.path.realpath, paths), *paths]))
         self._workers = workers or own_cores()
         self._python = find_interpreter(python)
         self._min_isolation: Level = "full" if min_isolation == "full" else "contained"
         self._lock = threading.Lock()
+        renew_lock_after_fork(self)
         self._closed = False
         self._live = _Live()
         # Who forgets to close it, or ends, leaves nothing behind either.
@@ -101,13 +103,12 @@ class LocalExecutor(Executor):
         """
         with self._lock:
             level = self._started().level()
-        files = "" if level == "full" else "; file_bytes holds for each of a program's files"
         return Isolation(
             level=level,
             peer="isolated",
             enforces=frozenset({"cpu_s", "wall_s", "memory_bytes", "output_bytes", "file_bytes", "processes"}),
             network=False,
-            details=_DETAILS[level] + files,
+            details=_DETAILS[level],
         )
 
     def why_not_full(self) -> str:
@@ -192,23 +193,26 @@ class _Slot:
     def run(self, program: Program, ended_early: Callable[[], bool], queue_s: float) -> ExecutionResult:
         """Run a program, once more on a server of its own if its server dies."""
         preload = self._modules_for(program)
+        used = []
         try:
-            worker, peer = self._worker("program", preload), self._worker_of_peer(program)
-            return self._attempt(program, worker, peer, ended_early, queue_s)
+            used.append(self._worker("program", preload))
+            if program.peer is not None:
+                used.append(self._worker("peer", ()))
+            return self._attempt(program, used, ended_early, queue_s)
         except ServerDied:
-            self._drop_dead()
-        try:
-            with contextlib.ExitStack() as stack:
-                server = stack.enter_context(contextlib.closing(self._servers.fresh(preload)))
-                worker = stack.enter_context(contextlib.closing(server.open_worker()))
-                peer = None
-                if program.peer is not None:
-                    peer = stack.enter_context(contextlib.closing(server.open_worker()))
-                return self._attempt(program, worker, peer, ended_early, queue_s)
-        except ServerDied as died:
-            error = ErrorInfo("SandboxKilled", f"the program's sandbox died under it twice: {died}")
-            peer_result = None if program.peer is None else ExecutionResult(Status.ERROR, error=error)
-            return ExecutionResult(Status.ERROR, error=error, peer=peer_result, queue_s=queue_s)
+            for worker in used:
+                self._servers.drop(worker.server)
+        # Alone: nobody else's program suffers if it happens again, and none can be what did it.
+        with contextlib.ExitStack() as stack:
+            server = stack.enter_context(contextlib.closing(self._servers.fresh(preload)))
+            halves = 1 if program.peer is None else 2
+            own = [stack.enter_context(contextlib.closing(server.open_worker())) for _ in range(halves)]
+            try:
+                return self._attempt(program, own, ended_early, queue_s)
+            except ServerDied as died:
+                error = ErrorInfo("SandboxKilled", f"the program's sandbox died under it twice: {died}")
+                peer_result = None if program.peer is None else ExecutionResult(Status.ERROR, error=error)
+                return ExecutionResult(Status.ERROR, error=error, peer=peer_result, queue_s=queue_s)
 
     def close(self) -> None:
         """Have its workers end."""
@@ -227,35 +231,25 @@ class _Slot:
             worker.close()
             worker = None
         if worker is None:
-            worker = self._workers[key] = self._servers.get(preload).open_worker()
+            server = self._servers.get(preload)
+            try:
+                worker = self._workers[key] = server.open_worker()
+            except ServerDied:
+                self._servers.drop(server)
+                raise
         return worker
 
-    def _worker_of_peer(self, program: Program) -> Worker | None:
-        return None if program.peer is None else self._worker("peer", ())
-
-    def _drop_dead(self) -> None:
-        """Give up the servers of this slot's workers: which of them died is not worth the finding out."""
-        for worker in self._workers.values():
-            worker.close()
-            self._servers.drop(worker.server)
-        self._workers.clear()
-
     def _attempt(
-        self,
-        program: Program,
-        worker: Worker,
-        peer_worker: Worker | None,
-        ended_early: Callable[[], bool],
-        queue_s: float,
+        self, program: Program, workers: list[Worker], ended_early: Callable[[], bool], queue_s: float
     ) -> ExecutionResult:
         with contextlib.ExitStack() as stack:
-            if program.peer is None or peer_worker is None:
-                main = stack.enter_context(JailedProgram(worker, program, "program"))
+            if program.peer is None:
+                main = stack.enter_context(JailedProgram(workers[0], program, "program"))
                 watch([main], ended_early)
                 return main.result(queue_s)
             ours, theirs = socket.socketpair()
             with ours, theirs:
-                peer = stack.enter_context(JailedProgram(peer_worker, program.peer, "program", theirs.fileno()))
-                main = stack.enter_context(JailedProgram(worker, program, "served", ours.fileno()))
+                peer = stack.enter_context(JailedProgram(workers[1], program.peer, "program", theirs.fileno()))
+                main = stack.enter_context(JailedProgram(workers[0], program, "served", ours.fileno()))
             watch([main, peer], ended_early)
             return main.result(queue_s, peer.result(queue_s))

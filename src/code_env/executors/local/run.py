@@ -9,11 +9,12 @@ import os
 import socket
 import time
 
-from code_env.executors.files import bytes_below, collect_files, remove_directory
+from code_env.executors.files import bytes_below, bytes_without_name, collect_files, remove_directory
 from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.executors.running import RunningProgram, order_limits, process_limits
 from code_env.harness.channel import CHANNEL_VARIABLE
+from code_env.harness.memory_file import memory_file
 from code_env.harness.watching import TICK_S, Watch, descendants
 
 from .jail import namespaces, wire
@@ -46,9 +47,13 @@ class JailedProgram(RunningProgram):
     def __init__(self, worker: Worker, program: Program, role: str, channel: int | None = None) -> None:
         super().__init__(program, role)
         self._worker = worker
-        self._directory = worker.make_directory()
-        # Held from before the program runs: it may put anything else in its place.
-        self._work_fd = -1 if self._directory is None else os.open(self._directory / "work", _DIRECTORY)
+        self._directory, self._work_fd = worker.make_directory(), -1
+        if self._directory is not None:
+            # Held from before the program runs: it may put anything else in its place.
+            try:
+                self._work_fd = os.open(self._directory / "work", _DIRECTORY)
+            except FileNotFoundError as error:
+                raise ServerDied("the server was ended meanwhile") from error
         self._collected: dict[str, bytes] = {}
         self._killed_at: float | None = None
         self._files_looked_at_s, self._too_many_bytes = 0.0, False
@@ -64,6 +69,7 @@ class JailedProgram(RunningProgram):
     def _send(self, channel: int | None) -> None:
         program, full = self.program, self._directory is None
         code = program.code.encode("utf-8", "surrogatepass")
+        files = {str(name): bytes(content) for name, content in program.files.items()}
         directory = namespaces.WORK_DIRECTORY if full else f"{self._directory}/work"
         environment = {} if full else {"HOME": directory, "TMPDIR": str(self._directory)}
         if channel is not None and not self.is_served:
@@ -78,7 +84,7 @@ class JailedProgram(RunningProgram):
                 "scratch": namespaces.SCRATCH if full else str(self._directory),
             }
         rlimits = process_limits(program.limits, 1).rlimits()
-        order = wire.pack((self.role, directory, code, list(program.argv), dict(program.files), rlimits, rest))
+        order = wire.pack((self.role, directory, code, [str(one) for one in program.argv], files, rlimits, rest))
         inputs = sum(_in_pages(len(content)) for content in (code, *program.files.values()))
         self._input_bytes = inputs
         # A test of a served program has a copy of what was put in.
@@ -92,9 +98,9 @@ class JailedProgram(RunningProgram):
                 theirs.append(fd)
                 closed_after.callback(os.close, fd)
 
-            hand_over(wire.memory_file("order", order))
+            hand_over(memory_file("order", order))
             if program.stdin:
-                hand_over(wire.memory_file("stdin", program.stdin.encode("utf-8", "surrogatepass")))
+                hand_over(memory_file("stdin", program.stdin.encode("utf-8", "surrogatepass")))
             else:
                 theirs.append(self._worker.server.empty_input)
             for _ in range(3):
@@ -201,7 +207,12 @@ class JailedProgram(RunningProgram):
         """End it if its directory, which no file system of its own bounds, holds too much."""
         self._files_looked_at_s = self.clock.wall_s
         allowed = self.program.limits.file_bytes + 2 * self._input_bytes
-        if self._directory is not None and bytes_below(self._directory, allowed) > allowed:
+        if self._directory is None:
+            return
+        held = bytes_below(self._directory, allowed)
+        if held <= allowed and self._status is None:
+            held += bytes_without_name(descendants(self._worker.pid))
+        if held > allowed:
             self._too_many_bytes = True
             self._killed_for = self._killed_for or "error"
             if self._status is None:

@@ -8,6 +8,7 @@ reason is kept for `code-env doctor`.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import itertools
 import json
 import os
@@ -17,13 +18,14 @@ import struct
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
 import code_env
 from code_env.errors import IsolationUnavailable
 from code_env.executors.files import remove_directory
+from code_env.harness.memory_file import memory_file
 from code_env.harness.watching import descendants
 
 from .interpreter import ENVIRONMENT, Interpreter, ask_interpreter
@@ -77,13 +79,13 @@ class Worker:
         if self._directory is None:
             return None
         path = self._directory / f"run-{next(self._made)}"
-        for directory in (path, path / "work"):
-            try:
+        try:
+            for directory in (path, path / "work"):
                 directory.mkdir(mode=0o700)
-            except FileNotFoundError as error:
-                raise ServerDied("the server was ended meanwhile") from error
-            if self.user is not None:
-                os.chown(directory, self.user, self.user)
+                if self.user is not None:
+                    os.chown(directory, self.user, self.user)
+        except FileNotFoundError as error:
+            raise ServerDied("the server was ended meanwhile") from error
         return path
 
     @property
@@ -143,10 +145,10 @@ class Server:
             "preload": preload,
             "base": None if self._base is None else str(self._base),
         }
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.empty_input = wire.memory_file("stdin", b"")
+        self._control, theirs = (socket.socket(fileno=_above_standard(end.detach())) for end in _pair())
+        self.empty_input = _above_standard(memory_file("stdin", b""))
         """Standard input of programs that are given none; it has no end to be moved."""
-        self._messages, messages = os.pipe()
+        self._messages, messages = map(_above_standard, os.pipe())
         os.set_blocking(self._messages, False)
         try:
             self._start(python, config, theirs, messages)
@@ -155,7 +157,7 @@ class Server:
             raise
 
     def _start(self, python: str, config: dict[str, Any], theirs: socket.socket, messages: int) -> None:
-        trainer = os.pidfd_open(os.getpid())
+        trainer = _above_standard(os.pidfd_open(os.getpid()))
         try:
             self._guardian = subprocess.Popen(
                 # -S: no .pth files; -s, -P: neither the user's packages nor the jail's directory on the path.
@@ -194,13 +196,21 @@ class Server:
         directory = None
         if self._base is not None:
             directory = self._base / f"worker-{number}"
-            directory.mkdir(mode=0o711)
-        user = None if self._users is None or self.level == "full" else self._users[number % len(self._users)]
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            try:
+                directory.mkdir()
+                directory.chmod(0o711)  # Whatever the umask says.
+            except FileNotFoundError as error:
+                raise ServerDied("the server was ended meanwhile") from error
+        user = None
+        if self._users is not None and self.level != "full":
+            user = self._users[next(_users_taken) % len(self._users)]
+        ours, theirs = _pair()
         try:
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             order = json.dumps({"user": user, "directory": None if directory is None else str(directory)}).encode()
             with theirs, self._lock:
+                if self._closed:
+                    raise ServerDied("the server was ended meanwhile")
                 socket.send_fds(self._control, [order], [theirs.fileno()])
             ours.settimeout(_START_S)
             message, ancillary, _, _ = ours.recvmsg(wire.MAX_MESSAGE, socket.CMSG_SPACE(_CREDENTIALS.size))
@@ -223,8 +233,9 @@ class Server:
             raise ServerDied(f"the server did not start: {error}; {self._last_words()}") from error
 
     def _last_words(self) -> str:
-        with contextlib.suppress(OSError):
-            return os.read(self._messages, 1 << 16).decode(errors="replace")[-500:].strip()
+        with self._lock, contextlib.suppress(OSError):
+            if not self._closed:
+                return os.read(self._messages, 1 << 16).decode(errors="replace")[-500:].strip()
         return ""
 
     def close(self) -> None:
@@ -233,16 +244,29 @@ class Server:
             if self._closed or self._trainer != os.getpid():
                 return
             self._closed = True
+            os.close(self._messages)
+            os.close(self.empty_input)
         if self._guardian is not None:
             # Not only `close`: a fork of the trainer may hold a copy of the descriptor.
             with contextlib.suppress(OSError):
                 self._control.shutdown(socket.SHUT_RDWR)
             self._guardian.wait()
         self._control.close()
-        os.close(self._messages)
-        os.close(self.empty_input)
         if self._base is not None:
             remove_directory(self._base)
+
+
+def _pair() -> tuple[socket.socket, socket.socket]:
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+
+def _above_standard(fd: int) -> int:
+    """The same with a number above the standard streams', which a trainer without them would give it."""
+    if fd > 2:
+        return fd
+    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(fd)
+    return moved
 
 
 class Servers:
@@ -352,10 +376,13 @@ def _masked(path: Iterable[str]) -> list[str]:
 
 
 _USERS_FROM_WIDE, _USERS_FROM_NARROW, _NARROW = 1_000_000_000, 30_000, 30_000
-_USERS_EACH = 64
+_USERS_EACH, _MOST_TRAINERS = 4096, 250_000
+
+_users_taken = itertools.count()
+"""Counts workers of all executors in this process, each of which has a user to itself."""
 
 
-def _users() -> list[int] | None:
+def _users() -> Sequence[int] | None:
     """Numbers of users that nobody else is, for programs of a trainer that is root; None if there are none.
 
     They depend on the trainer's pid, so that two trainers on a machine use different ones.
@@ -364,11 +391,11 @@ def _users() -> list[int] | None:
         return None
     with open("/proc/self/uid_map") as file:
         mapped = max(int(line.split()[0]) + int(line.split()[2]) for line in file)
-    first = os.getpid() * _USERS_EACH
     if mapped > 1 << 31:
-        return [_USERS_FROM_WIDE + first + n for n in range(_USERS_EACH)]
+        first = _USERS_FROM_WIDE + os.getpid() % _MOST_TRAINERS * _USERS_EACH
+        return range(first, first + _USERS_EACH)
     if mapped >= _USERS_FROM_NARROW + _NARROW:
-        return [_USERS_FROM_NARROW + (first + n) % _NARROW for n in range(_USERS_EACH)]
+        return [_USERS_FROM_NARROW + (os.getpid() * 64 + n) % _NARROW for n in range(_NARROW)]
     return None  # Root of a user namespace that holds nobody else.
 
 

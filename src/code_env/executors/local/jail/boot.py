@@ -7,6 +7,7 @@ The arguments are two descriptors: the control socket, and one that stands for t
 """
 
 import os
+import signal
 import sys
 import types
 
@@ -33,6 +34,12 @@ if __name__ == "__main__":
 
         probe(int(sys.argv[2]), int(sys.argv[3]))
         sys.exit()
+
+    # The trainer's own arrangements are inherited, and would keep us from waiting for our children, and programs
+    # from passing directories that we make.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    os.umask(0o022)
 
     # Before anything is imported that would register one.
     from code_env.executors.local.jail import fork_hooks

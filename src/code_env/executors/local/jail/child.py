@@ -68,10 +68,9 @@ class ChildLayers:
         server_rules = rules if full else [*rules, ("/proc", landlock.READ_FILE | landlock.READ_DIR)]
         self.server_rules = landlock.Ruleset(server_rules)
         self._shared_user = not full and user is None
-        self._stray_signals = self._shared_user and landlock.version() < landlock.SIGNAL_SCOPE_VERSION
-        self._filters = {
-            counted: seccomp.program_filter(counted=counted, shared_user=self._shared_user) for counted in (False, True)
-        }
+        self._stray_signals = not full and landlock.version() < landlock.SIGNAL_SCOPE_VERSION
+        self._truncates = full or landlock.version() >= landlock.TRUNCATE_VERSION
+        self._filters = {counted: self._filter(counted) for counted in (False, True)}
         self.plain: tuple[linux.PreparedCall, ...] = ()
         """All layers of a program that may start no processes, in their order, if nothing else is to be done."""
         if full:
@@ -104,9 +103,13 @@ class ChildLayers:
 
     def filter_calls(self, *, counted: bool) -> int | None:
         """Install the last layer; the listener of forks if they are counted."""
-        if self._stray_signals:
-            return seccomp.program_filter(counted=counted, shared_user=True, signals_of=os.getpid()).install()
-        return self._filters[counted].install()
+        filter_ = self._filter(counted, os.getpid()) if self._stray_signals else self._filters[counted]
+        return filter_.install()
+
+    def _filter(self, counted: bool, signals_of: int | None = None) -> seccomp.Filter:
+        return seccomp.program_filter(
+            counted=counted, shared_user=self._shared_user, truncates=self._truncates, signals_of=signals_of
+        )
 
 
 def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | None) -> NoReturn:
@@ -151,7 +154,7 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
             _confine(layers, gate, directory)
         else:
             _closerange(_CHANNEL + 1, _ALL_DESCRIPTORS)
-        if rest is not None or b"random" in code or b"logging" in code or files:
+        if rest is not None or files or b"random" in code or b"statistics" in code or b"logging" in code:
             _prepare_interpreter(rest)
         _gc_enable()
         _write(_REPORT, b"{}\n")
@@ -188,6 +191,8 @@ def _serve(layers: ChildLayers, argv: list[str], rest: dict[str, Any]) -> NoRetu
         _closerange(_CHANNEL + 1, wire.OWN)
         if layers.user is not None:
             layers.become_user()
+        if not layers.full:
+            linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
         layers.confine(layers.server_rules, rest["scratch"])
         _prepare_interpreter(rest)
         _gc_enable()

@@ -33,6 +33,9 @@ WORK |= MAKE_SYM | REFER | TRUNCATE
 CHANGE = WORK & ~(READ_FILE | READ_DIR)
 """Change what is there, in every way."""
 
+TRUNCATE_VERSION = 3
+"""From this version on it decides on cutting files off."""
+
 SIGNAL_SCOPE_VERSION = 6
 """From this version on signals stay within a domain."""
 

@@ -7,7 +7,7 @@ list of a hundred calls costs several times as much.
 Two filters:
 
 * `base_filter` is installed once, in a worker, and inherited by all programs. It denies what reaches beyond
-  the sandbox or around its accounting. `mount`, `umount2` and `setns` stay open, for the worker itself.
+  the sandbox or around its accounting. `mount` and `umount2` stay open, for the worker itself.
 * `program_filter` is installed in the process that becomes the program. It closes those, and
   starting processes: refused with EAGAIN, as a process limit would, or handed to the listener that
   counts them (`code_env_harness.forks`). Threads are not processes.
@@ -115,6 +115,7 @@ _DENIED: dict[str, _Numbers] = {
     "perf_event_open": (298, 241),
     "userfaultfd": (323, 282),
     "pivot_root": (155, 41),
+    "setns": (308, 268),
     "chroot": (161, 51),
     "move_mount": (429, 429),
     "open_tree": (428, 428),
@@ -268,7 +269,9 @@ _SIGACTION: _Numbers = (13, 134)
 _WAITED_FOR = (_Step(0, (signal.SIGCHLD,), then=_errno(0), otherwise=_ALLOW),)
 """Who ignores the end of its children hides what they have used: said to be done, and not done."""
 
-_WORKERS_OWN: dict[str, _Numbers] = {"mount": (165, 40), "umount2": (166, 39), "setns": (308, 268)}
+_TRUNCATE: dict[str, _Numbers] = {"truncate": (76, 45)}
+
+_WORKERS_OWN: dict[str, _Numbers] = {"mount": (165, 40), "umount2": (166, 39)}
 
 _MEMORY_FILES: dict[str, _Numbers] = {"memfd_create": (319, 279)}
 """Memory that is charged to nobody while it is not mapped; the harness puts test inputs there."""
@@ -326,13 +329,16 @@ def base_filter() -> Filter:
     return Filter(decisions)
 
 
-def program_filter(*, counted: bool, shared_user: bool = False, signals_of: int | None = None) -> Filter:
+def program_filter(
+    *, counted: bool, shared_user: bool = False, truncates: bool = True, signals_of: int | None = None
+) -> Filter:
     """What the process installs that becomes a program.
 
     Args:
         counted: Whether a listener decides on each process that it wants to start; else none may.
         shared_user: Whether it is the same user as the trainer, on the same files. Then changes of mode, owner and
             times are said to be done, and are not: programs that copy files go on, and nobody else's change.
+        truncates: Whether files may be cut off by name; Landlock decides on that from its version 3 on.
         signals_of: Where nothing else keeps signals in, the one process that may be sent any: itself.
     """
     start = _NOTIFY if counted else _errno(errno.EAGAIN)
@@ -348,6 +354,8 @@ def program_filter(*, counted: bool, shared_user: bool = False, signals_of: int 
         )
     if counted:
         decisions |= dict.fromkeys(_numbers({"": _SIGACTION}), _WAITED_FOR)
+    if not truncates:
+        decisions |= dict.fromkeys(_numbers(_TRUNCATE), _REFUSE)
     if shared_user:
         decisions |= dict.fromkeys(_numbers(_ATTRIBUTES), _errno(0))
     if signals_of is not None:

@@ -100,8 +100,11 @@ def _import(config: dict[str, Any]) -> None:
     site.setquit()
     site.setcopyright()
     site.sethelper()
-    for name in (*COMMON_MODULES, *config["preload"]):
-        with contextlib.suppress(ModuleNotFoundError):
+    for name in COMMON_MODULES:
+        importlib.import_module(name)
+    for name in config["preload"]:
+        # Not installed, or broken: whoever imports it will see.
+        with contextlib.suppress(Exception):
             importlib.import_module(name)
     # First-time work of the compiler and of `exec`, so that no child has to do it.
     exec(compile("def f(x):\n    return [y for y in x]\nf([1])", "main.py", "exec"), {})

@@ -1,10 +1,10 @@
-"""What passes between the trainer and the jail: the one file that both import.
+"""What passes between the trainer and the jail.
 
 Two kinds of socket, both keeping messages whole (SOCK_SEQPACKET)::
 
     control, one for each server        trainer -> guardian   configuration, JSON, once
                                         server  -> trainer    {"level": ...} or {"error": ...}, JSON, once
-                                        trainer -> server     {"user": ...} and a worker's socket: one more worker
+                                        trainer -> server     {"user": ..., "directory": ...} and a worker's socket
     worker's, one for each worker       worker  -> trainer    READY or an error's text, once
                                         trainer -> worker     ORDER and its descriptors
                                         worker  -> trainer    ENDED, and the working directory if asked for
@@ -16,9 +16,7 @@ process that has run a program is ever unpacked here: a child has no socket of t
 
 from __future__ import annotations
 
-import fcntl
 import marshal
-import os
 import socket
 import struct
 from typing import Any
@@ -51,27 +49,10 @@ ENDED = struct.Struct("<idQ")
 # Version 2 is understood by every Python 3, and the jail's may be another than the trainer's.
 _MARSHAL_VERSION = 2
 
-_ADD_SEALS, _ALL_SEALS = 1033, 0b1111  # fcntl(2): no more seals, no shrinking, growing or writing.
-
 
 def pack(order: tuple[Any, ...]) -> bytes:
     """An order as bytes; `marshal.loads` of any Python 3 undoes it."""
     return marshal.dumps(order, _MARSHAL_VERSION)
-
-
-def memory_file(name: str, data: bytes) -> int:
-    """A descriptor that reads `data` from its start, and can be neither written nor made longer."""
-    fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
-        os.lseek(fd, 0, os.SEEK_SET)
-        fcntl.fcntl(fd, _ADD_SEALS, _ALL_SEALS)
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
 
 
 def receive(sock: socket.socket) -> tuple[bytes, list[int]]:

@@ -126,14 +126,11 @@ def _wait(pid: int, gate: ForkGate | None) -> tuple[int, float, int]:
         status, usage, cpu_s = _serve(pid, gate)
         gate.close()
     cpu_s += usage.ru_utime + usage.ru_stime
-    # Nothing else is there if it could start nothing; at level `full` that is made sure of all the same.
     if _getpid() == 1:
         try:
             _kill(-1, _SIGKILL)
-        except ProcessLookupError:
+        except ProcessLookupError:  # Mostly nothing else is there.
             return status, cpu_s, 1024 * usage.ru_maxrss
-    elif gate is None:
-        return status, cpu_s, 1024 * usage.ru_maxrss
     cpu_s += end_descendants()
     return status, cpu_s, 1024 * usage.ru_maxrss
 
@@ -219,6 +216,9 @@ def _try(layers: ChildLayers, directory: str | None) -> None:
             layers.become_user()
             layers.confine(layers.rules, directory)
             layers.filter_calls(counted=False)
+            listener = layers.filter_calls(counted=True)
+            if listener is None:
+                raise OSError("seccomp gave no listener")
         except BaseException as error:
             os.write(write_fd, str(error).encode()[:1024])
         finally:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 import asyncio
 from collections.abc import Iterable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Self
@@ -67,6 +67,7 @@ class Executor(abc.ABC):
         try:
             for program in programs:
                 futures.append(self.submit(program))
+            wait(futures)  # For all at once: to be woken for each costs more than a little of a short program.
             return [future.result() for future in futures]
         finally:
             for future in futures:

@@ -242,11 +242,11 @@ class _Slot:
     def _attempt(
         self, program: Program, workers: list[Worker], ended_early: Callable[[], bool], queue_s: float
     ) -> ExecutionResult:
-        with contextlib.ExitStack() as stack:
-            if program.peer is None:
-                main = stack.enter_context(JailedProgram(workers[0], program, "program"))
+        if program.peer is None:
+            with JailedProgram(workers[0], program, "program") as main:
                 watch([main], ended_early)
                 return main.result(queue_s)
+        with contextlib.ExitStack() as stack:
             ours, theirs = socket.socketpair()
             with ours, theirs:
                 peer = stack.enter_context(JailedProgram(workers[1], program.peer, "program", theirs.fileno()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import errno
 import os
@@ -63,7 +62,7 @@ class JailedProgram(RunningProgram):
         try:
             self._send(channel)
         except BaseException:
-            self._remove_directory()
+            self._release()
             raise
 
     def _send(self, channel: int | None) -> None:
@@ -91,32 +90,28 @@ class JailedProgram(RunningProgram):
         size = _in_pages(program.limits.file_bytes) + inputs * (2 if self.is_served else 1)
         gated = 0 if self.is_served else program.limits.processes
         message = wire.ORDER.pack(size, len(order), min(gated, 1 << 20), wire.WANT_DIRECTORY if program.collect else 0)
-        with contextlib.ExitStack() as closed_after, contextlib.ExitStack() as closed_on_failure:
-            theirs = []
-
-            def hand_over(fd: int) -> None:
-                theirs.append(fd)
-                closed_after.callback(os.close, fd)
-
-            hand_over(memory_file("order", order))
+        theirs: list[int] = []  # Ours to close; the worker has copies.
+        try:
+            theirs.append(memory_file("order", order))
             if program.stdin:
-                hand_over(memory_file("stdin", program.stdin.encode("utf-8", "surrogatepass")))
-            else:
-                theirs.append(self._worker.server.empty_input)
+                theirs.append(memory_file("stdin", program.stdin.encode("utf-8", "surrogatepass")))
             for _ in range(3):
                 read_fd, write_fd = os.pipe()
-                hand_over(write_fd)
                 self._pipes.append(read_fd)
-                closed_on_failure.callback(os.close, read_fd)
+                theirs.append(write_fd)
                 os.set_blocking(read_fd, False)
             # Whoever the program is inside, it may open its own output by name (/dev/stdout).
-            os.fchmod(theirs[2], 0o666)
-            os.fchmod(theirs[3], 0o666)
-            try:
-                socket.send_fds(self._worker.sock, [message], theirs if channel is None else [*theirs, channel])
-            except OSError as error:
+            os.fchmod(theirs[-3], 0o666)
+            os.fchmod(theirs[-2], 0o666)
+            sent = theirs if program.stdin else [theirs[0], self._worker.server.empty_input, *theirs[1:]]
+            socket.send_fds(self._worker.sock, [message], sent if channel is None else [*sent, channel])
+        except OSError as error:
+            if error.errno in (errno.EPIPE, errno.ECONNRESET, errno.EBADF):
                 raise ServerDied(f"a worker is gone: {error}") from error
-            closed_on_failure.pop_all()
+            raise
+        finally:
+            for fd in theirs:
+                os.close(fd)
         self.serve_streams(*self._pipes)
 
     def readable(self) -> list[int]:
@@ -233,11 +228,11 @@ class JailedProgram(RunningProgram):
     def __exit__(self, *_: object) -> None:
         if self._status is None:
             self._worker.abandon()
+        self._release()
+
+    def _release(self) -> None:
         for fd in self._pipes:
             os.close(fd)
-        self._remove_directory()
-
-    def _remove_directory(self) -> None:
         if self._directory is not None:
             os.close(self._work_fd)
             remove_directory(self._directory)

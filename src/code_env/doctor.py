@@ -16,6 +16,7 @@ from typing import Any
 
 from code_env.errors import ExecutorError
 from code_env.executors import Program, make_executor
+from code_env.executors.loader import loader_environment
 from code_env.executors.local.executor import LEVELS, LocalExecutor
 from code_env.executors.local.interpreter import ENVIRONMENT, find_interpreter
 from code_env.executors.local.servers import BOOT, programs_user
@@ -125,7 +126,14 @@ def _time(executor: LocalExecutor) -> dict[str, float]:
 def _layers(python: str) -> list[Layer]:
     user, group = programs_user()
     command = [python, "-S", "-s", "-P", str(BOOT), "probe", str(user), str(group)]
-    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, cwd="/", timeout=_PROBE_S)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={**ENVIRONMENT, **loader_environment(python)},
+        cwd="/",
+        timeout=_PROBE_S,
+    )
     found = [json.loads(line) for line in done.stdout.splitlines()]
     layers = []
     for one in found:

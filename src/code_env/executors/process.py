@@ -23,6 +23,7 @@ from code_env.harness.channel import CHANNEL_VARIABLE
 from code_env.harness.watching import Watch, descendants, open_pidfd
 
 from .files import collect_files, remove_directory, write_files
+from .loader import loader_environment
 from .program import Program
 from .running import RunningProgram, order_limits
 
@@ -86,6 +87,7 @@ class ProgramProcess(RunningProgram):
             # The order of a set of strings would differ from run to run, and so would verdicts.
             "PYTHONHASHSEED": "0",
             "PYTHONDONTWRITEBYTECODE": "1",
+            **loader_environment(python),
         }
         if channel is not None and self.is_served:
             order["channel"] = channel

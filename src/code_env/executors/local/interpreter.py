@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from code_env.errors import ExecutorError
+from code_env.executors.loader import loader_environment
 
 _LEAST_VERSION = (3, 11)
 
@@ -56,7 +57,7 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }
-"""All variables that a program finds, beside HOME and TMPDIR."""
+"""All variables that a program finds, beside HOME and TMPDIR, and what `loader_environment` adds."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def ask_interpreter(python: str) -> Interpreter:
             capture_output=True,
             check=True,
             timeout=_TIMEOUT_S,
-            env={name: value for name, value in ENVIRONMENT.items() if not name.startswith("PYTHON")},
+            env=loader_environment(python),
             stdin=subprocess.DEVNULL,
         ).stdout
         told: dict[str, Any] = json.loads(answer)

@@ -25,6 +25,7 @@ from typing import Any, Literal, cast
 import code_env
 from code_env.errors import IsolationUnavailable
 from code_env.executors.files import remove_directory
+from code_env.executors.loader import loader_environment
 from code_env.harness.memory_file import memory_file
 from code_env.harness.watching import descendants
 
@@ -166,7 +167,12 @@ class Server:
                 stdin=self.empty_input,
                 stdout=messages,
                 stderr=messages,
-                env={**ENVIRONMENT, "HOME": namespaces.WORK_DIRECTORY, "TMPDIR": namespaces.SCRATCH},
+                env={
+                    **ENVIRONMENT,
+                    **loader_environment(python),
+                    "HOME": namespaces.WORK_DIRECTORY,
+                    "TMPDIR": namespaces.SCRATCH,
+                },
                 cwd="/",
                 pass_fds=(theirs.fileno(), trainer),
                 start_new_session=True,

@@ -166,7 +166,6 @@ class Watch:
 
     def wait_s(self) -> float:
         """How long one may wait before the next look."""
-        # Threads may use several cores at once, so half of what is left may be gone sooner.
         left_s = max(_LEAST_TICK_S, self.limits.cpu_s - self.cpu_s)
         return max(0.0, min(TICK_S, left_s, self._patience_s - self.wall_s))
 

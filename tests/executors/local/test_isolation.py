@@ -395,3 +395,25 @@ def test_threads_of_a_program_cannot_outlive_it(jail):
     started = time.monotonic()
     assert jail.run(Program(code)).stdout == "done\n"
     assert time.monotonic() - started < 5
+
+
+ABUSES = {
+    "forks": ("import os\nos.fork()", Status.ERROR, 0),
+    "stays as a daemon": (DAEMON, Status.OK, 4),
+    "kills its parent": ("import os\nos.kill(os.getppid(), 9)\nos.kill(os.getpid(), 6)", None, 0),
+    "kills itself": ("import os\nos.kill(os.getpid(), 9)", Status.SIGNAL, 0),
+    "aborts": ("import os\nos.abort()", Status.SIGNAL, 0),
+    "reads the environment": ("import os\nassert 'CODE_ENV_TEST_SECRET' not in os.environ", Status.OK, 0),
+    "reads a home": ("open('/root/.bashrc')", Status.ERROR, 0),
+    "reads /proc": ("open('/proc/1/environ').read()", Status.ERROR, 0),
+    "opens a socket": ("import socket\nsocket.socket()", Status.ERROR, 0),
+    "exits early": ("import sys\nsys.exit(0)\n1 / 0", Status.OK, 0),
+    "exits hard": ("import os\nos._exit(0)\n1 / 0", Status.OK, 0),
+}
+
+
+@pytest.mark.parametrize("name", ABUSES)
+def test_an_abuse_has_its_status_and_its_neighbours_theirs(name, canary, jail, honest):
+    code, status, processes = ABUSES[name]
+    result = jail.run(Program(code, limits=Limits(processes=processes)))
+    assert result.status in ((status,) if status else (Status.ERROR, Status.SIGNAL)), result

@@ -8,7 +8,6 @@ reason is kept for `code-env doctor`.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import itertools
 import json
 import os
@@ -30,7 +29,7 @@ from code_env.harness.memory_file import memory_file
 from code_env.harness.watching import descendants
 
 from .interpreter import ENVIRONMENT, Interpreter, ask_interpreter
-from .jail import namespaces, wire
+from .jail import linux, namespaces, wire
 
 Level = Literal["full", "contained"]
 
@@ -268,11 +267,7 @@ def _pair() -> tuple[socket.socket, socket.socket]:
 
 def _above_standard(fd: int) -> int:
     """The same with a number above the standard streams', which a trainer without them would give it."""
-    if fd > 2:
-        return fd
-    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
-    os.close(fd)
-    return moved
+    return fd if fd > 2 else linux.move_descriptor(fd, 3)
 
 
 class Servers:

@@ -12,11 +12,10 @@ parent serves every file system that is mounted there after the ruleset was made
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import os
 
 from . import wire
-from .linux import PreparedCall, syscall
+from .linux import PreparedCall, move_descriptor, syscall
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 1 << 1, 1 << 2, 1 << 3
 REMOVE_DIR, REMOVE_FILE = 1 << 4, 1 << 5
@@ -94,8 +93,7 @@ class Ruleset:
         size = 8 if known < 4 else 16 if known < 6 else 24
         fd = syscall(_CREATE, "landlock", ctypes.byref(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))
         # Out of the way of descriptors that come with orders.
-        self.fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, wire.OWN)
-        os.close(fd)
+        self.fd = move_descriptor(fd, wire.OWN)
         self.restriction = PreparedCall(_RESTRICT, "landlock", ctypes.c_int(self.fd), ctypes.c_uint32(0))
         for path, rights in rules:
             self._add(path, rights & handled)

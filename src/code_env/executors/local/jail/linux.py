@@ -7,6 +7,7 @@ touch pages, and a child that first has to copy them costs a tenth of a fork.
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import platform
 from typing import Any
@@ -98,6 +99,13 @@ def prctl(option: int, value: int) -> None:
     """Set one of the process's own attributes by the kernel's number for it."""
     zero = ctypes.c_ulong(0)
     _check(_prctl(option, ctypes.c_ulong(value), zero, zero, zero), f"prctl({option})")
+
+
+def move_descriptor(fd: int, least: int) -> int:
+    """Give a descriptor another number, the lowest that is free from `least` on, and the old one back."""
+    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, least)
+    os.close(fd)
+    return moved
 
 
 def trim_heap() -> None:

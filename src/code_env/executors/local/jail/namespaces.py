@@ -135,7 +135,7 @@ def enter(outer_user: int, outer_group: int) -> None:
         unshare(flag, name)
 
 
-def _map_users(pid: int | str, user: int, group: int) -> None:
+def _map_users(pid: int, user: int, group: int) -> None:
     outer_user, outer_group = f"{USER_ID} {user} 1\n", f"{USER_ID} {group} 1\n"
     if user != os.getuid():
         outer_user, outer_group = f"0 0 1\n{outer_user}", f"0 0 1\n{outer_group}"

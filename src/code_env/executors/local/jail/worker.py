@@ -7,7 +7,6 @@ a program what `wire.ORDER` says, and nothing else.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import resource
 import select
@@ -44,7 +43,8 @@ def main(sock: socket.socket, config: dict[str, Any], order: dict[str, Any]) -> 
             `directory`: below which they may write.
     """
     full = config["level"] == "full"
-    sock = socket.socket(fileno=_keep_own(sock.detach()))
+    # Out of the way of descriptors that come with orders.
+    sock = socket.socket(fileno=linux.move_descriptor(sock.detach(), wire.OWN))
     os.closerange(wire.FIRST, wire.OWN)
     try:
         scratch = namespaces.Scratch() if full else None
@@ -108,13 +108,6 @@ def _working_directory() -> int | None:
         return os.open(namespaces.WORK_DIRECTORY, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return None
-
-
-def _keep_own(fd: int) -> int:
-    """Move a descriptor of the worker's own out of the way of those that come with orders."""
-    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, wire.OWN)
-    os.close(fd)
-    return moved
 
 
 def _wait(pid: int, gate: ForkGate | None) -> tuple[int, float, int]:

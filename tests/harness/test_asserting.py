@@ -5,7 +5,8 @@ import textwrap
 
 import pytest
 
-from code_env.harness.asserting import RECORDER, Cases, brief_error, compile_suite, count_cases
+from code_env.harness.asserting import RECORDER, compile_suite, count_cases
+from code_env.harness.cases import Cases, brief_error
 
 
 def run(code, **names):
@@ -397,4 +398,4 @@ def test_the_long_text_of_an_assertion_error_is_cut_too():
 def test_the_source_of_a_case_is_on_one_line():
     sources = compile_suite('assert f("""a\nb""") == [\n 1,\n 2]', "<tests>").sources
     assert len(sources) == 1
-    assert ast.dump(ast.parse(sources[0])) == ast.dump(ast.parse("f('a\\nb') == [1, 2]"))
+    assert ast.dump(ast.parse(sources[0])) == ast.dump(ast.parse("assert f('a\\nb') == [1, 2]"))

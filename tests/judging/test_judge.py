@@ -590,7 +590,7 @@ import os, sys
 channel = sys._getframe(1).f_locals["channel"]
 from code_env_harness.channel import Kind
 channel.send_json(Kind.MESSAGE, {"n": 0, "error": None})
-channel.send_json(Kind.MESSAGE, {"n": 1, "callable": {"f": True}})
+channel.send_json(Kind.MESSAGE, {"n": 1, "callable": {"f": True}, "exceptions": {}})
 channel.send_json(Kind.MESSAGE, {"n": 2, "ended": ENDED, "reply": None})
 os._exit(0)
 """

@@ -39,7 +39,7 @@ class ProgramProcess(RunningProgram):
     Args:
         python: Path of the interpreter.
         program: What to run.
-        role: `program`, or `served` for one that a peer drives.
+        role: What it is, see `role_of`.
         channel: Descriptor of its end of the channel to its partner, if it has one.
     """
 
@@ -89,7 +89,7 @@ class ProgramProcess(RunningProgram):
             "PYTHONDONTWRITEBYTECODE": "1",
             **loader_environment(python),
         }
-        if channel is not None and self.is_served:
+        if channel is not None and self.has_peer:
             order["channel"] = channel
         elif channel is not None:
             environment[CHANNEL_VARIABLE] = str(channel)

@@ -112,6 +112,12 @@ class Program:
     run it or to call into it (`code_env.harness`). The peer is run, finds the descriptor's number in
     the environment variable `CODE_ENV_CHANNEL`, and its result is `ExecutionResult.peer`.
     """
+    one_process: bool = False
+    """With a peer: whether a single process loads the code, once, and answers the peer itself.
+
+    The limits then hold for that process. Otherwise a process that never runs the code serves the peer with as many
+    runs and loads as it asks for, and the limits hold for each.
+    """
 
     def __post_init__(self) -> None:
         for name in ("code", "language", "stdin"):
@@ -122,6 +128,8 @@ class Program:
         check_files(self.files)
         for path in self.collect:
             check_path(path)
+        if self.one_process and self.peer is None:
+            raise TaskError("one_process says how a peer is answered, and there is none")
         if self.peer is not None and self.peer.peer is not None:
             raise TaskError("a peer cannot have a peer of its own")
 

@@ -46,7 +46,7 @@ def watch(programs: list[RunningProgram], ended_early: Callable[[], bool]) -> No
                 # A program whose peer is gone has nobody to answer. A peer whose program is gone
                 # finds the channel closed, and has its report to finish.
                 for other in running:
-                    if other.is_served:
+                    if other.has_peer:
                         other.end_by(time.monotonic() + _GOODBYE_S)
                 continue
             if ended_early():
@@ -59,7 +59,7 @@ class RunningProgram(abc.ABC):
 
     Args:
         program: What runs.
-        role: `program`, or `served` for one that a peer drives.
+        role: `program`; `served` or `loaded` for one that a peer drives, see `role_of`.
     """
 
     clock: Watch
@@ -68,6 +68,7 @@ class RunningProgram(abc.ABC):
     def __init__(self, program: Program, role: str) -> None:
         self.program, self.role = program, role
         self.is_served = role == "served"
+        self.has_peer = role != "program"
         self.limits = process_limits(program.limits, WHOLE_RUN if self.is_served else 1)
         if self.is_served:
             # The serving process watches its tests; this is for what escapes it, and must not come first.
@@ -83,6 +84,17 @@ class RunningProgram(abc.ABC):
         self._status: int | None = None
         self._cpu_s = 0.0
         self._peak_bytes = 0
+
+    def begin_anew(self) -> None:
+        """Forget what came so far: what comes from here on is another run of the same process."""
+        self._stdout = HeadAndTail(self.program.limits.output_bytes)
+        self._stderr = HeadAndTail(self.program.limits.output_bytes)
+        captures = iter((self._stdout, self._stderr))
+        self._streams = {
+            fd: self._report if kept is self._report else next(captures) for fd, kept in self._streams.items()
+        }
+        self._started = time.monotonic()
+        self.clock.begin_anew()
 
     @abc.abstractmethod
     def has_ended(self) -> bool:
@@ -172,7 +184,7 @@ class RunningProgram(abc.ABC):
     def _read_report(self) -> tuple[bool, ErrorInfo | None]:
         """Whether the harness came up, and the program's uncaught exception if it says so."""
         lines = self._report.text().splitlines()
-        if self.is_served:  # Its children may write there as well; its peer tells of their errors.
+        if self.has_peer:  # Its peer tells of errors.
             return bool(lines), None
         if len(lines) < 2:
             return bool(lines), None
@@ -182,6 +194,13 @@ class RunningProgram(abc.ABC):
         # A second line of the program's own making.
         except (ValueError, KeyError, TypeError, RecursionError):
             return True, None
+
+
+def role_of(program: Program) -> str:
+    """What the process of a program is: see `boot.py`."""
+    if program.peer is None:
+        return "program"
+    return "loaded" if program.one_process else "served"
 
 
 def process_limits(limits: Limits, times: int) -> ProcessLimits:

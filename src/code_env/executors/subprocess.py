@@ -27,7 +27,7 @@ from .pool import Pool, own_cores, renew_lock_after_fork
 from .process import ProgramProcess
 from .program import Program
 from .result import ExecutionResult
-from .running import watch
+from .running import role_of, watch
 
 
 class UnisolatedSubprocessExecutor(Executor):
@@ -100,6 +100,8 @@ class UnisolatedSubprocessExecutor(Executor):
                 peer = stack.enter_context(
                     ProgramProcess(self._python, program.peer, "program", channel=theirs.fileno())
                 )
-                main = stack.enter_context(ProgramProcess(self._python, program, "served", channel=ours.fileno()))
+                main = stack.enter_context(
+                    ProgramProcess(self._python, program, role_of(program), channel=ours.fileno())
+                )
             watch([main, peer], ended_early)
             return main.result(queue_s, peer.result(queue_s))

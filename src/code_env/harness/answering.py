@@ -6,13 +6,20 @@ classes stay here; the peer gets a handle, a number in `_Answer._objects`.
 
 Messages are JSON objects. Each request has a number `n`, which the reply repeats::
 
-    {"n": 1, "op": "names", "names": ["add"]}           {"n": 1, "callable": {"add": true}}
+    {"n": 1, "op": "begin", "names": ["add"]}           {"n": 1, "callable": {"add": true}, "exceptions": {}}
     {"n": 2, "op": "call", "target": "add",             {"n": 2, "value": 3, "changed": []}
      "args": [1, 2], "kwargs": {}}                      {"n": 2, "raised": {...}, "changed": []}
     {"n": 3, "op": "get", "target": 7, "name": "x"}     as for a call
     {"n": 4, "op": "operate", "name": "eq", "args": []} as for a call
-    {"n": 5, "op": "each", "target": "add",             one reply for each input, in order:
-     "inputs": [[[1, 2], {}], ...]}                     {"n": 5, "ended": {...}, "reply": {...}}
+    {"n": 5, "op": "next", "target": 8, "count": 4}     {"n": 5, "values": [1, 2], "more": false}
+    {"n": 6, "op": "calls", "target": "add",            a reply for each, numbered from 6 on, without `changed`;
+     "inputs": [[[1, 2], {}], ...]}                     after one that raised, {"n": 7, "skipped": true}
+    {"n": 9, "op": "each", "target": "add",             one reply for each input, in order:
+     "inputs": [[[1, 2], {}], ...]}                     {"n": 9, "ended": {...}, "reply": {...}}
+
+`begin` may hold what `calls` does, and `last` if nothing more will be asked. The first message says that the answer's
+top level has run, `{"n": 0, "error": null}`, or why not. While a call runs that was handed a function of the tests,
+the program may call that: `{"callback": 1, "args": [...], "kwargs": {}}` is answered like a call.
 
 `each` runs every call in a child of its own, so that no call sees what another left behind.
 """
@@ -20,9 +27,9 @@ Messages are JSON objects. Each request has a number `n`, which the reply repeat
 from __future__ import annotations
 
 import builtins
+import codecs
 import contextlib
 import json
-import operator
 import os
 import signal
 import sys
@@ -30,11 +37,13 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, NoReturn
 
-from .channel import MAX_FRAME_BYTES, Channel, Kind, parse_json
+from .channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind, parse_json
 from .children import Child, drain
 from .limits import ProcessLimits
-from .main_module import describe_error, new_module
-from .plain import Decoder, Encoder, NotPlain, encode, type_name
+from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
+from .operations import OPERATIONS
+from .plain import Decoder, Encoder, NotPlain, encode, is_coroutine, is_iterator, type_name
+from .quiet import RingingChannel
 from .workspace import Workspace
 
 MODULE_NAME = "solution"
@@ -45,27 +54,45 @@ MAX_OBJECTS = 100_000
 
 # Bound here because the program shares this process and may replace them.
 _exit, _close, _exec, _write, _getattr, _callable, _type = os._exit, os.close, exec, os.write, getattr, callable, type
+_next, _isinstance, _issubclass = next, isinstance, issubclass
 _signal = signal.signal
 _dumps, _set_depth, _get_depth = json.dumps, sys.setrecursionlimit, sys.getrecursionlimit
 _BaseException, _Exception, _builtins = BaseException, Exception, dict(vars(builtins))
 
-_IMMUTABLE_TAGS = frozenset({"i", "f", "b", "c", "rg", "de", "fr", "dt", "td", "ns", "r"})
+_IMMUTABLE_TAGS = frozenset({"i", "f", "b", "c", "rg", "de", "fr", "dt", "td", "ns", "r", "bn", "cb"})
 
 _ENCODING_DEPTH = 4000
 """Recursion limit while a value is encoded: a program's own, lower one must not interfere."""
 
 
-def answer(code: CodeType, argv: list[str], limits: ProcessLimits, fd: int) -> NoReturn:
-    """Run the answer's top level as a module, then serve the peer on `fd` until it closes.
+def answer_alone(source: bytes, filename: str, argv: list[str], fd: int) -> NoReturn:
+    """Compile and load an answer in this process, then serve the peer on `fd` until it closes.
+
+    Args:
+        source: The answer, UTF-8.
+        filename: What its tracebacks call it.
+        argv: Its arguments, without its own name.
+        fd: The descriptor to serve.
+    """
+    try:
+        code = compile_program(source.removeprefix(codecs.BOM_UTF8).decode(), filename)
+    except COMPILE_ERRORS as error:
+        uncompiled = describe_error(error.with_traceback(None))  # It shows the program's line; the frames are ours.
+        Channel(fd).send_json(Kind.MESSAGE, {"n": 0, "error": uncompiled, "uncompiled": True})
+        _exit(1)
+    answer(code, argv, RingingChannel(fd))
+
+
+def answer(code: CodeType, argv: list[str], channel: Channel, limits: ProcessLimits | None = None) -> NoReturn:
+    """Run the answer's top level as a module, then serve the peer on `channel` until it closes.
 
     Args:
         code: The compiled answer.
         argv: Its arguments, without its own name.
-        limits: What each call of an `each` request may use.
-        fd: The descriptor to serve.
+        channel: To the peer.
+        limits: What each call of an `each` request may use; None if there will be none.
     """
-    channel = Channel(fd)
-    workspace = Workspace()  # Of where we are now: the program may go elsewhere.
+    workspace = Workspace() if limits is not None else None  # Of where we are now: the program may go elsewhere.
     module = new_module(MODULE_NAME, code.co_filename)
     sys.argv = [code.co_filename, *argv]
     try:
@@ -74,10 +101,13 @@ def answer(code: CodeType, argv: list[str], limits: ProcessLimits, fd: int) -> N
         _flush()
         channel.send_json(Kind.MESSAGE, {"n": 0, "error": describe_error(error)})
         _exit(1)
-    channel.send_json(Kind.MESSAGE, {"n": 0, "error": None})
-    served = _Answer(module.__dict__, limits, channel, workspace)
-    while (frame := channel.receive()) is not None:
-        served.serve(parse_json(frame[1]))
+    channel.send(Kind.MESSAGE, b'{"n":0,"error":null}')
+    served = _Answer(module.__dict__, channel, limits, workspace)
+    try:
+        while (frame := channel.receive()) is not None:
+            served.serve(parse_json(frame[1]))
+    except ChannelError:  # The peer has heard enough.
+        pass
     _exit(0)
 
 
@@ -89,10 +119,13 @@ def _flush() -> None:
 
 
 class _Answer:
-    def __init__(self, names: dict[str, Any], limits: ProcessLimits, channel: Channel, workspace: Workspace) -> None:
+    def __init__(
+        self, names: dict[str, Any], channel: Channel, limits: ProcessLimits | None, workspace: Workspace | None
+    ) -> None:
         self._names, self._limits, self._channel = names, limits, channel
         self._workspace = workspace
         self._objects: list[object] = []
+        self._skipped = False
         self._numbers: dict[int, int] = {}
         self._decoder = Decoder(self._dereference)
 
@@ -100,29 +133,76 @@ class _Answer:
         op = request["op"]
         if op == "each":
             self._each(request)
-            return
-        if op == "names":
-            found = {n: _callable(self._names[n]) for n in request["names"] if n in self._names}
-            reply: dict[str, Any] = {"callable": found}
-        elif op == "call":
-            reply = self._call(self._target(request["target"]), request["args"], request["kwargs"])
-        elif op == "get":
-            reply = self._guard(lambda: _getattr(self._target(request["target"])(), request["name"]))
+        elif op == "calls":
+            self._call_each(request["n"], request["target"], request["inputs"])
+        elif op == "begin":
+            found = self._describe(request["names"])
+            self._reply(1, found)
+            if "inputs" in request and found["callable"].get(request["target"]):
+                self._call_each(2, request["target"], request["inputs"])
+                if request["last"] and not self._objects and not self._skipped:
+                    _exit(0)
         else:
-            operation = _OPERATIONS[request["name"]]
-            reply = self._call(lambda: operation, request["args"], {})
+            self._reply(request["n"], self._do(op, request))
+
+    def _do(self, op: str, request: Any) -> dict[str, Any]:
+        if op == "call":
+            return self._call(self._target(request["target"]), request["args"], request["kwargs"])
+        if op == "get":
+            return self._guard(lambda: _getattr(self._target(request["target"])(), request["name"]))
+        if op == "next":
+            return self._take(self._objects[request["target"]], request["count"])
+        if op == "await":
+            return self._guard(lambda: _run(self._objects[request["target"]]))
+        operation = OPERATIONS[request["name"]]
+        return self._call(lambda: operation, request["args"], {})
+
+    def _call_each(self, first: int, name: str, inputs: list[Any]) -> None:
+        target = self._target(name)
+        self._skipped = False
+        for number, (args, kwargs) in enumerate(inputs, start=first):
+            reply: dict[str, Any] = {"skipped": True}
+            if not self._skipped:
+                given, named = self._decode(args, kwargs)
+                reply = self._guard(lambda: target()(*given, **named))  # noqa: B023 (called at once)
+                # Another exception ends the tests, as far as one can tell here.
+                self._skipped = "raised" in reply and reply["raised"]["builtin"] != "AssertionError"
+            self._reply(number, reply)
+
+    def _reply(self, number: int, reply: dict[str, Any]) -> None:
         _flush()
-        self._channel.send(Kind.MESSAGE, self._pack({"n": request["n"], **reply}))
+        self._channel.send(Kind.MESSAGE, self._pack({"n": number, **reply}))
+
+    def _describe(self, names: list[str]) -> dict[str, Any]:
+        """Which of `names` there are: whether each can be called, and for exceptions the nearest builtin class."""
+        found: dict[str, bool] = {}
+        exceptions: dict[str, str] = {}
+        for name in names:
+            with contextlib.suppress(_BaseException):
+                value = self._target(name)()
+                found[name] = _callable(value)
+                if _isinstance(value, _type) and _issubclass(value, _Exception):
+                    exceptions[name] = _nearest_builtin(value)
+        return {"callable": found, "exceptions": exceptions}
 
     def _target(self, target: Any) -> Callable[[], Any]:
-        if isinstance(target, str):
+        if not _isinstance(target, str):
+            return lambda: self._objects[target]
+        owner, dot, method = target.partition(".")
+        if not dot:
             return lambda: self._names[target]
-        return lambda: self._objects[target]
+        if owner in self._names:
+            # As the sites that ask for a `class Solution` do: a fresh instance for each call.
+            return lambda: _getattr(self._names[owner](), method)
+        return lambda: self._names[method]
+
+    def _decode(self, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
+        decode = self._decoder.decode
+        return [decode(form) for form in args], {name: decode(form) for name, form in kwargs.items()}
 
     def _call(self, target: Callable[[], Any], args: Any, kwargs: Any) -> dict[str, Any]:
         """Call a target with decoded arguments; the reply says which of them it changed."""
-        given = [self._decoder.decode(form) for form in args]
-        named = {name: self._decoder.decode(form) for name, form in kwargs.items()}
+        given, named = self._decode(args, kwargs)
         reply = self._guard(lambda: target()(*given, **named))
         mutable = [(i, form, given[i]) for i, form in enumerate(args) if _may_change(form)]
         mutable += [(name, form, named[name]) for name, form in kwargs.items() if _may_change(form)]
@@ -132,6 +212,46 @@ class _Answer:
             if after != before:
                 changed.append([key, after])
         return {**reply, "changed": changed}
+
+    def _take(self, iterator: Any, count: int) -> dict[str, Any]:
+        """The next values of an iterator."""
+        values: list[Any] = []
+        try:
+            for _ in range(count):
+                values.append(self._encode(_next(iterator)))
+        except StopIteration:
+            return {"values": values, "more": False}
+        except _BaseException as error:
+            return {"values": values, "raised": self._raised(error)}
+        return {"values": values, "more": True}
+
+    def _call_back(self, number: int) -> Callable[..., Any]:
+        """A stand-in for a function of the tests."""
+
+        def callback(*args: Any, **kwargs: Any) -> Any:
+            form = {
+                "callback": number,
+                "args": [self._encode(arg) for arg in args],
+                "kwargs": {name: self._encode(arg) for name, arg in kwargs.items()},
+            }
+            self._channel.send(Kind.MESSAGE, self._pack(form))
+            reply = self._reply_to_callback()
+            if "raised" in reply:
+                kind = _builtins.get(reply["raised"]["builtin"], _Exception)
+                raise kind(reply["raised"]["message"])
+            return self._decoder.decode(reply["value"])
+
+        return callback
+
+    def _reply_to_callback(self) -> Any:
+        while True:
+            frame = self._channel.receive()
+            if frame is None:
+                _exit(0)
+            message = parse_json(frame[1])
+            if "op" not in message:
+                return message
+            self.serve(message)  # The function of the tests called into the answer in turn.
 
     def _guard(self, action: Callable[[], Any]) -> dict[str, Any]:
         """The outcome of an action as a reply: its encoded value, or what it raised."""
@@ -146,31 +266,34 @@ class _Answer:
         # Arguments that are not plain, or an `args` of the program's own.
         except _BaseException:
             args = None
-        bases = _type.__getattribute__(_type(error), "__mro__")
-        known = next(name for name in (c.__name__ for c in bases) if _builtins.get(name) in bases)
-        return {**describe_error(error), "builtin": known, "args": args}
+        return {**describe_error(error), "builtin": _nearest_builtin(_type(error)), "args": args}
 
     def _encode(self, value: object) -> Any:
         depth = _get_depth()
         _set_depth(max(depth, _ENCODING_DEPTH))
         try:
-            return Encoder(self._handle).encode(value)
+            return Encoder(self._stand_in).encode(value)
         except NotPlain as error:
-            return self._handle(value, f"{type_name(value)} ({error})")
+            return self._stand_in(value, f"{type_name(value)} ({error})")
         finally:
             _set_depth(depth)
 
-    def _handle(self, value: object, why: str) -> dict[str, Any]:
+    def _stand_in(self, value: object, why: str) -> dict[str, Any]:
+        """What goes to the peer in place of an object that stays here."""
         number = self._numbers.get(id(value))
         if number is None:
             if len(self._objects) >= MAX_OBJECTS:
                 raise NotPlain(f"more than {MAX_OBJECTS} objects")
             number = self._numbers[id(value)] = len(self._objects)
             self._objects.append(value)  # Kept alive, so its id stays its own.
+        if is_iterator(value):
+            return {"it": number}
+        if is_coroutine(value):
+            return {"co": number}
         return {"h": [number, why, _callable(value)]}
 
-    def _dereference(self, tag: str, number: Any) -> object:
-        return self._objects[number]
+    def _dereference(self, tag: str, body: Any) -> object:
+        return self._call_back(body) if tag == "cb" else self._objects[body]
 
     def _pack(self, reply: dict[str, Any]) -> bytes:
         depth = _get_depth()
@@ -187,15 +310,17 @@ class _Answer:
         return self._pack({"n": reply.get("n"), "raised": raised, "changed": []})
 
     def _each(self, request: Any) -> None:
-        target = self._target(request["target"])
+        if self._workspace is None or self._limits is None:
+            raise ValueError("this process was to answer one suite")
+        target, limits, workspace = self._target(request["target"]), self._limits, self._workspace
         for args, kwargs in request["inputs"]:
             _flush()
             result = bytearray()
-            room = self._workspace.make_room()
+            room = workspace.make_room()
 
             def body(to_parent: int, args: Any = args, kwargs: Any = kwargs, room: str = room) -> NoReturn:
                 _close(self._channel.fd)
-                self._workspace.enter(room)
+                workspace.enter(room)
                 view = memoryview(self._pack(self._call(target, args, kwargs)))
                 _flush()
                 while view:
@@ -204,7 +329,7 @@ class _Answer:
 
             # Where the program ignores the end of its children, the kernel would not tell of it.
             _signal(signal.SIGCHLD, signal.SIG_DFL)
-            child = Child(self._limits, body, pipes=1)
+            child = Child(limits, body, pipes=1)
 
             def take(data: bytes, child: Child = child, result: bytearray = result) -> None:
                 result.extend(data)
@@ -214,7 +339,7 @@ class _Answer:
 
             child.on_readable(child.fds[0], drain(child.fds[0], take))
             ended = _dumps(child.watch()).encode()
-            self._workspace.remove(room)
+            workspace.remove(room)
             self._channel.send(
                 Kind.MESSAGE, b'{"n":%d,"ended":%s,"reply":%s}' % (request["n"], ended, result or b"null")
             )
@@ -226,32 +351,16 @@ def _may_change(form: Any) -> bool:
     return kind is list or (kind is dict and not _IMMUTABLE_TAGS.issuperset(form))
 
 
-_OPERATIONS: dict[str, Callable[..., Any]] = {
-    "and": operator.and_,
-    "bool": bool,
-    "divmod": divmod,
-    "enter": lambda o: type(o).__enter__(o),
-    "exit": lambda o, *_: type(o).__exit__(o, None, None, None),
-    "float": float,
-    "format": format,
-    "hash": hash,
-    "int": int,
-    "iter": iter,
-    "len": len,
-    "next": next,
-    "or": operator.or_,
-    "repr": repr,
-    "reversed": reversed,
-    "round": round,
-    "setattr": setattr,
-    "str": str,
-    **{
-        name: getattr(operator, name)
-        for name in (
-            *("eq", "ne", "lt", "le", "gt", "ge", "contains", "getitem", "setitem", "delitem"),
-            *("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow"),
-            *("lshift", "rshift", "xor", "neg", "pos", "abs", "invert", "index", "iadd", "isub", "imul"),
-        )
-    },
-}
-"""What a handle of a task marked `judge="objects"` forwards, by the name of the operation."""
+def _nearest_builtin(kind: type) -> str:
+    bases = _type.__getattribute__(kind, "__mro__")
+    for base in bases:
+        name: str = _type.__getattribute__(base, "__name__")
+        if _builtins.get(name) is base:
+            return name
+    return "Exception"
+
+
+def _run(coroutine: Any) -> Any:
+    import asyncio
+
+    return asyncio.run(coroutine)

@@ -9,8 +9,13 @@ failed case is recorded, with both sides of a comparison, and the tests go on::
                                      if not @left == @right:
                                          @cases.fail(0, (@left, @right), None)
 
-Names with an `@` cannot clash with the test's own. The number of cases is a matter of the text
-alone, so it is the same whatever a program does.
+A call of the program that `foreseeing` foresees, `add(1, 2)`, becomes `@call(0, add)`. Names with an `@`
+cannot clash with the test's own.
+
+In a `unittest.TestCase` class each method whose name begins with `test` is one case; there only a statement
+`self.assertEqual(...)` is rewritten, into `with @cases.held_back(): ...`.
+
+The number of cases is a matter of the text alone, so it is the same whatever a program does.
 """
 
 from __future__ import annotations
@@ -19,18 +24,16 @@ import ast
 import functools
 import symtable
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from types import CodeType, TracebackType
-from typing import Any
+from types import CodeType
 
-from .comparing import brief
-
-_MAX_MESSAGE = 2000
-"""Longest message of a case, in characters: the program may have had a hand in it."""
+from .foreseeing import Foreseen, foresee
 
 RECORDER = "@cases"
 """Name under which the test code's namespace holds its `Cases`."""
+
+CALL = "@call"
+"""Name under which it holds what makes a call that was foreseen: called with its number and the function."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -43,7 +46,32 @@ def count_cases(code: str) -> int:
     Raises:
         SyntaxError: If the test code does not parse.
     """
-    return max(1, sum(_is_case(node) for node in ast.walk(_parse(code))))
+    tree = _parse(code)
+    within = {id(node) for kind in _test_classes(tree) for node in ast.walk(kind)}
+    asserts = sum(_is_case(node) and id(node) not in within for node in ast.walk(tree))
+    return max(1, asserts + len(_methods(tree)))
+
+
+def _test_classes(tree: ast.Module) -> list[ast.ClassDef]:
+    """Classes at the top level that say that they are test cases."""
+    return [
+        node
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith("TestCase") for base in node.bases)
+    ]
+
+
+def _methods(tree: ast.Module) -> list[tuple[str, str]]:
+    """Class and name of each test method, in the order of the text."""
+    return [
+        (kind.name, name)
+        for kind in _test_classes(tree)
+        for name in dict.fromkeys(
+            node.name
+            for node in kind.body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test")
+        )
+    ]
 
 
 def _parse(code: str) -> ast.Module:
@@ -58,15 +86,24 @@ class Suite:
 
     code: CodeType
     sources: list[str]
-    """For each case, its source on one line."""
+    """For each case, its source on one line; a test method's is its name."""
+    methods: list[tuple[str, str]]
+    """Class and name of the test methods, whose cases come last."""
     free_names: frozenset[str]
     """Names that the test code reads and does not bind: they come from elsewhere."""
     leaves_check_uncalled: bool
     """HumanEval's form: `check(candidate)` is defined, and calling it is left to the harness."""
+    foreseen: Foreseen
+    """Calls of the entry point that can be foreseen."""
 
 
-def compile_suite(code: str, filename: str) -> Suite:
+def compile_suite(code: str, filename: str, entry_point: str | None = None) -> Suite:
     """Rewrite and compile test code.
+
+    Args:
+        code: The test code.
+        filename: What its tracebacks call it.
+        entry_point: Whose calls to foresee; none if None.
 
     Raises:
         SyntaxError: If the test code does not parse.
@@ -74,12 +111,15 @@ def compile_suite(code: str, filename: str) -> Suite:
     tree = _parse(code)
     free_names = _free_names(code)
     defines_check = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
-    rewriter = _Rewriter()
+    foreseen = Foreseen() if entry_point is None else foresee(tree, entry_point)
+    methods = _methods(tree)
+    rewriter = _Rewriter(foreseen.index, {kind.name for kind in _test_classes(tree)})
     tree = ast.fix_missing_locations(rewriter.visit(tree))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         compiled = compile(tree, filename, "exec", dont_inherit=True)
-    return Suite(compiled, rewriter.sources, free_names, defines_check and not _calls_check(tree))
+    sources = [f"assert {source}" for source in rewriter.sources] + [".".join(method) for method in methods]
+    return Suite(compiled, sources, methods, free_names, defines_check and not _calls_check(tree), foreseen)
 
 
 def _calls_check(tree: ast.Module) -> bool:
@@ -132,14 +172,29 @@ def _is_constant(test: ast.expr) -> bool:
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self) -> None:
+    def __init__(self, foreseen: dict[int, int], test_classes: set[str]) -> None:
         self.sources: list[str] = []
+        self._foreseen, self._test_classes = foreseen, test_classes
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        if node.name not in self._test_classes:
+            return self.generic_visit(node)
+        rewritten: ast.AST = _MethodRewriter().visit(node)
+        return rewritten
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        index = self._foreseen.get(id(node))
+        if index is None:
+            return self.generic_visit(node)
+        # Its arguments are known; they need not be made again.
+        return ast.copy_location(ast.Call(ast.Name(CALL, ast.Load()), [ast.Constant(index), node.func], []), node)
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         if not _is_case(node):
             return node
         index = len(self.sources)
         self.sources.append(ast.unparse(node.test).replace("\n", " "))
+        self.generic_visit(node)
         sides: list[ast.expr] = []
         body: list[ast.stmt] = []
         test = node.test
@@ -150,124 +205,22 @@ class _Rewriter(ast.NodeTransformer):
             sides = [left, right]
             test = ast.Compare(left, test.ops, [right])
         message = node.msg or ast.Constant(None)
-        failed = self._call("fail", ast.Constant(index), ast.Tuple(sides, ast.Load()), message)
+        failed = _call("fail", ast.Constant(index), ast.Tuple(sides, ast.Load()), message)
         body.append(ast.If(ast.UnaryOp(ast.Not(), test), [ast.Expr(failed)], []))
-        context = ast.withitem(self._call("case", ast.Constant(index)))
+        context = ast.withitem(_call("case", ast.Constant(index)))
         return ast.copy_location(ast.With([context], body), node)
 
-    @staticmethod
-    def _call(method: str, *args: ast.expr) -> ast.Call:
-        recorder = ast.Name(RECORDER, ast.Load())
-        return ast.Call(ast.Attribute(recorder, method, ast.Load()), list(args), [])
+
+class _MethodRewriter(ast.NodeTransformer):
+    """Holds changes to arguments back while a statement `self.assertEqual(...)` is evaluated."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        function = node.value.func if isinstance(node.value, ast.Call) else None
+        if not isinstance(function, ast.Attribute) or not function.attr.startswith("assert"):
+            return node
+        return ast.copy_location(ast.With([ast.withitem(_call("held_back"))], [node]), node)
 
 
-@dataclass
-class CaseRecord:
-    """What is known of one case."""
-
-    source: str
-    ran: bool = False
-    message: str = ""
-    """Why it failed; empty while it has not."""
-    unsettled: int = 0
-    """How many of its runs have begun and not been recorded to their end."""
-    unfinished: bool = False
-    """Whether an exception other than a failed assertion ended it, and the tests with it."""
-
-
-class Cases:
-    """Records how the cases of one suite go.
-
-    Args:
-        sources: From `compile_suite`.
-        around: Called with True when a case begins and with False when it ends.
-    """
-
-    def __init__(self, sources: list[str], around: Callable[[bool], None]) -> None:
-        self.records = [CaseRecord(source) for source in sources] or [CaseRecord("the tests run to their end")]
-        self._around = around
-        self._has_asserts = bool(sources)
-
-    def case(self, index: int) -> _Case:
-        """A context manager around one run of case `index`."""
-        return _Case(self.records[index], self._around)
-
-    def fail(self, index: int, sides: tuple[Any, ...], message: object) -> None:
-        """End the run of a case as failed.
-
-        Raises:
-            AssertionError: Always; the case's context manager catches it.
-        """
-        text = f"assert {self.records[index].source}"
-        if sides:
-            text += f": left is {brief(sides[0])}, right is {brief(sides[1])}"
-        if message is not None:
-            text += f" ({message if isinstance(message, str) else brief(message)})"
-        raise AssertionError(text)
-
-    def finish(self, ended_by: str | None) -> None:
-        """Settle what was not reached, and that an exception never goes unnoticed.
-
-        Args:
-            ended_by: The exception that ended the tests early, in words; None if they ran through.
-        """
-        if not self._has_asserts and ended_by is None:
-            self.records[0].ran = True
-        for record in self.records:
-            if record.unsettled and not record.message:
-                record.message = f"assert {record.source}: it did not come to an end"
-                record.unfinished = True
-            elif not record.ran and not record.message:
-                record.message = "not reached" + (f": the tests ended with {ended_by}" if ended_by is not None else "")
-        if ended_by is not None and not any(record.message for record in self.records):
-            self.records[-1].message = f"the tests ended with {ended_by}"
-            self.records[-1].unfinished = True
-
-
-class _Case:
-    """One run of a case. It has failed until it is known to have passed.
-
-    What ends it may be an exception that the program made, so nothing here trusts that one: if
-    recording it fails, or the time is up meanwhile, the case stays unsettled, and that is a failure.
-    """
-
-    def __init__(self, record: CaseRecord, around: Callable[[bool], None]) -> None:
-        self._record, self._around = record, around
-
-    def __enter__(self) -> None:
-        self._record.unsettled += 1
-        self._around(True)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        record = self._record
-        if error is not None:
-            record.unfinished = not isinstance(error, AssertionError)
-            if not record.message:
-                source = f"assert {record.source}"
-                text = _text_of(error) if type(error) is AssertionError else brief_error(error)
-                whole = text if text.startswith(source) else f"{source}: {text}"
-                record.message = " ".join(whole[:_MAX_MESSAGE].split())
-        self._around(False)
-        record.ran = True
-        record.unsettled -= 1
-        return error is not None and not record.unfinished
-
-
-def _text_of(error: BaseException) -> str:
-    """The text of an exception, whose arguments may be such that it has none."""
-    try:
-        return str(error)
-    except Exception as failure:
-        return f"<its text cannot be had: {type(failure).__name__}>"
-
-
-def brief_error(error: BaseException) -> str:
-    """Type and text of an exception, on one line.
-
-    >>> brief_error(ValueError("no"))
-    'ValueError: no'
-    """
-    text = " ".join(_text_of(error)[:500].split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+def _call(method: str, *args: ast.expr) -> ast.Call:
+    recorder = ast.Name(RECORDER, ast.Load())
+    return ast.Call(ast.Attribute(recorder, method, ast.Load()), list(args), [])

@@ -5,6 +5,7 @@ object says what this process is; `report` and `channel` are descriptors::
 
     {"role": "program", "file": "main.py", "argv": [], "limits": {...}, "report": 4, "parent": 71}
     {"role": "served",  ..., "channel": 5}     a program that a peer drives: see serving.py
+    {"role": "loaded",  ..., "channel": 5}     the same in one process: see answering.py
 
 A peer is an ordinary `program` with the channel's number in its environment. Whatever the role,
 the first line in the report pipe says that the sandbox works, before the program is looked at; a process
@@ -46,6 +47,13 @@ def main() -> None:
 
         serve(order["file"], order["argv"], limits, order["channel"])
         return
+    if order["role"] == "loaded":
+        os.close(report)
+        limits.apply()
+        from code_env_harness.answering import answer_alone  # type: ignore[import-not-found]
+
+        with open(order["file"], "rb") as source:
+            answer_alone(source.read(), order["file"], order["argv"], order["channel"])
 
     from code_env_harness.main_module import (  # type: ignore[import-not-found]
         COMPILE_ERRORS,

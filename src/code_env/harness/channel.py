@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import os
 import select
+import socket
 import struct
 import time
+from collections.abc import Iterator
 from typing import Any
 
 MAX_FRAME_BYTES = 24 * 1024 * 1024
@@ -19,6 +21,9 @@ MAX_FRAME_BYTES = 24 * 1024 * 1024
 
 CHANNEL_VARIABLE = "CODE_ENV_CHANNEL"
 """Environment variable that holds the number of the channel's descriptor in a peer."""
+
+CONVERSATIONS_VARIABLE = "CODE_ENV_CONVERSATIONS"
+"""Environment variable that holds, where the executor keeps peers, the number of a socket for further channels."""
 
 PER_MESSAGE = b"per message"
 """Payload of a `LOAD` frame that gives each message, not the module, the wall time limit."""
@@ -69,8 +74,7 @@ class Channel:
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self._buffer = bytearray()
-        self._poll = _poll()
-        self._poll.register(fd, select.POLLIN)
+        self._poll: Any = None
 
     def fileno(self) -> int:
         """The descriptor, for `select`."""
@@ -89,14 +93,14 @@ class Channel:
             try:
                 view = view[_write(self.fd, view) :]
             except BlockingIOError:  # The program may have set it so.
+                self.before_waiting()
                 _select([], [self.fd], [])
             except OSError as error:
                 raise ChannelError(f"the other side is gone: {error}") from error
 
     def send_json(self, kind: int, value: Any) -> None:
         """Send one frame that holds `value` as JSON; lone surrogates survive."""
-        text = _dumps(value, ensure_ascii=False, separators=(",", ":"))
-        self.send(kind, text.encode("utf-8", "surrogatepass"))
+        self.send(kind, json_bytes(value))
 
     def receive(self, timeout_s: float | None = None) -> tuple[int, bytes] | None:
         """The next frame as (kind, payload), or None when the other side has closed.
@@ -113,13 +117,31 @@ class Channel:
             frame = self.pop()
             if frame is not None:
                 return frame
-            left = None if deadline is None else max(0.0, deadline - _clock())
-            if not self._poll.poll(None if left is None else left * 1000):
+            left_s = None if deadline is None else deadline - _clock()
+            # Whoever sends and never ends a frame has no more time than one who sends nothing.
+            if left_s is not None and left_s <= 0:
                 raise ChannelTimeout(f"no frame within {timeout_s} s")
-            if not self.fill():
+            if not self.more(left_s):
                 if self._buffer:
                     raise ChannelError("the other side closed in the middle of a frame")
                 return None
+
+    def before_waiting(self) -> None:
+        """Do what must be done before one waits for the other side."""
+
+    def more(self, left_s: float | None) -> bool:
+        """Wait for more to read, and read it; False when the other side has closed.
+
+        Raises:
+            ChannelTimeout: If there was nothing in time.
+        """
+        self.before_waiting()
+        if self._poll is None:
+            self._poll = _poll()
+            self._poll.register(self.fd, select.POLLIN)
+        if not self._poll.poll(None if left_s is None else left_s * 1000):
+            raise ChannelTimeout(f"no frame within {left_s:.1f} s")
+        return self.fill()
 
     def fill(self) -> bool:
         """Read what is there into the buffer; False when the other side has closed."""
@@ -149,6 +171,11 @@ class Channel:
         return kind, payload
 
 
+def json_bytes(value: Any) -> bytes:
+    """A JSON value as a payload."""
+    return _dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
 def parse_json(payload: bytes) -> Any:
     """The JSON value of a payload that may come from an untrusted side.
 
@@ -159,6 +186,31 @@ def parse_json(payload: bytes) -> Any:
         return _loads(payload.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as error:
         raise ChannelError(f"not a JSON payload: {type(error).__name__}") from error
+
+
+def conversations() -> Iterator[Channel]:
+    """The channels of the peer that this process is, one after the other.
+
+    The first is there from the start. Asking for the next says that one is done with the last, and that all that was
+    to be said of it has been written; whoever ends instead is not used again.
+
+    Raises:
+        ChannelError: If this process is not a peer.
+    """
+    channel = open_channel()
+    yield channel
+    number = os.environ.get(CONVERSATIONS_VARIABLE)
+    if number is None:
+        return
+    with socket.socket(fileno=int(number)) as further:
+        while True:
+            os.close(channel.fd)
+            further.send(b".")
+            _, fds, _, _ = socket.recv_fds(further, 1, 1)
+            if not fds:
+                return
+            channel = Channel(fds[0])
+            yield channel
 
 
 def open_channel() -> Channel:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import builtins
 import enum
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 
@@ -69,6 +70,12 @@ class Remote(Protocol):
 
     def operate(self, name: str, args: tuple[Any, ...]) -> Any:
         """Apply an operator to objects of the program."""
+
+    def next_values(self, number: int, count: int) -> tuple[list[Any], bool, BaseException | None]:
+        """The next values of an iterator of the program, whether there may be more, and what ended it if not."""
+
+    def wait_for(self, number: int) -> Any:
+        """What a coroutine of the program returns."""
 
 
 class Handle:
@@ -178,6 +185,47 @@ for _name in _REFLECTED:
     setattr(ObjectHandle, f"__r{_name}__", _forward(_name, reflected=True))
 for _name in ("str", "repr"):
     setattr(ObjectHandle, f"__{_name}__", _forward(_name))
+
+
+class RemoteIterator(Iterator[Any]):
+    """An iterator of the program: each value crosses as plain data when the tests ask for it.
+
+    Args:
+        remote: The conversation with the program.
+        number: The object's number.
+    """
+
+    _MOST_AT_ONCE = 64
+
+    def __init__(self, remote: Remote, number: int) -> None:
+        self.number = number
+        self._remote = remote
+        self._values: deque[Any] = deque()
+        self._more, self._count = True, 1
+        self._failure: BaseException | None = None
+
+    def __next__(self) -> Any:
+        """The next value.
+
+        Raises:
+            StopIteration: At the end.
+        """
+        if not self._values and self._more:
+            # One by one at first: who wants few shall not set off what comes after.
+            values, self._more, self._failure = self._remote.next_values(self.number, self._count)
+            self._values.extend(values)
+            self._count = min(2 * self._count, self._MOST_AT_ONCE)
+        if self._values:
+            return self._values.popleft()
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        raise StopIteration
+
+
+async def remote_coroutine(remote: Remote, number: int) -> Any:
+    """A coroutine of the program, which runs to its end when the tests await this one."""
+    return remote.wait_for(number)
 
 
 class ProgramDied(BaseException):

@@ -2,15 +2,18 @@
 
 Standard input brings the job, a JSON object::
 
-    {"entry_point": "add", "prefix": "", "setup": "", "objects": false, "limits": {"cpu_s": ...},
+    {"entry_point": "add", "prefix": "", "setup": "", "judge": "blind", "one_process": false, "wall_s": 15,
      "tests": [{"kind": "call", "args": [...], "kwargs": {...}, "expected": ..., "compare": {...}},
                {"kind": "stdin", "stdin": "...", "expected": "...", "compare": {...}},
                {"kind": "assert", "code": "..."}]}       each with "hidden": true or false
 
 Standard output takes the report, JSON lines: `{"hello": true}` when the program's process has
-spoken, before it has looked at the answer; `{"began": true}` when the first test begins; one object
-for each case; `{"done": true}` last.
+spoken, before it has looked at the answer (with `one_process`, when the tests are ready: the executor knows of that
+process); `{"began": true}` when the first test begins; one object for each case; `{"done": true}` last.
 What test code prints goes to standard error instead.
+
+Where the executor keeps peers, this process judges one answer after the other. Each gets a namespace of its own, and
+when anything but a report of all tests came of one, or the tests may have changed more than their namespace, it ends.
 
 From the hello on, whatever goes wrong here is the program's doing: the tests are trusted, and all
 they do then they do on values that the program chose. So a report that stops after the hello is no
@@ -26,13 +29,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .channel import Channel, ChannelError, ChannelTimeout, Kind, open_channel, parse_json
+from .channel import Channel, ChannelError, ChannelTimeout, Kind, conversations, parse_json
 from .comparing import MAX_ENDS_CHARS, brief, compare_text, compare_values, ends
 from .handles import HandleMisuse, ProgramDied, TimeIsUp
-from .limits import MAX_STREAM_BYTES
+from .limits import MAX_STREAM_BYTES, peak_bytes
 from .plain import Decoder, NotPlain
+from .quiet import QuietChannel
 from .remote import GRACE_S, Ended, Problem, RemoteModule, described
-from .suite import RunnableSuite
+from .suite import CompiledSuite, SuiteRun
 from .time_limit import time_limit
 
 _REPORT_CHARS = 1 << 20
@@ -45,52 +49,104 @@ _SOURCE_CHARS = 2000
 """How much of an `assert` statement's text a report shows."""
 
 
+_MOST_ANSWERS = 500
+"""How many answers one process judges."""
+
+_MOST_BYTES, _MOST_CPU_S = 400 << 20, 20.0
+"""What one process may have held at once, or used, and still judge another answer."""
+
+
 def main() -> None:
-    """Judge the job on standard input; the report goes to standard output."""
-    report = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="surrogatepass", buffering=1)
+    """Judge answers to the job on standard input; the reports go to standard output."""
+    report = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="surrogatepass")
     os.dup2(2, 1)
-    sys.setrecursionlimit(5000)  # Deep data, not deep code: see `plain.MAX_DEPTH`.
-    job = json.load(sys.stdin)
-    channel = open_channel()
-    judge = _Judge(job, channel, lambda record: report.write(json.dumps(record, ensure_ascii=False) + "\n"))
-    judge.prepare()
-    try:
-        judge.run()
-    except (ChannelError, ProgramDied) as error:
-        status = "timeout" if isinstance(error, ChannelTimeout) else "error"
-        judge.report({"lost": str(error), "status": status})
-    judge.report({"done": True})
-    report.flush()
+
+    def tell(record: dict[str, Any]) -> None:
+        report.write(json.dumps(record, ensure_ascii=False) + "\n")
+        # What was said holds, even if this process should be killed. The cases of a suite are told of together.
+        if not job.one_process or "case" not in record:
+            report.flush()
+
+    job = _Job(json.load(sys.stdin))
+    channels = conversations()
+    for _ in range(_MOST_ANSWERS):
+        channel = next(channels, None)
+        if channel is None:
+            break
+        sys.setrecursionlimit(5000)  # Deep data, not deep code: see `plain.MAX_DEPTH`.
+        judge = _Judge(job, QuietChannel(channel.fd) if job.one_process else channel, tell)
+        in_order = judge.run()
+        judge.report({"done": True})
+        judge.close()
+        if not (in_order and job.leaves_nothing and _is_fresh()):
+            break
+
+
+def _is_fresh() -> bool:
+    return time.process_time() < _MOST_CPU_S and peak_bytes() < _MOST_BYTES
+
+
+class _Job:
+    """What the judge is asked, the same for all answers."""
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        self.entry_point: str | None = job["entry_point"]
+        self.mode: str = job["judge"]
+        self.one_process: bool = job["one_process"]
+        self.wall_s: float = job["wall_s"]
+        self.tests: list[dict[str, Any]] = job["tests"]
+        self.ends_chars = max(_PIECE_CHARS, min(MAX_ENDS_CHARS, _REPORT_CHARS // (2 * len(self.tests))))
+        prefix, setup, blind = job["prefix"], job["setup"], self.mode == "blind"
+        self.suites = {
+            index: CompiledSuite(prefix, setup, test["code"], self.entry_point, foresees=blind)
+            for index, test in enumerate(self.tests)
+            if test["kind"] == "assert"
+        }
+        self.leaves_nothing = all(suite.leaves_nothing for suite in self.suites.values())
 
 
 class _Judge:
-    def __init__(self, job: dict[str, Any], channel: Channel, report: Callable[[dict[str, Any]], Any]) -> None:
-        self._entry_point: str | None = job["entry_point"]
-        self._prefix: str = job["prefix"]
-        self._setup: str = job["setup"]
-        self._objects: bool = job["objects"]
-        self._wall_s: float = job["limits"]["wall_s"]
-        self._tests: list[dict[str, Any]] = job["tests"]
-        self._channel = channel
-        self.report = report
-        self._ends_chars = max(_PIECE_CHARS, min(MAX_ENDS_CHARS, _REPORT_CHARS // (2 * len(self._tests))))
-        self._suites: dict[int, RunnableSuite] = {}
+    """Judges one answer.
+
+    Args:
+        job: What is asked.
+        channel: To the program's process.
+        report: Takes the report's lines.
+    """
+
+    def __init__(self, job: _Job, channel: Channel, report: Callable[[dict[str, Any]], Any]) -> None:
+        self._job, self._channel, self.report = job, channel, report
+        self._entry_point, self._tests, self._wall_s = job.entry_point, job.tests, job.wall_s
+        self._objects = job.mode == "objects"
+        # Their faults must show before the program is heard.
+        self._suites = {index: SuiteRun(suite) for index, suite in job.suites.items()}
         self._began = False
 
-    def prepare(self) -> None:
-        """Compile and set up all test code: its faults must show before the program is heard."""
-        for index, test in enumerate(self._tests):
-            if test["kind"] == "assert":
-                self._suites[index] = RunnableSuite(self._prefix, self._setup, test["code"], self._entry_point)
+    def close(self) -> None:
+        """Let go of what the conversation had beside the channel."""
+        if isinstance(self._channel, QuietChannel):
+            self._channel.close()
 
-    def run(self) -> None:
-        """Take the tests in turn; those that need the answer as a module share what they can."""
+    def run(self) -> bool:
+        """Take the tests in turn; whether all went in order, to the last."""
+        try:
+            if self._job.one_process:
+                self.report({"hello": True})
+                return self._judge_suite(0)
+            return self._run_all()
+        except (ChannelError, ProgramDied) as error:
+            status = "timeout" if isinstance(error, ChannelTimeout) else "error"
+            self.report({"lost": str(error), "status": status})
+            return False
+
+    def _run_all(self) -> bool:
+        """Have the serving process run each test; tests that need the answer as a module share what they can."""
         self._expect(Kind.HELLO)
         self.report({"hello": True})
         error = parse_json(self._expect(Kind.COMPILED))["error"]
         if error is not None:
             self.report({"uncompiled": error})
-            return
+            return True
         # Public tests first: what the policy is shown of them cannot hold what hidden ones feed.
         for hidden in (False, True):
             chosen = [i for i, test in enumerate(self._tests) if test["hidden"] is hidden]
@@ -103,6 +159,7 @@ class _Judge:
                     self._judge_suite(index)
                 elif index == calls[0]:
                     self._judge_calls(calls)
+        return True
 
     def _begin(self) -> None:
         """Report, once, that the program is being tested: what is not reported from now on has failed."""
@@ -159,7 +216,7 @@ class _Judge:
 
     def _shown(self, output: str, *, whole: bool = True) -> dict[str, Any]:
         """What a report shows of an output; of a right one, which is the expected one, just a piece."""
-        return {"actual": ends(output, self._ends_chars if whole else _PIECE_CHARS), "actual_chars": len(output)}
+        return {"actual": ends(output, self._job.ends_chars if whole else _PIECE_CHARS), "actual_chars": len(output)}
 
     def _judge_calls(self, indexes: list[int]) -> None:
         module = RemoteModule(self._channel, self._wall_s, self._objects, per_message=True)
@@ -220,11 +277,12 @@ class _Judge:
             **ended.details,
         )
 
-    def _judge_suite(self, index: int) -> None:
+    def _judge_suite(self, index: int) -> bool:
+        """Judge one suite; whether it went to its end."""
         suite = self._suites[index]
-        module = RemoteModule(self._channel, self._wall_s, self._objects, per_message=False)
+        module = RemoteModule(self._channel, self._wall_s, self._objects)
         died: ProgramDied | None = None
-        problem = module.begin(self._entry_point)
+        problem = suite.begin(module)
         if problem is None:
             self._begin()
             try:
@@ -232,7 +290,9 @@ class _Judge:
             except ProgramDied as error:
                 died = error
         ended = module.end()
-        if problem is not None:
+        if module.uncompiled is not None:
+            self.report({"uncompiled": module.uncompiled})
+        elif problem is not None:
             self._untested(index, problem, cases=len(suite.records))
         else:
             fault, details = "ok", {}
@@ -253,10 +313,12 @@ class _Judge:
                     record.message,
                     case=case,
                     passed=record.ran and not record.message,
-                    expected=f"assert {record.source}"[:_SOURCE_CHARS],
+                    expected=record.source[:_SOURCE_CHARS],
                     **(details if ended_it else {}),
                 )
-        module.check_alive()
+        if not self._job.one_process:
+            module.check_alive()
+        return died is None and problem is None
 
     def _untested(self, index: int, problem: Problem, cases: int = 1) -> None:
         for case in range(cases):

@@ -72,6 +72,14 @@ def _at_most(which: int, soft: int, hard: int) -> tuple[int, int]:
     return (soft, hard) if current == resource.RLIM_INFINITY else (min(soft, current), min(hard, current))
 
 
+def peak_bytes() -> int:
+    """The most memory that this process has held at once; 0 where unknown."""
+    if resource is None:
+        return 0
+    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
 def die_with_parent(parent: int) -> None:
     """Have the kernel kill this process when its parent ends, where the kernel can (Linux).
 

@@ -19,14 +19,18 @@ from __future__ import annotations
 
 import base64
 import binascii
+import builtins
 import collections
 import datetime
 import decimal
 import fractions
+import itertools
 import math
+import operator
 import re
 import sys
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterator
 from typing import Any
 
 MAX_DEPTH = 200
@@ -131,6 +135,48 @@ def _datetime(self: Encoder, value: Any, depth: int) -> Any:
     return {"dt": [type_name(value), value.replace(tzinfo=None).isoformat(), parts]}
 
 
+_PURE_FUNCTIONS = (
+    *("abs", "all", "any", "bin", "callable", "chr", "divmod", "format", "hash", "hex", "isinstance", "issubclass"),
+    *("iter", "len", "max", "min", "next", "oct", "ord", "pow", "repr", "round", "sorted", "sum"),
+)
+_TYPES = (
+    *("bool", "bytearray", "bytes", "complex", "dict", "enumerate", "filter", "float", "frozenset", "int", "list"),
+    *("map", "object", "range", "reversed", "set", "slice", "str", "tuple", "zip"),
+)
+
+
+def _known_callables() -> dict[str, Any]:
+    """Functions and classes that are the same on both sides and touch nothing but their arguments, by name."""
+    exceptions = [name for name, value in vars(builtins).items() if isinstance(value, type(Exception))]
+    classes = [name for name in exceptions if issubclass(getattr(builtins, name), Exception)]
+    known = {name: getattr(builtins, name) for name in (*_PURE_FUNCTIONS, *_TYPES, *classes)}
+    for module in (operator, math):
+        known |= {f"{module.__name__}.{name}": v for name, v in vars(module).items() if callable(v) and name[0] != "_"}
+    return known
+
+
+_CALLABLES = _known_callables()
+_NAME_OF_CALLABLE = {id(value): name for name, value in _CALLABLES.items()}
+
+_BUILTIN_ITERATORS: tuple[Iterator[Any], ...] = (
+    *map(iter, ([], (), {}, {}.values(), {}.items(), set(), "", "\u00e9", b"", range(0), range(1 << 70))),
+    *(reversed([]), map(abs, ()), filter(None, ()), zip(), enumerate(()), (_ for _ in ())),
+)
+_ITERATORS = frozenset(
+    [id(type(one)) for one in _BUILTIN_ITERATORS] + [id(v) for v in vars(itertools).values() if isinstance(v, type)]
+)
+
+
+def is_iterator(value: object) -> bool:
+    """Whether a value is a generator or another of Python's own iterators."""
+    return id(type(value)) in _ITERATORS
+
+
+def is_coroutine(value: object) -> bool:
+    """Whether a value is what an `async def` function returns."""
+    return type(value) is types.CoroutineType
+
+
 _FACTORIES: dict[str, Any] = {t.__name__: t for t in (list, int, dict, set, str, float, tuple, bool)}
 
 _ENCODERS_BY_TYPE: dict[type, Callable[[Encoder, Any, int], Any]] = {
@@ -142,6 +188,9 @@ _ENCODERS_BY_TYPE: dict[type, Callable[[Encoder, Any, int], Any]] = {
     bytes: lambda e, v, d: {"b": base64.b64encode(v).decode()},
     bytearray: lambda e, v, d: {"ba": base64.b64encode(v).decode()},
     complex: lambda e, v, d: {"c": [repr(v.real), repr(v.imag)]},
+    type({}.keys()): lambda e, v, d: {"dk": e.items(v, d)},
+    type({}.values()): lambda e, v, d: {"dv": e.items(v, d)},
+    type({}.items()): lambda e, v, d: {"di": [[e.encode(k, d), e.encode(i, d)] for k, i in v]},
     range: lambda e, v, d: {"rg": [hex(v.start), hex(v.stop), hex(v.step)]},
     collections.Counter: lambda e, v, d: {"ct": e.pairs(v, d)},
     collections.OrderedDict: lambda e, v, d: {"od": e.pairs(v, d)},
@@ -161,8 +210,11 @@ _ENCODERS = {id(kind): encode_as for kind, encode_as in _ENCODERS_BY_TYPE.items(
 
 
 def _encoder_of_structure(value: object) -> Callable[[Encoder, Any, int], Any] | None:
-    """How to encode what is plain by its structure: a namedtuple, or NumPy's arrays and scalars."""
+    """How to encode what is plain by more than its type: a namedtuple, NumPy's arrays and scalars, known callables."""
     kind = type(value)
+    known = _NAME_OF_CALLABLE.get(id(value))
+    if known is not None:
+        return lambda e, v, d: {"bn": known}
     if type.__getattribute__(kind, "__bases__") == (tuple,):
         fields = type.__getattribute__(kind, "__dict__").get("_fields")
         if type(fields) is tuple and all(type(f) is str for f in fields) and len(fields) == tuple.__len__(value):  # type: ignore[arg-type]
@@ -179,11 +231,16 @@ def _encoder_of_structure(value: object) -> Callable[[Encoder, Any, int], Any] |
 _NUMPY_KINDS = frozenset("biufcSUmM")
 
 
+REFERENCES = ("h", "r", "it", "co", "cb")
+"""Tags of what is not plain and stays on the other side: a handle, a handle come back, an iterator, a coroutine, a
+function of the tests."""
+
+
 class Decoder:
     """Rebuilds values from JSON that may have been forged.
 
     Args:
-        reference: Called with the payload of a handle's tag (`"h"` or `"r"`); returns what stands
+        reference: Called with the tag and the payload of one of `REFERENCES`; returns what stands
             for it here. Without it such a tag raises `NotPlain`.
     """
 
@@ -206,7 +263,7 @@ class Decoder:
         if kind is not dict or len(form) != 1:
             raise NotPlain("not an encoded value")
         ((tag, body),) = form.items()
-        if tag in ("h", "r"):
+        if tag in REFERENCES:
             if self._reference is None:
                 raise NotPlain("a handle where none is known")
             return self._reference(tag, body)
@@ -306,6 +363,10 @@ _DECODERS: dict[str, Callable[[Decoder, Any, int], Any]] = {
     "ba": lambda s, b, d: bytearray(_bytes(b)),
     "c": lambda s, b, d: complex(float(b[0]), float(b[1])),
     "rg": lambda s, b, d: range(*map(_int, b)),
+    "dk": lambda s, b, d: dict.fromkeys(s.items(b, d)).keys(),
+    "dv": lambda s, b, d: dict(enumerate(s.items(b, d))).values(),
+    "di": lambda s, b, d: dict(s.pairs(b, d)).items(),
+    "bn": lambda s, b, d: _CALLABLES[b],
     "ct": lambda s, b, d: collections.Counter(dict(s.pairs(b, d))),
     "od": lambda s, b, d: collections.OrderedDict(s.pairs(b, d)),
     "dd": lambda s, b, d: collections.defaultdict(None if b[0] is None else _FACTORIES[b[0]], s.pairs(b[1], d)),

@@ -7,11 +7,12 @@ and the tests end, as they do when a program dies.
 
 from __future__ import annotations
 
+import builtins
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .channel import PER_MESSAGE, Channel, ChannelError, ChannelTimeout, Kind, parse_json
+from .channel import PER_MESSAGE, Channel, ChannelError, ChannelTimeout, Kind, json_bytes, parse_json
 from .children import BROKEN_EXIT_CODE
 from .handles import (
     CallableHandle,
@@ -20,11 +21,15 @@ from .handles import (
     ObjectHandle,
     Origin,
     ProgramDied,
+    ProgramError,
+    RemoteIterator,
     rebuild_exception,
+    remote_coroutine,
     update_in_place,
 )
 from .main_module import MAX_TEXT
 from .plain import Decoder, Encoder, NotPlain
+from .quiet import QuietChannel
 
 GRACE_S = 2.0
 """How much longer than a limit the peer waits: the serving process enforces the limit itself."""
@@ -37,10 +42,14 @@ class Problem:
         self.status, self.message, self.error = status, message, error
 
 
-class Ended:
-    """How a child of the serving process ended, as it says."""
+LOST = "lost"
+"""Status of a case that the end of the program's process cut short, where only the executor knows how it ended."""
 
-    _STATUSES = ("ok", "error", "signal", "timeout", "memory", "output_limit")
+
+class Ended:
+    """How a process that runs the program ended, as whoever waited for it says."""
+
+    _STATUSES = ("ok", "error", "signal", "timeout", "memory", "output_limit", LOST)
 
     def __init__(self, ended: Any) -> None:
         if not isinstance(ended, dict) or ended.get("status") not in self._STATUSES:
@@ -70,6 +79,7 @@ class Ended:
             "timeout": "the time limit was reached",
             "memory": "the memory limit was reached",
             "output_limit": "too much output",
+            LOST: "the program's process ended",
         }[self.status]
 
     def _exit_reason(self) -> str:
@@ -86,6 +96,9 @@ class Ended:
         return {key: value for key, value in details.items() if value is not None} | {"stderr": self._stderr}
 
 
+_KINDS = {"it": "iterator", "co": "coroutine"}
+
+
 def _update(old: Any, new: Any) -> None:
     """Make an argument what the program made of it, or find that it made something impossible of it."""
     try:
@@ -95,7 +108,7 @@ def _update(old: Any, new: Any) -> None:
 
 
 def _refuse_object(tag: str, body: Any) -> object:
-    kind = body[1] if isinstance(body, list) and len(body) == 3 else "object"
+    kind = body[1] if isinstance(body, list) and len(body) == 3 else _KINDS.get(tag, "object")
     raise NotPlain(f"the program's {str(kind)[:200]}")
 
 
@@ -107,14 +120,15 @@ class RemoteModule:
     """The answer loaded as a module in the program's sandbox: the conversation with it.
 
     Args:
-        channel: To the serving process.
+        channel: To the serving process; a `QuietChannel` to the module's own, which loads the answer unasked.
         wall_s: How long the module may live, or with `per_message` take for a reply, in seconds.
         objects: Whether operators on the program's objects are forwarded.
         per_message: See `wall_s`.
     """
 
-    def __init__(self, channel: Channel, wall_s: float, objects: bool, *, per_message: bool) -> None:
+    def __init__(self, channel: Channel, wall_s: float, objects: bool, *, per_message: bool = False) -> None:
         self._channel, self.wall_s, self._objects, self._per_message = channel, wall_s, objects, per_message
+        self._alone = isinstance(channel, QuietChannel)
         self._deadline = time.monotonic() + wall_s + GRACE_S
         self._decoder = Decoder(self._reference)
         self._handles: dict[tuple[int, Origin], Handle] = {}
@@ -125,31 +139,71 @@ class RemoteModule:
         self._cases_open = 0
         self._held_back: list[tuple[Any, Any]] = []
         self.last_raised: tuple[BaseException, dict[str, str]] | None = None
-        channel.send(Kind.LOAD, PER_MESSAGE if per_message else b"")
+        self._ahead: dict[int, int] = {}
+        self._early: dict[int, dict[str, Any]] = {}
+        self._callbacks: list[Any] = []
+        self._exceptions: dict[str, type[Exception]] = {}
+        self.uncompiled: dict[str, str] | None = None
+        self.callables: set[str] = set()
+        """Which of the names that were asked for the answer defines as something to call."""
+        if not self._alone:
+            channel.send(Kind.LOAD, PER_MESSAGE if per_message else b"")
 
-    def begin(self, entry_point: str | None) -> Problem | None:
-        """Wait until the answer's top level has run; what kept it from it, if anything did."""
+    def begin(
+        self, entry_point: str | None, names: Iterable[str] = (), inputs: list[Any] | None = None, *, last: bool = False
+    ) -> Problem | None:
+        """Wait until the answer's top level has run; what kept it from it, if anything did.
+
+        Args:
+            entry_point: What the answer must define.
+            names: What else the tests take from it, if it is there; see `callables`.
+            inputs: Encoded arguments of the first calls of the entry point, if they can be foreseen.
+            last: Whether the tests ask for nothing beyond these calls.
+        """
+        wanted = list(names) if entry_point is None else [entry_point, *names]
         try:
-            error = self._receive(0).get("error")
-            if error is not None:
+            self._ask_first(wanted, inputs, last)
+            first = self._receive(0)
+            error = first.get("error")
+            if isinstance(error, dict):
                 error = described(error)
+                if self._alone and first.get("uncompiled") is True:
+                    self.uncompiled = error
                 self._wait_for_end()
                 status = "memory" if error["name"] == "MemoryError" else "error"
                 message = f"{error['name']}: {error['message']}".strip()
                 return Problem(status, f"the program failed before its first test: {message}", error)
-            if entry_point is not None and not self.names([entry_point]).get(entry_point):
+            self._take_names(wanted, self._receive(1))
+            if entry_point is not None and entry_point not in self.callables:
                 return Problem("error", f"the program defines no function or class {entry_point!r}")
         except ProgramDied:
-            ended = self._wait_for_end()
+            ended = self.end() if self._alone else self._wait_for_end()
             return Problem(ended.fault, f"before the first test: {ended.reason}")
         return None
 
-    def names(self, names: list[str]) -> dict[str, bool]:
-        """Which of `names` the module defines, and whether each can be called."""
-        found = self._ask("names", names=names).get("callable")
-        if not isinstance(found, dict):
+    def _ask_first(self, names: list[str], inputs: list[Any] | None, last: bool) -> None:
+        """One frame for all that can be asked before anything has come back."""
+        request: dict[str, Any] = {"n": 1, "op": "begin", "names": names}
+        self._number = 1
+        if inputs:
+            request |= {"target": names[0], "inputs": inputs, "last": last}
+            self._number += len(inputs)
+            self._ahead.update({index: 2 + index for index in range(len(inputs))})
+        self._send(request)
+
+    def _take_names(self, names: list[str], reply: dict[str, Any]) -> None:
+        found, exceptions = reply.get("callable"), reply.get("exceptions")
+        if not isinstance(found, dict) or not isinstance(exceptions, dict):
             raise ChannelError("a malformed reply")
-        return {str(name): found[name] is True for name in found}
+        for name in set(names) & set(exceptions):
+            base = getattr(builtins, str(exceptions[name]), None)
+            if isinstance(base, type) and issubclass(base, Exception):
+                self._exceptions[name] = type(name, (base,), {"__init__": lambda self, *args: None})
+        self.callables.update(name for name in names if found.get(name) is True)
+
+    def exception(self, name: str) -> type[Exception] | None:
+        """The class under which the tests can catch the program's exceptions of that name, if it has such a class."""
+        return self._exceptions.get(name)
 
     def each(self, target: str | None, inputs: list[Any]) -> Iterator[tuple[Any, Any]]:
         """Call `target` with each of the inputs in a process of its own; (end, reply) in turn."""
@@ -171,6 +225,52 @@ class RemoteModule:
             kwargs={name: encoder.encode(arg) for name, arg in kwargs.items()},
         )
         return self._outcome(reply, args, kwargs, handle._code_env_origin.of_call)
+
+    def call_ahead(self, handle: Handle, index: int, inputs: list[Any]) -> Any:
+        """Call a function of the program with the first of `inputs`, which are for this call and those to come.
+
+        All go over at once, and each later call takes the reply that is meant for it.
+
+        Args:
+            handle: The function.
+            index: Number of this call among all that can be foreseen.
+            inputs: Encoded positional and keyword arguments of this call and of those right after it.
+        """
+        number = self._ahead.pop(index, None)
+        if number is None:
+            number = self._number + 1
+            self._number += len(inputs)
+            self._send({"n": number, "op": "calls", "target": handle._code_env_target, "inputs": inputs})
+            self._ahead.update({index + i: number + i for i in range(1, len(inputs))})
+        reply = self._receive(number)
+        if reply.get("skipped") is True:
+            args, kwargs = inputs[0]
+            reply = self._ask("call", target=handle._code_env_target, args=args, kwargs=kwargs)
+        return self._outcome(reply, (), {}, handle._code_env_origin.of_call)
+
+    def settle(self) -> None:
+        """Wait until the calls that were sent ahead are made: what the program did must not depend on chance."""
+        while self._ahead:
+            _, number = self._ahead.popitem()
+            self._receive(number)
+
+    def next_values(self, number: int, count: int) -> tuple[list[Any], bool, BaseException | None]:
+        """The next values of an iterator of the program, whether there may be more, and what ended it if not."""
+        reply = self._ask("next", target=number, count=count)
+        values = reply.get("values")
+        if not isinstance(values, list) or len(values) > count:
+            raise HandleMisuse("an iterator of the program gave what is no list of values")
+        self._origin = Origin.RESULT
+        raised = reply.get("raised")
+        try:
+            failure = self._rebuilt(raised, self._decoder) if isinstance(raised, dict) else None
+            return [self._decoder.decode(form) for form in values], reply.get("more") is True, failure
+        except NotPlain as error:
+            raise HandleMisuse(f"an iterator of the program gave what is not plain data: {error}") from error
+
+    def wait_for(self, number: int) -> Any:
+        """What a coroutine of the program returns."""
+        return self._outcome(self._ask("await", target=number), (), {}, Origin.RESULT)
 
     def get(self, handle: Handle, name: str) -> Any:
         """Read an attribute of a name or an object of the program; see `Remote`."""
@@ -222,14 +322,26 @@ class RemoteModule:
         if raised is not None:
             if not isinstance(raised, dict):
                 raise NotPlain("a malformed reply")
-            args = raised.get("args")
-            raise rebuild_exception(raised, None if args is None else decoder.decode(args))
+            raise self._rebuilt(raised, decoder)
         if "value" not in reply:
             raise NotPlain("a malformed reply")
         return decoder.decode(reply["value"])
 
+    def _rebuilt(self, raised: dict[str, Any], decoder: Decoder) -> BaseException:
+        form = raised.get("args")
+        args = None if form is None else decoder.decode(form)
+        error = rebuild_exception(raised, args)
+        own = self._exceptions.get(str(raised.get("name")))
+        if own is None or not isinstance(error, own.__bases__ + (ProgramError,)):  # noqa: RUF005
+            return error
+        known = own()
+        known.args = tuple(args) if args is not None else (str(raised.get("message")),)
+        return known
+
     def end(self) -> Ended:
         """End the module if it has not ended by itself; how it ended."""
+        if self._alone:
+            return Ended({"status": "timeout" if self._lost == "timeout" else LOST})
         if self._ended is None and self._lost is None:
             try:
                 self._channel.send(Kind.UNLOAD)
@@ -279,9 +391,16 @@ class RemoteModule:
             target = value._code_env_target
             if isinstance(target, int):
                 return {"r": target}
+        elif isinstance(value, RemoteIterator):
+            return {"r": value.number}
+        if callable(value):
+            self._callbacks.append(value)
+            return {"cb": len(self._callbacks) - 1}
         raise TypeError(f"a test handed the program a {why}; only plain data can be handed over")
 
-    def _reference(self, tag: str, body: Any) -> Handle:
+    def _reference(self, tag: str, body: Any) -> object:
+        if tag in _KINDS and type(body) is int:
+            return RemoteIterator(self, body) if tag == "it" else remote_coroutine(self, body)
         if tag != "h" or not isinstance(body, list) or len(body) != 3 or type(body[0]) is not int:
             raise NotPlain("a malformed handle")
         number, type_name, can_be_called = body
@@ -300,24 +419,52 @@ class RemoteModule:
         if self._ended is not None or self._lost is not None:
             raise ProgramDied("the program's process has ended")
         try:
-            self._channel.send_json(Kind.MESSAGE, request)
+            if isinstance(self._channel, QuietChannel) and request.get("n") == 1:
+                self._channel.send_first(Kind.MESSAGE, json_bytes(request))
+            else:
+                self._channel.send_json(Kind.MESSAGE, request)
         except ChannelError as error:
             self._lost = "error"
             raise ProgramDied(str(error)) from error
 
     def _receive(self, number: int) -> dict[str, Any]:
         """The reply to request `number`; anything else is the end of the conversation."""
-        kind, payload = self._frame()
-        if kind == Kind.ENDED:
-            self._ended = Ended(parse_json(payload))
-            raise ProgramDied(self._ended.reason)
+        while number not in self._early:
+            kind, payload = self._frame()
+            if kind == Kind.ENDED and not self._alone:
+                self._ended = Ended(parse_json(payload))
+                raise ProgramDied(self._ended.reason)
+            try:
+                reply = parse_json(payload) if kind == Kind.MESSAGE else None
+            except ChannelError as error:
+                raise ProgramDied(str(error)) from error
+            if isinstance(reply, dict) and "callback" in reply:
+                self._call_back(reply)
+            elif isinstance(reply, dict) and self._is_awaited(reply.get("n"), number):
+                self._early[reply["n"]] = reply
+            else:
+                raise ProgramDied("the program's process sent what nobody asked for")
+        return self._early.pop(number)
+
+    def _is_awaited(self, number: Any, now: int) -> bool:
+        return type(number) is int and (number == now or number in self._ahead.values()) and number not in self._early
+
+    def _call_back(self, request: dict[str, Any]) -> None:
+        """Call a function of the tests for the program."""
+        number = request["callback"]
+        if type(number) is not int or not 0 <= number < len(self._callbacks):
+            raise ProgramDied("the program's process called what it was not given")
         try:
-            reply = parse_json(payload) if kind == Kind.MESSAGE else None
-        except ChannelError as error:
-            raise ProgramDied(str(error)) from error
-        if not isinstance(reply, dict) or reply.get("n") != number:
-            raise ProgramDied("the program's process sent what nobody asked for")
-        return reply
+            args = [self._decoder.decode(form) for form in request.get("args") or ()]
+            named = {name: self._decoder.decode(form) for name, form in (request.get("kwargs") or {}).items()}
+            value = self._callbacks[number](*args, **named)
+            reply = {"value": Encoder(self._encode_other).encode(value)}
+        except (HandleMisuse, NotPlain) as error:
+            raise HandleMisuse(f"a function of the tests was called with what is not plain data: {error}") from error
+        except Exception as error:
+            base = next(kind.__name__ for kind in type(error).__mro__ if vars(builtins).get(kind.__name__) is kind)
+            reply = {"raised": {"builtin": base, "message": str(error)}}
+        self._send(reply)
 
     def _frame(self) -> tuple[int, bytes]:
         try:

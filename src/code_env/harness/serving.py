@@ -177,7 +177,7 @@ class _Server:
 
         def body() -> NoReturn:
             mine.close()
-            answer(self._code, self._argv, self._limits, theirs.detach())
+            answer(self._code, self._argv, Channel(theirs.detach()), self._limits)
 
         gate = self._gate(own_forks=per_message)
         child = self._fork(room, body, gate=gate)

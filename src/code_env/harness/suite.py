@@ -1,36 +1,66 @@
-"""Runs the code of one `assert` test in the peer, with handles where the program would be."""
+"""Runs the code of one `assert` test, with handles where the program would be."""
 
 from __future__ import annotations
 
+import ast
 import builtins
 import contextlib
 import sys
 import types
 from typing import Any
 
-from .asserting import RECORDER, Cases, brief_error, compile_suite
+from .asserting import CALL, RECORDER, compile_suite
+from .cases import Cases, brief_error
 from .handles import CallableHandle, Origin, ProgramDied
-from .remote import GRACE_S, RemoteModule
+from .plain import Decoder
+from .remote import GRACE_S, Problem, RemoteModule
 from .time_limit import time_limit
+from .unit_testing import run_methods
 
 
-class RunnableSuite:
-    """One `assert` test: its code, ready to run, and the records of its cases."""
+class CompiledSuite:
+    """One `assert` test: its code, compiled.
 
-    def __init__(self, prefix: str, setup: str, code: str, entry_point: str | None) -> None:
-        self._suite = compile_suite(code, "<tests>")
-        self._module: RemoteModule | None = None
-        self._cases = Cases(self._suite.sources, self._around)
-        self._entry_point = entry_point
-        self._uses_random = "random" in setup or "random" in code
-        # A module like any other: dataclasses and annotations look their own up.
-        module = sys.modules["tests"] = types.ModuleType("tests")
-        self._names: dict[str, Any] = module.__dict__
-        self._names[RECORDER] = self._cases
+    Args:
+        prefix: Helpers that stand in front of every answer, if they are not the set-up.
+        setup: Trusted code that runs before the tests.
+        code: The test code.
+        entry_point: What it tests.
+        foresees: Whether calls that can be foreseen are sent over together.
+    """
+
+    def __init__(self, prefix: str, setup: str, code: str, entry_point: str | None, *, foresees: bool) -> None:
+        self.suite = compile_suite(code, "<tests>", entry_point if foresees else None)
+        self.entry_point = entry_point
+        self.unbound = self.suite.free_names - set(dir(builtins)) - {"candidate", entry_point}
+        self.before: list[types.CodeType] = []
         # Helpers in front of every answer are the task's: the answer may have put others in their place.
         with contextlib.suppress(SyntaxError):  # A prefix need not stand by itself.
-            exec(compile(prefix, "<prefix>", "exec", dont_inherit=True), self._names)
-        exec(compile(setup, "<setup>", "exec", dont_inherit=True), self._names)
+            self.before.append(compile(prefix, "<prefix>", "exec", dont_inherit=True))
+        self.before.append(compile(setup, "<setup>", "exec", dont_inherit=True))
+        texts = (prefix, setup, code)
+        self.uses_random = any("random" in text for text in texts)
+        self.leaves_nothing = all(map(_leaves_nothing, texts))
+        """Whether it may be run again in the same process, as far as can be told from the text."""
+
+
+class SuiteRun:
+    """One run of a suite; when it is made, what comes before the tests runs.
+
+    Args:
+        compiled: The suite.
+    """
+
+    def __init__(self, compiled: CompiledSuite) -> None:
+        self._compiled, self._suite = compiled, compiled.suite
+        self._module: RemoteModule | None = None
+        self._cases = Cases(self._suite.sources, self._around)
+        # A module like any other: dataclasses and annotations look their own up.
+        module = sys.modules["tests"] = types.ModuleType("tests")
+        self.names: dict[str, Any] = module.__dict__
+        self.names[RECORDER], self.names[CALL] = self._cases, self._call
+        for code in compiled.before:
+            exec(code, self.names)
         self.records = self._cases.records
         self.finish = self._cases.finish
         self.uncaught: dict[str, str] | None = None
@@ -39,41 +69,115 @@ class RunnableSuite:
         if self._module is not None:
             self._module.around_case(begins)
 
+    def _call(self, index: int, function: Any) -> Any:
+        """Make a call that was foreseen."""
+        foreseen = self._suite.foreseen
+        if isinstance(function, CallableHandle) and self._module is not None:
+            return self._module.call_ahead(function, index, foreseen.together_with(index))
+        args, kwargs = foreseen.inputs[index]
+        decode = Decoder().decode
+        return function(*map(decode, args), **{name: decode(form) for name, form in kwargs.items()})
+
     def run(self, module: RemoteModule) -> None:
-        """Run the test code against the program.
+        """Run the tests against the program.
 
         Raises:
             ProgramDied: If the program's process ended or stopped answering.
         """
         self._module = module
-        if self._uses_random:
-            import random
-
-            random.seed(0)  # Tests that draw their inputs draw the same ones each time.
-        names = self._names
-        for name in self._program_names(module):
-            names[name] = CallableHandle(module, name, f"function {name!r}", Origin.of_name(name))
-        if self._entry_point is not None:
-            names.setdefault("candidate", names[self._entry_point])
+        names = set(self.names_wanted()) & module.callables
+        for name in names if self._compiled.entry_point is None else [self._compiled.entry_point, *names]:
+            handle = CallableHandle(module, name, f"function {name!r}", Origin.of_name(name))
+            self.names[name] = module.exception(name) or handle
         # The tests wait no longer than the program may: what they do with its answers can take for ever.
+        with time_limit(module.wall_s + GRACE_S):
+            error = self.run_here()
+            if error is not None:
+                module.settle()
+        if module.last_raised is not None and module.last_raised[0] is error:
+            self.uncaught = module.last_raised[1]
+
+    def run_here(self) -> BaseException | None:
+        """Run the tests with the names as they are; the exception that ended them early, if one did.
+
+        Raises:
+            ProgramDied: If the program's process ended or stopped answering.
+        """
+        names, entry_point = self.names, self._compiled.entry_point
+        if self._compiled.uses_random:
+            _seed_generators()
+        if entry_point is not None:
+            names.setdefault("candidate", names[entry_point])
         try:
-            with time_limit(module.wall_s + GRACE_S):
-                exec(self._suite.code, names)
-                if self._suite.leaves_check_uncalled and self._entry_point is not None:
-                    names["check"](names[self._entry_point])
+            exec(self._suite.code, names)
+            if self._suite.leaves_check_uncalled and entry_point is not None:
+                names["check"](names[entry_point])
+            run_methods(self._suite.methods, names, self._cases)
         except ProgramDied:
             raise
         # The tests' own exception, provoked by what the program gave: it ends them.
         except BaseException as error:
-            if module.last_raised is not None and module.last_raised[0] is error:
-                self.uncaught = module.last_raised[1]
             self.finish(brief_error(error))
-        else:
-            self.finish(None)
+            return error
+        self.finish(None)
+        return None
 
-    def _program_names(self, module: RemoteModule) -> list[str]:
-        """The entry point, and what else the tests take from the program: names nobody else has."""
-        wanted = self._suite.free_names - set(self._names) - set(dir(builtins)) - {"candidate"}
-        found = module.names(sorted(wanted)) if wanted else {}
-        names = [name for name, can_be_called in found.items() if can_be_called and name in wanted]
-        return names if self._entry_point is None else [self._entry_point, *names]
+    def begin(self, module: RemoteModule) -> Problem | None:
+        """Have the program begin; what kept it from it, if anything did."""
+        foreseen = self._suite.foreseen
+        inputs = foreseen.together_with(0) if foreseen.begins_at_once else None
+        is_all = foreseen.is_all and inputs is not None and len(inputs) == len(foreseen.inputs)
+        return module.begin(self._compiled.entry_point, self.names_wanted(), inputs, last=is_all)
+
+    def names_wanted(self) -> list[str]:
+        """Names that the tests take from the program: those that nobody else has."""
+        return sorted(self._compiled.unbound - set(self.names))
+
+
+def _seed_generators() -> None:
+    """Tests that draw their inputs draw the same ones each time."""
+    import random
+
+    random.seed(0)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(0)
+
+
+_PURE_MODULES = frozenset(
+    (
+        *("math", "cmath", "copy", "random", "itertools", "collections", "functools", "re", "string", "typing"),
+        *("numpy", "datetime", "fractions", "heapq", "bisect", "operator", "json", "statistics", "hashlib"),
+        *("dataclasses", "enum", "numbers", "types", "textwrap", "time", "unicodedata", "abc", "__future__"),
+        "unittest",
+    )
+)
+
+_REACHING = frozenset(
+    (
+        *("open", "exec", "eval", "compile", "__import__", "__builtins__", "globals", "vars", "setattr", "delattr"),
+        *("patch", "mock"),
+    )
+)
+
+
+def _leaves_nothing(code: str) -> bool:
+    """Whether code changes nothing but its own names, as far as its text tells."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:  # It does not run either.
+        return True
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = [node.module or ""]
+        elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            modules = [] if isinstance(node.value, ast.Name) and node.value.id == "self" else ["another's attribute"]
+        elif isinstance(node, ast.Name) and node.id in _REACHING:
+            return False
+        else:
+            continue
+        if not all(name.partition(".")[0] in _PURE_MODULES for name in modules):
+            return False
+    return True

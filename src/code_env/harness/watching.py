@@ -147,7 +147,8 @@ class Watch:
         held_bytes: Callable[[], int] = lambda: 0,
         reaper: int | None = None,
     ) -> None:
-        self._pids, self.limits, self._held_bytes, self._reaper = pids, limits, held_bytes, reaper
+        self.pids, self.limits, self._held_bytes, self._reaper = pids, limits, held_bytes, reaper
+        self._cpu_before_s = 0.0
         self._waited_before_s = 0.0 if reaper is None else waited_for_cpu_s(reaper)
         self.peak_bytes = 0
         self.cpu_s = 0.0
@@ -164,6 +165,13 @@ class Watch:
         self._started = _monotonic()
         self._patience_s = self.limits.wall_s
 
+    def begin_anew(self) -> None:
+        """Measure from here on, for another run of the same processes."""
+        self.restart()
+        self.cpu_s = self._cpu_before_s = 0.0
+        self._cpu_before_s = self._cpu_now(self.pids())
+        self._last_look = self._started
+
     def wait_s(self) -> float:
         """How long one may wait before the next look."""
         left_s = max(_LEAST_TICK_S, self.limits.cpu_s - self.cpu_s)
@@ -176,7 +184,7 @@ class Watch:
         if not out_of_time and now - self._last_look < min(TICK_S, self.limits.cpu_s - self.cpu_s):
             return None
         self._last_look = now
-        pids = self._pids()
+        pids = self.pids()
         if out_of_time:
             # Time without a core is the machine's doing; the program gets it back.
             waited_s = max((waited_for_core_s(pid) for pid in pids), default=0.0)
@@ -201,7 +209,7 @@ class Watch:
             used_s += sum(waited_for_cpu_s(pid) for pid in pids)
         if self._reaper is not None:
             used_s += waited_for_cpu_s(self._reaper) - self._waited_before_s
-        return used_s
+        return used_s - self._cpu_before_s
 
 
 def how_it_ended(status: int, cpu_s: float, limits: ProcessLimits, ended_for: str | None) -> dict[str, Any]:

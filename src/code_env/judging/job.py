@@ -29,19 +29,45 @@ _PEER_SPARE_S = 2.0
 
 def program_for(task: Task, answer: str) -> Program:
     """The program to submit in order to judge an answer."""
+    return Program(
+        code=task.program(answer),
+        language=task.language,
+        files=task.files,
+        limits=task.limits,
+        one_process=_in_one_process(task),
+        peer=_peer_for(task),
+    )
+
+
+_RECENT = 16
+_recent: dict[int, tuple[Task, Program]] = {}
+"""The peers of the last tasks, by the task's `id`, which the task's being here keeps its own."""
+
+
+def _peer_for(task: Task) -> Program:
+    known = _recent.get(id(task))
+    if known is not None:
+        return known[1]
+    peer = _peer(task)
+    while len(_recent) >= _RECENT:
+        _recent.pop(next(iter(_recent)), None)
+    _recent[id(task)] = (task, peer)
+    return peer
+
+
+def _peer(task: Task) -> Program:
     limits = Limits(
         cpu_s=min(MAX_SECONDS, WHOLE_RUN * task.limits.cpu_s + _PEER_SPARE_S),
         wall_s=min(MAX_SECONDS, WHOLE_RUN * task.limits.wall_s + _PEER_SPARE_S),
         memory_bytes=max(_PEER_MEMORY_BYTES, task.limits.memory_bytes),
         output_bytes=_PEER_OUTPUT_BYTES,
     )
-    return Program(
-        code=task.program(answer),
-        language=task.language,
-        files=task.files,
-        limits=task.limits,
-        peer=Program(code=_PEER_CODE, stdin=json.dumps(_job(task)), limits=limits),
-    )
+    return Program(code=_PEER_CODE, stdin=json.dumps(_job(task)), limits=limits)
+
+
+def _in_one_process(task: Task) -> bool:
+    """Whether nothing is asked but one suite, for which the answer is loaded once."""
+    return len(task.tests) == 1 and isinstance(task.tests[0], AssertTest)
 
 
 def _job(task: Task) -> dict[str, Any]:
@@ -49,8 +75,9 @@ def _job(task: Task) -> dict[str, Any]:
         "entry_point": task.entry_point,
         "prefix": "" if task.prefix == task.setup else task.prefix,
         "setup": task.setup,
-        "objects": task.judge == "objects",
-        "limits": {"wall_s": task.limits.wall_s},
+        "judge": task.judge,
+        "one_process": _in_one_process(task),
+        "wall_s": task.limits.wall_s,
         "tests": [_test(test) | {"hidden": test.hidden} for test in task.tests],
     }
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
+from code_env.harness.remote import LOST, Ended
+from code_env.harness.serving import STDERR_TAIL_BYTES
 from code_env.tasks.task import Task
 
 from .verdict import CaseResult, Outcome, Verdict
@@ -58,6 +61,7 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
             status, message = Status.ERROR, f"{error.name}: {error.message}"
         elif "lost" in record and result.status is Status.OK:
             status, message = Status(record["status"]), record["lost"]
+    _complete(reported.values(), result)
     began = any("began" in record for record in records)
     cases = _cases(task, reported, status, message, tested=began)
     first = next((case for case in cases if case.status is not Status.OK), None)
@@ -76,6 +80,15 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
     if shown is not None and not result.stdout and not result.stderr:
         fields |= {"stdout": _output_of(task, shown), "stderr": shown.stderr}
     return _verdict(task, response, code, cases, dataclasses.replace(result, **fields))
+
+
+def _complete(records: Iterable[dict[str, Any]], result: ExecutionResult) -> None:
+    """Say of cases that the end of the program's process cut short how that ended."""
+    ended = Ended({"status": str(result.status), "exit_code": result.exit_code, "signal": result.signal})
+    for record in records:
+        if record["status"] == LOST:
+            record["status"], record["message"] = ended.fault, f"{record['message']}: {ended.reason}"
+            record.update(exit_code=result.exit_code, signal=result.signal, stderr=result.stderr[-STDERR_TAIL_BYTES:])
 
 
 def _error_info(error: dict[str, str]) -> ErrorInfo:

@@ -17,7 +17,7 @@ import socket
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -26,10 +26,11 @@ from code_env.executors.base import Executor, Isolation
 from code_env.executors.pool import Pool, own_cores, renew_lock_after_fork
 from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
-from code_env.executors.running import watch
+from code_env.executors.running import role_of, watch
 
 from .interpreter import find_interpreter
 from .jail import linux
+from .peer import JailedPeer
 from .run import JailedProgram
 from .servers import Level, ServerDied, Servers, Worker
 
@@ -188,6 +189,7 @@ class _Slot:
 
     def __init__(self, servers: Servers, preload: tuple[str, ...]) -> None:
         self._servers, self._preload = servers, preload
+        self._peer: JailedPeer | None = None
         self._workers: dict[tuple[str, tuple[str, ...]], Worker] = {}
 
     def run(self, program: Program, ended_early: Callable[[], bool], queue_s: float) -> ExecutionResult:
@@ -200,6 +202,7 @@ class _Slot:
                 used.append(self._worker("peer", ()))
             return self._attempt(program, used, ended_early, queue_s)
         except ServerDied:
+            self._drop_peer()
             for worker in used:
                 self._servers.drop(worker.server)
         # Alone: nobody else's program suffers if it happens again, and none can be what did it.
@@ -216,6 +219,7 @@ class _Slot:
 
     def close(self) -> None:
         """Have its workers end."""
+        self._drop_peer()
         for worker in self._workers.values():
             worker.close()
         self._workers.clear()
@@ -249,7 +253,34 @@ class _Slot:
         with contextlib.ExitStack() as stack:
             ours, theirs = socket.socketpair()
             with ours, theirs:
-                peer = stack.enter_context(JailedProgram(workers[1], program.peer, "program", theirs.fileno()))
-                main = stack.enter_context(JailedProgram(workers[0], program, "served", ours.fileno()))
+                peer = stack.enter_context(self._joined(program.peer, workers[1], theirs.fileno()))
+                main = stack.enter_context(JailedProgram(workers[0], program, role_of(program), ours.fileno()))
             watch([main, peer], ended_early)
             return main.result(queue_s, peer.result(queue_s))
+
+    @contextlib.contextmanager
+    def _joined(self, program: Program, worker: Worker, channel: int) -> Iterator[JailedPeer]:
+        """The peer at the end of a channel: the one that was kept if it is equal, else a new one.
+
+        It is kept if it is done with this program and waits for another.
+        """
+        peer, self._peer = self._peer, None
+        if peer is not None and not (peer.worker is worker and peer.program == program):
+            peer.close()
+            peer = None
+        if peer is None:
+            peer = JailedPeer(worker, program, channel)
+        else:
+            peer.converse(channel)
+        try:
+            yield peer
+        finally:
+            if peer.idle and worker in self._workers.values():
+                self._peer = peer
+            else:
+                peer.close()
+
+    def _drop_peer(self) -> None:
+        peer, self._peer = self._peer, None
+        if peer is not None:
+            peer.close()

@@ -12,7 +12,7 @@ from code_env.executors.files import bytes_below, bytes_without_name, collect_fi
 from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.executors.running import RunningProgram, order_limits, process_limits
-from code_env.harness.channel import CHANNEL_VARIABLE
+from code_env.harness.channel import CHANNEL_VARIABLE, CONVERSATIONS_VARIABLE
 from code_env.harness.memory_file import memory_file
 from code_env.harness.watching import TICK_S, Watch, descendants
 
@@ -36,14 +36,17 @@ class JailedProgram(RunningProgram):
     Args:
         worker: A worker that runs nothing now.
         program: What to run.
-        role: `program`, or `served` for one that a peer drives.
+        role: What it is, see `role_of`.
         channel: Descriptor of its end of the channel to its partner, if it has one.
+        conversations: Descriptor of its end of the socket for further channels, if it is a peer that may be kept.
 
     Raises:
         ServerDied: If the worker is gone.
     """
 
-    def __init__(self, worker: Worker, program: Program, role: str, channel: int | None = None) -> None:
+    def __init__(
+        self, worker: Worker, program: Program, role: str, channel: int | None = None, conversations: int | None = None
+    ) -> None:
         super().__init__(program, role)
         self._worker = worker
         self._directory, self._work_fd = worker.make_directory(), -1
@@ -60,19 +63,20 @@ class JailedProgram(RunningProgram):
         reaper = worker.pid if program.limits.processes else None
         self.clock = Watch(lambda: descendants(worker.pid), self.limits, self._bytes_in_tmpfs, reaper)
         try:
-            self._send(channel)
+            self._send([fd for fd in (channel, conversations) if fd is not None])
         except BaseException:
             self._release()
             raise
 
-    def _send(self, channel: int | None) -> None:
+    def _send(self, joined: list[int]) -> None:
         program, full = self.program, self._directory is None
         code = program.code.encode("utf-8", "surrogatepass")
         files = {str(name): bytes(content) for name, content in program.files.items()}
         directory = namespaces.WORK_DIRECTORY if full else f"{self._directory}/work"
         environment = {} if full else {"HOME": directory, "TMPDIR": str(self._directory)}
-        if channel is not None and not self.is_served:
-            environment[CHANNEL_VARIABLE] = str(wire.FIRST + 5)
+        if not self.has_peer:
+            names = (CHANNEL_VARIABLE, CONVERSATIONS_VARIABLE)
+            environment |= {name: str(wire.FIRST + 5 + i) for i, name in enumerate(names[: len(joined)])}
         rest = None
         if self.is_served or environment:
             rest = {
@@ -104,7 +108,7 @@ class JailedProgram(RunningProgram):
             os.fchmod(theirs[-3], 0o666)
             os.fchmod(theirs[-2], 0o666)
             sent = theirs if program.stdin else [theirs[0], self._worker.server.empty_input, *theirs[1:]]
-            socket.send_fds(self._worker.sock, [message], sent if channel is None else [*sent, channel])
+            socket.send_fds(self._worker.sock, [message], [*sent, *joined])
         except OSError as error:
             if error.errno in (errno.EPIPE, errno.ECONNRESET, errno.EBADF):
                 raise ServerDied(f"a worker is gone: {error}") from error
@@ -149,7 +153,10 @@ class JailedProgram(RunningProgram):
                 self._collected = collect_files(directory, self.program.collect, limit)
             finally:
                 os.close(directory)
-        # Nobody is left who could write.
+        self.read_streams()  # Nobody is left who could write.
+
+    def read_streams(self) -> None:
+        """Read what is in its streams now."""
         for stream in list(self._streams):
             while stream in self._streams and self._read_rest(stream):
                 pass

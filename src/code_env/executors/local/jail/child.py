@@ -25,6 +25,7 @@ import signal
 import sys
 from typing import Any, NoReturn
 
+from code_env.harness.answering import answer_alone
 from code_env.harness.forks import ForkGate
 from code_env.harness.limits import ProcessLimits
 from code_env.harness.main_module import COMPILE_ERRORS, compile_program, describe_error, run_as_main
@@ -44,7 +45,7 @@ _setsid = os.setsid
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _ALL_DESCRIPTORS = 1 << 30
 
-_REPORT, _CHANNEL = wire.FIRST + 4, wire.FIRST + 5
+_REPORT, _CHANNEL, _CONVERSATIONS = wire.FIRST + 4, wire.FIRST + 5, wire.FIRST + 6
 
 
 class ChildLayers:
@@ -153,7 +154,7 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         if gate is not None or not layers.plain:
             _confine(layers, gate, directory)
         else:
-            _closerange(_CHANNEL + 1, _ALL_DESCRIPTORS)
+            _closerange(_CONVERSATIONS + 1, _ALL_DESCRIPTORS)
         if rest is not None or files or b"random" in code or b"statistics" in code or b"logging" in code:
             _prepare_interpreter(rest)
         _gc_enable()
@@ -162,6 +163,8 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         with contextlib.suppress(BaseException):
             _write(2, f"{type(error).__name__}: {error}\n".encode())
         _exit(BROKEN_EXIT_CODE)
+    if role == "loaded":
+        answer_alone(code, "main.py", argv, _CHANNEL)
     try:
         compiled = compile_program(code.removeprefix(codecs.BOM_UTF8).decode(), "main.py")
     except COMPILE_ERRORS as error:
@@ -215,7 +218,7 @@ def _confine(layers: ChildLayers, gate: ForkGate | None, directory: str) -> None
     layers.confine(layers.rules, os.path.dirname(directory))
     kept = [] if gate is None else gate.descriptors()
     for fd in range(_REPORT + 1, wire.OWN):
-        if fd not in kept and fd != _CHANNEL:
+        if fd not in kept and fd not in (_CHANNEL, _CONVERSATIONS):
             with contextlib.suppress(OSError):
                 _close(fd)
     _closerange(wire.OWN, _ALL_DESCRIPTORS)

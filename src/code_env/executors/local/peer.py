@@ -1,0 +1,111 @@
+"""A peer that is kept: one process that talks to one program after the other.
+
+A peer says on a socket of its own that it is done with a program, and is sent the channel to the next there. One that
+ends instead, or that had to be killed, is not used again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+
+from code_env.executors.program import Program
+from code_env.executors.result import ExecutionResult
+from code_env.executors.running import watch
+from code_env.harness.watching import descendants
+
+from .run import JailedProgram
+from .servers import ServerDied, Worker
+
+
+class JailedPeer(JailedProgram):
+    """A peer in a worker, from its order to its end, over one or more conversations.
+
+    Args:
+        worker: A worker that runs nothing now.
+        program: The peer.
+        channel: Descriptor of its end of the first channel.
+
+    Raises:
+        ServerDied: If the worker is gone.
+    """
+
+    def __init__(self, worker: Worker, program: Program, channel: int) -> None:
+        self._socket, theirs = socket.socketpair()
+        self._idle = False
+        self._pid = 0
+        with theirs:
+            try:
+                super().__init__(worker, program, "program", channel, theirs.fileno())
+            except BaseException:
+                self._socket.close()
+                raise
+
+    @property
+    def idle(self) -> bool:
+        """Whether it waits for another channel."""
+        return self._idle
+
+    def converse(self, channel: int) -> None:
+        """Send it the next channel; results and limits are about that conversation from here on.
+
+        Raises:
+            ServerDied: If it is gone.
+        """
+        if not self._pid:
+            self._pid = next(iter(descendants(self._worker.pid)), 0)
+            self.clock.pids = lambda: [self._pid]
+        self.begin_anew()
+        self._idle = False
+        try:
+            socket.send_fds(self._socket, [b"."], [channel])
+        except OSError as error:
+            raise ServerDied(f"a peer is gone: {error}") from error
+
+    def readable(self) -> list[int]:
+        """Its streams, the worker's socket, and its own."""
+        return [*super().readable(), *([self._socket.fileno()] if self._socket.fileno() >= 0 else [])]
+
+    def read(self, fd: int) -> None:
+        """Take what is there on a stream, the worker's answer, or its word that it is done."""
+        if fd != self._socket.fileno():
+            super().read(fd)
+        elif self._socket.recv(16):
+            self._idle = True
+            self.read_streams()
+        else:
+            self._socket.close()  # It ends.
+
+    def has_ended(self) -> bool:
+        """Whether it is done with its program, or has ended."""
+        return self._idle or super().has_ended()
+
+    def result(self, queue_s: float, peer: ExecutionResult | None = None) -> ExecutionResult:
+        """What came of the last conversation."""
+        if self._idle and self._status is None:
+            self._status = 0
+            try:
+                return super().result(queue_s, peer)
+            finally:
+                self._status = None
+        return super().result(queue_s, peer)
+
+    @property
+    def worker(self) -> Worker:
+        """Whose child it is."""
+        return self._worker
+
+    def close(self) -> None:
+        """End it."""
+        if self._idle and self._status is None:
+            # It ends when there is nobody any more who could send it another channel.
+            self._idle = False
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            with contextlib.suppress(ServerDied, OSError):
+                watch([self], lambda: False)
+        self._socket.close()
+        super().__exit__()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

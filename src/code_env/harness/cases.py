@@ -1,0 +1,150 @@
+"""Records how the cases of a suite of tests go."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from .comparing import brief
+
+_MAX_MESSAGE = 2000
+"""Longest message of a case, in characters: the program may have had a hand in it."""
+
+
+@dataclass
+class CaseRecord:
+    """What is known of one case."""
+
+    source: str
+    ran: bool = False
+    message: str = ""
+    """Why it failed; empty while it has not."""
+    unsettled: int = 0
+    """How many of its runs have begun and not been recorded to their end."""
+    unfinished: bool = False
+    """Whether an exception other than a failed assertion ended it, and the tests with it."""
+
+
+class Cases:
+    """Records how the cases of one suite go.
+
+    Args:
+        sources: From `compile_suite`.
+        around: Called with True when a case begins and with False when it ends.
+    """
+
+    def __init__(self, sources: list[str], around: Callable[[bool], None]) -> None:
+        self.records = [CaseRecord(source) for source in sources] or [CaseRecord("the tests run to their end")]
+        self._around = around
+        self._has_asserts = bool(sources)
+
+    def case(self, index: int) -> _Case:
+        """A context manager around one run of case `index`."""
+        return _Case(self.records[index], self._around)
+
+    @contextlib.contextmanager
+    def held_back(self) -> Iterator[None]:
+        """A context manager around a statement within a test method."""
+        self._around(True)
+        try:
+            yield
+        finally:
+            self._around(False)
+
+    def fail(self, index: int, sides: tuple[Any, ...], message: object) -> None:
+        """End the run of a case as failed.
+
+        Raises:
+            AssertionError: Always; the case's context manager catches it.
+        """
+        text = self.records[index].source
+        if sides:
+            text += f": left is {brief(sides[0])}, right is {brief(sides[1])}"
+        if message is not None:
+            text += f" ({message if isinstance(message, str) else brief(message)})"
+        raise AssertionError(text)
+
+    def begin(self, index: int) -> None:
+        """A test method begins."""
+        self.records[index].unsettled += 1
+
+    def end(self, index: int) -> None:
+        """A test method has ended."""
+        self.records[index].ran = True
+        self.records[index].unsettled -= 1
+
+    def record(self, index: int, message: str) -> None:
+        """A test method has failed, for the reason that the message tells."""
+        record = self.records[index]
+        if not record.message:
+            record.message = " ".join(f"{record.source}: {message}"[:_MAX_MESSAGE].split())
+
+    def finish(self, ended_by: str | None) -> None:
+        """Settle what was not reached, and that an exception never goes unnoticed.
+
+        Args:
+            ended_by: The exception that ended the tests early, in words; None if they ran through.
+        """
+        if not self._has_asserts and ended_by is None:
+            self.records[0].ran = True
+        for record in self.records:
+            if record.unsettled and not record.message:
+                record.message = f"{record.source}: it did not come to an end"
+                record.unfinished = True
+            elif not record.ran and not record.message:
+                record.message = "not reached" + (f": the tests ended with {ended_by}" if ended_by is not None else "")
+        if ended_by is not None and not any(record.message for record in self.records):
+            self.records[-1].message = f"the tests ended with {ended_by}"
+            self.records[-1].unfinished = True
+
+
+class _Case:
+    """One run of a case. It has failed until it is known to have passed.
+
+    What ends it may be an exception that the program made, so nothing here trusts that one: if
+    recording it fails, or the time is up meanwhile, the case stays unsettled, and that is a failure.
+    """
+
+    def __init__(self, record: CaseRecord, around: Callable[[bool], None]) -> None:
+        self._record, self._around = record, around
+
+    def __enter__(self) -> None:
+        self._record.unsettled += 1
+        self._around(True)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        record = self._record
+        if error is not None:
+            record.unfinished = not isinstance(error, AssertionError)
+            if not record.message:
+                source = record.source
+                text = _text_of(error) if type(error) is AssertionError else brief_error(error)
+                whole = text if text.startswith(source) else f"{source}: {text}"
+                record.message = " ".join(whole[:_MAX_MESSAGE].split())
+        self._around(False)
+        record.ran = True
+        record.unsettled -= 1
+        return error is not None and not record.unfinished
+
+
+def _text_of(error: BaseException) -> str:
+    """The text of an exception, whose arguments may be such that it has none."""
+    try:
+        return str(error)
+    except Exception as failure:
+        return f"<its text cannot be had: {type(failure).__name__}>"
+
+
+def brief_error(error: BaseException) -> str:
+    """Type and text of an exception, on one line.
+
+    >>> brief_error(ValueError("no"))
+    'ValueError: no'
+    """
+    text = " ".join(_text_of(error)[:500].split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,82 @@
+"""Runs the test methods of `unittest.TestCase` classes as cases.
+
+Which methods there are is read from the text, so their number does not depend on a program. A method that
+is skipped has not passed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from .cases import Cases, brief_error
+from .handles import ProgramDied
+
+if TYPE_CHECKING:
+    import unittest
+
+    _ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
+
+
+def run_methods(methods: list[tuple[str, str]], names: dict[str, Any], cases: Cases) -> None:
+    """Run test methods, class by class, and record each as a case.
+
+    Args:
+        methods: Class and name of each; their cases are the last of `cases`.
+        names: Where the classes are.
+        cases: Where to record.
+
+    Raises:
+        ProgramDied: If the program's process ended.
+    """
+    if not methods:
+        return
+    import unittest  # Imported by the tests themselves, if there are any of this kind.
+
+    first = len(cases.records) - len(methods)
+    numbered = list(enumerate(methods, start=first))
+    for name, group in itertools.groupby(numbered, key=lambda one: one[1][0]):
+        tests = [(number, names[name](method)) for number, (_, method) in group]
+        # As a suite, for `setUpClass` and its like.
+        unittest.TestSuite(test for _, test in tests).run(_result({id(t): n for n, t in tests}, cases))
+
+
+def _result(numbers: dict[int, int], cases: Cases) -> unittest.TestResult:
+    import unittest
+
+    class Result(unittest.TestResult):  # Its methods have the names that `unittest` calls.
+        def _record(self, test: Any, error: _ExcInfo | None, message: str = "") -> None:
+            if error is not None and isinstance(error[1], ProgramDied):
+                raise error[1]
+            if error is not None and error[1] is not None:
+                plain = type(error[1]) is AssertionError
+                message = str(error[1]) if plain else brief_error(error[1])
+            number = numbers.get(id(test))
+            # What goes wrong around the methods of a class is the end of all of them.
+            for one in numbers.values() if number is None else [number]:
+                cases.record(one, message)
+
+        def startTest(self, test: Any) -> None:  # noqa: N802
+            cases.begin(numbers[id(test)])
+
+        def stopTest(self, test: Any) -> None:  # noqa: N802
+            cases.end(numbers[id(test)])
+
+        def addFailure(self, test: Any, err: _ExcInfo) -> None:  # noqa: N802
+            self._record(test, err)
+
+        def addError(self, test: Any, err: _ExcInfo) -> None:  # noqa: N802
+            self._record(test, err)
+
+        def addSubTest(self, test: Any, subtest: Any, err: _ExcInfo | None) -> None:  # noqa: N802
+            if err is not None:
+                self._record(test, err)
+
+        def addSkip(self, test: Any, reason: str) -> None:  # noqa: N802
+            self._record(test, None, f"skipped: {reason}")
+
+        def addUnexpectedSuccess(self, test: Any) -> None:  # noqa: N802
+            self._record(test, None, "it was expected to fail")
+
+    return Result()

@@ -2,7 +2,7 @@ import pytest
 
 from code_env.errors import TaskError
 from code_env.tasks import AssertTest
-from code_env.tasks.humaneval import FIELDS, task_from_row
+from code_env.tasks.formats.humaneval import FIELDS, task_from_row
 
 PROMPT = "def helper(x):\n    return x\n\n\ndef add_one(x: int) -> int:\n    '''Add one to x.'''\n"
 TEST = "METADATA = {}\n\n\ndef check(candidate):\n    assert candidate(1) == 2\n    assert candidate(2) == 3\n"

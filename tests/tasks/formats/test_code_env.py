@@ -7,7 +7,7 @@ import pytest
 from code_env.errors import TaskError
 from code_env.executors.program import Limits
 from code_env.tasks import AssertTest, CallTest, Comparison, OutputTest, StdinTest, Task
-from code_env.tasks.jsonl import task_from_row
+from code_env.tasks.formats.code_env import task_from_row
 
 OUTPUT = {"kind": "output", "expected": "1"}
 CALL = {"kind": "call", "args": [1], "expected": 2}

@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from code_env.errors import TaskError
-
-from .kinds import AssertTest
-from .task import Task
+from ..kinds import AssertTest
+from ..task import Task
+from .fields import text
 
 FIELDS = ("task_id", "prompt", "canonical_solution", "test", "entry_point")
 """The fields of a row, all of them text."""
+
+
+def is_row(row: Mapping[str, Any]) -> bool:
+    """Whether a row has the fields of this format."""
+    return set(FIELDS) <= set(row)
 
 
 def task_from_row(row: Mapping[str, Any]) -> Task:
@@ -25,16 +29,13 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
     Raises:
         TaskError: If a field is missing or not text.
     """
-    for name in FIELDS:
-        if not isinstance(row.get(name), str):
-            got = type(row[name]).__name__ if name in row else "nothing"
-            raise TaskError(f"{name}: text was expected; got {got}")
+    fields = {name: text(row, name) for name in FIELDS}
     return Task(
-        id=row["task_id"],
-        prompt=row["prompt"],
-        tests=(AssertTest(row["test"]),),
-        entry_point=row["entry_point"],
-        setup=row["prompt"],
-        prefix=row["prompt"],
-        reference=row["canonical_solution"],
+        id=fields["task_id"],
+        prompt=fields["prompt"],
+        tests=(AssertTest(fields["test"]),),
+        entry_point=fields["entry_point"],
+        setup=fields["prompt"],
+        prefix=fields["prompt"],
+        reference=fields["canonical_solution"],
     )

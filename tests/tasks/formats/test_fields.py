@@ -32,7 +32,7 @@ def test_fields_may_be_json_or_text_of_it():
 
 @pytest.mark.parametrize("value", [None, [], [{"role": "user"}], [{"content": "a"}, "b"], [{"content": 1}], {}])
 def test_a_prompt_that_is_no_text_and_no_chat_is_refused(value):
-    with pytest.raises(TaskError, match="^prompt: text or a list of chat messages was expected; got "):
+    with pytest.raises(TaskError, match=r"^prompt: text or a list of chat messages was expected; got "):
         fields.chat_text(value, "prompt")
 
 

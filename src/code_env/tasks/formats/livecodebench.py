@@ -114,7 +114,9 @@ def _text_in_pickle(pickled: bytes) -> str:
                 found.append(str(argument))
             elif opcode.name not in _FRAME_OPCODES:
                 raise TaskError(f"a pickle of one text was expected; got one with {opcode.name}")
-    except (ValueError, EOFError, UnicodeDecodeError) as error:
+    except TaskError:
+        raise
+    except ValueError as error:  # A pickle that ends too soon, or is none.
         raise TaskError(f"a pickle of one text was expected; got {error}") from None
     if len(found) != 1:
         raise TaskError(f"a pickle of one text was expected; got one of {len(found)}")
@@ -152,6 +154,7 @@ def _test(case: Any, statement: str, hidden: bool) -> AnyTest:
         return StdinTest(given, expected, compare=text_rule(statement, "lines"), hidden=hidden)
     if kind == "functional":
         args = in_field("input", lambda: arguments(case.get("input")))
-        value = in_field("output", lambda: json_value(value_of(case, "output", object, "a value")))
+        expected = value_of(case, "output", object, "a value")
+        value = in_field("output", lambda: json_value(expected))
         return CallTest(tuple(args), {}, value, compare=value_rule(statement), hidden=hidden)
     raise TaskError(f"testtype: stdin or functional was expected; got {shape(kind)}")

@@ -154,7 +154,7 @@ def _test(case: Any, statement: str, hidden: bool) -> AnyTest:
         return StdinTest(given, expected, compare=text_rule(statement, "lines"), hidden=hidden)
     if kind == "functional":
         args = in_field("input", lambda: arguments(case.get("input")))
-        expected = value_of(case, "output", object, "a value")
-        value = in_field("output", lambda: json_value(expected))
+        output = value_of(case, "output", object, "a value")
+        value = in_field("output", lambda: json_value(output))
         return CallTest(tuple(args), {}, value, compare=value_rule(statement), hidden=hidden)
     raise TaskError(f"testtype: stdin or functional was expected; got {shape(kind)}")

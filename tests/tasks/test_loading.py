@@ -56,6 +56,31 @@ def test_a_file_may_be_laid_out_loosely(write, content):
     assert [task.id for task in load_suite(write(content))] == ["a"]
 
 
+@pytest.mark.parametrize("name", ["my.json", "my.json.gz"])
+def test_a_json_file_may_be_one_array(write, name):
+    rows = [ROW, {**ROW, "id": "b"}]
+    for content in (json.dumps(rows, indent=1).encode(), lines(*rows)):
+        path = write(gzip.compress(content) if name.endswith(".gz") else content, name)
+        assert [task.id for task in load_suite(path)] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (json.dumps([ROW, 1]).encode(), ":2: an object was expected; got int"),
+        (json.dumps([ROW, {**ROW, "id": 1}]).encode(), ":2: id must be text; got int"),
+        (b"[", ":1: "),
+        (b"[]", ": there are no tasks in it"),
+    ],
+    ids=["no-object", "malformed-row", "no-json", "empty"],
+)
+def test_a_malformed_array_is_refused_with_file_and_number(write, content, problem):
+    path = write(content, "my.json")
+    with pytest.raises(TaskError) as caught:
+        load_suite(path)
+    assert str(caught.value).startswith(f"{path}{problem}")
+
+
 def test_rows_are_read_with_their_line_numbers(write):
     assert list(read_rows(write(b'\n{"a": 1}\n\n{"b": 2}'))) == [(2, {"a": 1}), (4, {"b": 2})]
 

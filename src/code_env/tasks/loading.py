@@ -66,6 +66,9 @@ def _is(path: Path, kind: Callable[[Path], bool]) -> bool:
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a file of JSON lines with their line numbers, empty lines left out.
 
+    A file whose name ends in `.json`, or `.json.gz`, may also be one JSON array; its rows are
+    numbered from 1.
+
     Raises:
         TaskError: If a line is not a JSON object; the message names file and line.
     """
@@ -73,6 +76,12 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     number = 1
     try:
         with opener(path, "rb") as file:
+            if path.name.removesuffix(".gz").endswith(".json") and file.read(1) == b"[":
+                file.seek(0)
+                for number, row in enumerate(json.load(file), start=1):
+                    yield number, _object(row)
+                return
+            file.seek(0)
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     yield number, _row(line)
@@ -85,6 +94,10 @@ def _row(line: bytes) -> dict[str, Any]:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise TaskError(f"not JSON in UTF-8: {error}") from None
+    return _object(row)
+
+
+def _object(row: Any) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise TaskError(f"an object was expected; got {type(row).__name__}")
     return row

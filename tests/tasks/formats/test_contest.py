@@ -11,6 +11,8 @@ from code_env.tasks.formats.contest import limits_of, paired_tests, quantity
     [
         (None, "seconds", None),
         ("", "bytes", None),
+        ("nan", "seconds", None),
+        (float("nan"), "seconds", None),
         ("2 seconds", "seconds", 2.0),
         ("1.0 second", "seconds", 1.0),
         ("0.5 - 1 seconds", "seconds", 1.0),

@@ -114,7 +114,7 @@ def test_a_tolerance_comes_from_flags_and_statement(package, files, rule):
     ("files", "message"),
     [
         ({"problem.yaml": "nothing here"}, "problem.yaml: lines of the form `key: value` were expected; got none"),
-        ({"problem.yaml": b"name: \xff"}, "problem.yaml: problem.yaml: text in UTF-8 was expected"),
+        ({"problem.yaml": b"name: \xff"}, "problem.yaml: text in UTF-8 was expected"),
         ({"problem.yaml": "validation: custom"}, "problem.yaml: validation: default was expected"),
         (
             {"problem.yaml": "type: interactive"},

@@ -22,6 +22,12 @@ BOTH = [
     ("Print the length with an error of at most 1e-3.", 1e-3),
     ("The error must not exceed 0.01.", 0.01),
     ("Print it with precision of 1e-9.", 1e-9),
+    ("It must be accurate to within 10e-6.", 1e-5),
+    (
+        "Your answer will be considered correct when the absolute or relative error from the judge's output is at most "
+        "10^{-6}.",
+        1e-6,
+    ),
     ("If the error is less than 10^(-8), your answer is correct.", 1e-8),
     (
         "Print x. If there are many, print any. The absolute or relative error must not exceed 2.5e-7. Good luck!",

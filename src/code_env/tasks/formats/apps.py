@@ -54,7 +54,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
     function = in_field("input_output", lambda: function_name(cases))
     known = references(_solutions(row))
     return Task(
-        id=row_id(row, "problem_id", "task_id", "id", "url"),
+        id=row_id(row, "problem_id", "task_id", "id"),
         prompt=with_starter(question, starter),
         tests=tuple(in_field("input_output", lambda: paired_tests(cases, question, function))),
         entry_point=entry_point(function, starter) if function else None,

@@ -14,6 +14,7 @@ Words are compared, white space is free. Where the statement allows an error, nu
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from code_env.errors import TaskError
@@ -23,6 +24,7 @@ from ..kinds import AnyTest
 from ..task import Task
 from .contest import limits_of, stdin_tests
 from .fields import (
+    in_each,
     in_field,
     json_list,
     json_object,
@@ -70,7 +72,7 @@ def _from_original(row: Mapping[str, Any]) -> Task:
             raise TaskError(f"{name}: a problem of standard input and output was expected; got {row[name]!r}")
     tests: list[AnyTest] = []
     for name in _TEST_FIELDS:
-        tests += in_field(name, lambda name=name: _tests(row.get(name), statement, name != "public_tests"))  # type: ignore[misc]
+        tests += in_field(name, partial(_tests, row.get(name), statement, name != "public_tests"))
     known = references(_python_solutions(row))
     return Task(
         id=row_id(row, "name"),
@@ -120,7 +122,7 @@ def _python_solutions(row: Mapping[str, Any]) -> list[str]:
 
 def _from_sandbox_fusion(row: Mapping[str, Any]) -> Task:
     statement, labels = text(row, "content"), json_object(row, "labels")
-    cases = [in_field(f"test[{i}]", lambda c=case: _streams(c)) for i, case in enumerate(json_list(row, "test"))]  # type: ignore[misc]
+    cases = in_each("test", json_list(row, "test"), _streams)
     return Task(
         id=row_id(row, "id"),
         prompt=statement,

@@ -14,6 +14,7 @@ import gzip
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from code_env.executors.program import Limits, check_path
 
 from ..kinds import AnyTest, AssertTest, CallTest, Comparison, OutputTest, StdinTest
 from ..task import Task
-from .fields import in_field
+from .fields import in_each, in_field
 
 _KINDS: dict[str, type[AnyTest]] = {k.kind: k for k in (StdinTest, OutputTest, CallTest, AssertTest)}
 
@@ -73,7 +74,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
 def _tests(rows: Any) -> list[AnyTest]:
     if not isinstance(rows, list):
         raise TaskError(f"tests must be a list; got {type(rows).__name__}")
-    return [in_field(f"tests[{index}]", lambda row=row: _test(row)) for index, row in enumerate(rows)]  # type: ignore[misc]
+    return in_each("tests", rows, _test)
 
 
 def _test(row: Any) -> AnyTest:
@@ -86,7 +87,7 @@ def _test(row: Any) -> AnyTest:
     if kind == "call":
         for key in ("args", "kwargs", "expected"):
             if key in fields:
-                fields[key] = in_field(key, lambda key=key: _plain(fields[key]))  # type: ignore[misc]
+                fields[key] = in_field(key, partial(_plain, fields[key]))
     return _KINDS[kind](**fields)
 
 
@@ -174,7 +175,7 @@ def save_suite(suite: Iterable[Task], path: str | Path) -> None:
         True
     """
     path = Path(path)
-    content = "".join(in_field(f"task {task.id!r}", lambda task=task: _line(task)) for task in suite).encode()  # type: ignore[misc]
+    content = "".join(in_field(f"task {task.id!r}", partial(_line, task)) for task in suite).encode()
     # Without the time, so that the same tasks make the same file.
     path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
@@ -199,7 +200,7 @@ def row_from_task(task: Task) -> dict[str, Any]:
     plain = {field.name: field.default for field in dataclasses.fields(Task)}
     row: dict[str, Any] = {"id": task.id, "prompt": task.prompt}
     row |= {name: value for name in _TEXT_FIELDS if (value := getattr(task, name)) != plain[name]}
-    row["tests"] = [in_field(f"tests[{i}]", lambda t=test: _test_row(t)) for i, test in enumerate(task.tests)]  # type: ignore[misc]
+    row["tests"] = in_each("tests", task.tests, _test_row)
     if task.files:
         row["files"] = {name: _content(content) for name, content in task.files.items()}
     if task.limits != Limits():
@@ -236,7 +237,7 @@ def _json_only(value: Any) -> Any:
 def _test_row(test: AnyTest) -> dict[str, Any]:
     row: dict[str, Any] = {"kind": test.kind}
     for name in sorted(_REQUIRED[test.kind]):
-        row[name] = in_field(name, lambda name=name: _field_of(test, name))  # type: ignore[misc]
+        row[name] = in_field(name, partial(_field_of, test, name))
     if isinstance(test, CallTest) and test.kwargs:
         # An argument named `$tuple` would else read as a tag.
         row["kwargs"] = in_field("kwargs", lambda: _tagged(dict(test.kwargs)))

@@ -14,7 +14,7 @@ from code_env.errors import TaskError
 from code_env.executors.program import Limits
 
 from ..kinds import AnyTest, CallTest, Comparison, StdinTest
-from .fields import in_field, shape
+from .fields import in_each, shape
 from .tolerance import text_rule, value_rule
 
 WALL_PER_CPU = 3.0
@@ -54,15 +54,8 @@ def stdin_tests(
     Raises:
         TaskError: If one is something else.
     """
-    return [
-        StdinTest(
-            in_field(f"inputs[{index}]", lambda i=stdin: _lines(i)),  # type: ignore[misc]
-            in_field(f"outputs[{index}]", lambda o=stdout: _lines(o)),  # type: ignore[misc]
-            compare=compare,
-            hidden=hidden,
-        )
-        for index, (stdin, stdout) in enumerate(zip(inputs, outputs, strict=True))
-    ]
+    pairs = zip(in_each("inputs", inputs, _lines), in_each("outputs", outputs, _lines), strict=True)
+    return [StdinTest(stdin, stdout, compare=compare, hidden=hidden) for stdin, stdout in pairs]
 
 
 def _lines(value: Any) -> str:
@@ -83,16 +76,20 @@ def call_tests(inputs: Sequence[Any], outputs: Sequence[Any], compare: Compariso
     Raises:
         TaskError: If an input is something else, or text and not JSON.
     """
-    cases = [
-        (
-            in_field(f"inputs[{index}]", lambda i=given: arguments(i)),  # type: ignore[misc]
-            in_field(f"outputs[{index}]", lambda i=given, e=expected: json_value(e) if isinstance(i, str) else e),  # type: ignore[misc]
-            isinstance(given, list),
-        )
-        for index, (given, expected) in enumerate(zip(inputs, outputs, strict=True))
+    args = in_each("inputs", inputs, arguments)
+    values = in_each("outputs", zip(inputs, outputs, strict=True), _expected)
+    wrapped = all(isinstance(given, list) for given in inputs) and all(
+        isinstance(value, list) and len(value) == 1 for value in values
+    )
+    return [
+        CallTest(tuple(given), {}, value[0] if wrapped else value, compare=compare)
+        for given, value in zip(args, values, strict=True)
     ]
-    wrapped = all(as_list and isinstance(value, list) and len(value) == 1 for _, value, as_list in cases)
-    return [CallTest(tuple(args), {}, value[0] if wrapped else value, compare=compare) for args, value, _ in cases]
+
+
+def _expected(case: tuple[Any, Any]) -> Any:
+    given, expected = case
+    return json_value(expected) if isinstance(given, str) else expected
 
 
 def arguments(value: Any) -> list[Any]:
@@ -169,7 +166,8 @@ _UNITS = {
 def quantity(value: Any, unit: str) -> float | None:
     """A time in seconds or a size in bytes from what a row states; None if it states none.
 
-    A number is in seconds or megabytes. Of a range ("0.5 - 1 seconds") the upper end counts.
+    A bare number is in seconds or megabytes. Of a range ("0.5 - 1 seconds") the upper end counts.
+    "None" and "nan" are how data sets write that they know none.
 
     Example:
         >>> quantity("256 megabytes", "bytes")
@@ -178,7 +176,7 @@ def quantity(value: Any, unit: str) -> float | None:
     Raises:
         TaskError: If it is something else.
     """
-    if value is None or value == "":
+    if value is None or str(value).strip().lower() in ("", "none", "nan"):
         return None
     found = _QUANTITY.findall(str(value)) if isinstance(value, str | int | float) else []
     factor = _UNITS[unit].get(found[-1][1].lower()) if found else None

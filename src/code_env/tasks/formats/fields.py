@@ -9,11 +9,13 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from code_env.errors import TaskError
 
 _T = TypeVar("_T")
+_V = TypeVar("_V")
 
 _MISSING = object()
 
@@ -30,6 +32,19 @@ def in_field(name: str, make: Callable[[], _T]) -> _T:
         raise TaskError(f"{name}: {error}") from None
     except RecursionError:
         raise TaskError(f"{name}: nested too deep") from None
+
+
+def in_each(name: str, values: Iterable[_V], make: Callable[[_V], _T]) -> list[_T]:
+    """What `make` gives for each value; an error in it begins with the field's name and the index.
+
+    Example:
+        >>> in_each("outputs", ["1", "2"], int)
+        [1, 2]
+
+    Raises:
+        TaskError: If `make` does.
+    """
+    return [in_field(f"{name}[{index}]", partial(make, value)) for index, value in enumerate(values)]
 
 
 def value_of(row: Mapping[str, Any], name: str, kind: type[_T] | tuple[type, ...], what: str) -> _T:

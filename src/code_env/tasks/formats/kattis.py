@@ -21,6 +21,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,6 @@ from .fields import in_field, metadata
 from .tolerance import stated_tolerance
 
 _STATEMENT_SUFFIXES = (".txt", ".md", ".tex", ".html")
-_SAMPLE_INPUT = re.compile(r"(.*)_input\.txt")
 _WITH_POINT = re.compile(r"(?<![^\s,;:(\[])[+-]?(?:\d+\.\d*|\.\d+|\d+(?:\.\d*)?[eE][+-]?\d+)(?![^\s,;)\]])")
 
 
@@ -69,7 +69,7 @@ def task_from_package(package: Path) -> Task:
     Raises:
         TaskError: If the package is malformed or needs a checker.
     """
-    settings = in_field("problem.yaml", lambda: read_settings(_read(package / "problem.yaml")))
+    settings = in_field("problem.yaml", partial(read_settings, _read(package / "problem.yaml")))
     in_field("problem.yaml", lambda: _refuse_checkers(settings))
     statement = _statement(package)
     public, hidden = _public_cases(package), list(_cases(package / "data" / "secret"))
@@ -101,7 +101,7 @@ def _tests(cases: list[tuple[str, str]], compare: Comparison, hidden: bool) -> l
 def _cases(directory: Path) -> Iterator[tuple[str, str]]:
     for stdin in sorted(directory.rglob("*.in")):
         name = str(stdin.relative_to(directory.parents[1]))
-        yield in_field(name, lambda i=stdin: _pair(i, i.with_suffix(".ans")))  # type: ignore[misc]
+        yield in_field(name, partial(_pair, stdin, stdin.with_suffix(".ans")))
 
 
 def _pair(stdin: Path, stdout: Path) -> tuple[str, str]:
@@ -112,9 +112,8 @@ def _public_cases(package: Path) -> list[tuple[str, str]]:
     """The samples, each once: archives have them among the data, with the statement, or both."""
     cases = dict(_cases(package / "data" / "sample"))
     for stdin in sorted((package / "problem_statement").glob("*_input.txt")):
-        found = _SAMPLE_INPUT.fullmatch(stdin.name)
-        stdout = stdin.with_name(f"{found[1] if found else ''}_output.txt")
-        case = in_field("problem_statement", lambda i=stdin, o=stdout: _pair(i, o))  # type: ignore[misc]
+        stdout = stdin.with_name(stdin.name.removesuffix("_input.txt") + "_output.txt")
+        case = in_field("problem_statement", partial(_pair, stdin, stdout))
         if case[0].split() not in [known.split() for known in cases]:
             cases[case[0]] = case[1]
     return list(cases.items())
@@ -124,10 +123,10 @@ def _statement(package: Path) -> str:
     if (package / "statement.txt").is_file():
         return _read(package / "statement.txt")
     for directory in ("problem_statement", "statement"):
-        files = [path for path in sorted((package / directory).glob("problem*")) if path.suffix in _STATEMENT_SUFFIXES]
-        # In English where there are several: `problem.en.tex` beside `problem.sv.tex`.
-        for path in sorted(files, key=lambda path: ".en." not in path.name):
-            return _read(path)
+        files = [path for path in (package / directory).glob("problem*") if path.suffix in _STATEMENT_SUFFIXES]
+        if files:
+            # In English where there are several: `problem.en.tex` beside `problem.da.tex`.
+            return _read(min(files, key=lambda path: (".en." not in path.name, path.name)))
     raise TaskError("statement.txt, or a problem.* in problem_statement or statement, was expected; got neither")
 
 

@@ -16,6 +16,7 @@ import binascii
 import pickletools
 import zlib
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from code_env.errors import TaskError
@@ -25,6 +26,7 @@ from ..task import Task
 from .contest import arguments, function_name, json_value
 from .fields import (
     entry_point,
+    in_each,
     in_field,
     json_list,
     json_object,
@@ -142,7 +144,7 @@ def case_tests(cases: list[Any], name: str, statement: str, hidden: bool = True)
     Raises:
         TaskError: If one is malformed.
     """
-    return [in_field(f"{name}[{i}]", lambda c=case: _test(c, statement, hidden)) for i, case in enumerate(cases)]  # type: ignore[misc]
+    return in_each(name, cases, partial(_test, statement=statement, hidden=hidden))
 
 
 def _test(case: Any, statement: str, hidden: bool) -> AnyTest:

@@ -19,6 +19,7 @@ from .contest import call_tests, function_name, stdin_tests
 from .fields import (
     chat_text,
     entry_point,
+    in_each,
     in_field,
     json_list,
     json_object,
@@ -46,7 +47,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
     info = json_object(row, "verification_info")
     language = in_field("verification_info", lambda: optional_text(info, "language")) or "python"
     cases = in_field("verification_info", lambda: json_list(info, "test_cases"))
-    function, tests = in_field("verification_info: test_cases", lambda: _tests(cases, prompt))
+    function, tests = in_field("verification_info", lambda: _tests(cases, prompt))
     reference = optional_text(row, "gold_standard_solution") or None
     return Task(
         id=row_id(row, "problem_id", "id", "in_source_id"),
@@ -61,11 +62,11 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
 
 def _tests(cases: list[Any], prompt: str) -> tuple[str | None, list[AnyTest]]:
     """The function that the cases call, if they do, and the tests."""
-    functions: set[str | None] = set()
-    for index, case in enumerate(cases):
-        functions.add(in_field(f"[{index}]", lambda c=case: _function(c)))  # type: ignore[misc]
+    functions = set(in_each("test_cases", cases, _function))
     if len(functions) != 1:
-        raise TaskError(f"cases that all call one function, or none, were expected; got {len(functions)} kinds")
+        raise TaskError(
+            f"test_cases: cases that all call one function, or none, were expected; got {len(functions)} kinds"
+        )
     (function,) = functions
     inputs, outputs = [case["input"] for case in cases], [case["output"] for case in cases]
     if function is None:

@@ -39,8 +39,9 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
     if calls and function is None:
         raise TaskError("reward_spec: ground_truth: func_name was expected in a test's metadata; got none")
     extra = row.get("extra_info")
+    index = extra.get("index") if isinstance(extra, dict) else None
     return Task(
-        id=row_id(extra if isinstance(extra, dict) and "index" in extra else row, "index", "id", "uid"),
+        id=row_id({**row, "index": index}, "index", "id", "uid"),
         prompt=prompt,
         tests=tuple(tests),
         entry_point=entry_point(function, prompt) if calls and function else None,

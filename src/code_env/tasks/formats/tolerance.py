@@ -13,7 +13,7 @@ import re
 from ..kinds import Comparison
 
 _POWER = r"10\s*(?:\^|\*\*|<sup>|\\\^)?\s*[({]*\s*(?:-|−|–|&minus;)\s*[({]*\s*(?P<power>\d{1,2})(?!\d)"
-_SCIENTIFIC = r"(?<![\w.])(?P<mantissa>\d(?:\.\d+)?)[eE](?:-|−|–)(?P<exponent>\d{1,2})(?![\d.]*\d)"
+_SCIENTIFIC = r"(?<![\w.])(?P<mantissa>\d+(?:\.\d+)?)[eE](?:-|−|–)(?P<exponent>\d{1,2})(?![\d.]*\d)"
 _DECIMAL = r"(?<![\w.])(?P<decimal>0\.0*[1-9]\d*)"
 _BOUND = re.compile(f"{_POWER}|{_SCIENTIFIC}|{_DECIMAL}")
 """A small number, as statements write one: `10^{-6}`, `10-6` (an exponent that lost its place), `1e-6`, `0.000001`."""
@@ -25,6 +25,7 @@ _MEASURED = re.compile(
 _AT_MOST = re.compile(
     rf"\b{_ERROR}\b.{{0,60}}?\b(?:exceeds?|at most|(?:less|more|larger|greater|smaller) than|within|up to|below)\b"
     rf"|\bwithin\b.{{0,40}}?\b(?:of the|from the)\b.{{0,40}}?\b(?:answers?|values?|outputs?|solutions?|results?)\b"
+    rf"|\b(?:accurate|correct|precise)\b.{{0,20}}?\b(?:within|up to)\b"
     rf"|\b(?:answers?|outputs?|results?)\b.{{0,20}}?\bwithin\b.{{0,40}}?\b(?:accepted|correct)\b"
     rf"|\b(?:a |an |with )(?:tolerance|precision|accuracy) of\b",
     re.I,

@@ -5,9 +5,11 @@ Rows of data sets are data. They are read as JSON, never evaluated and never unp
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar
@@ -128,6 +130,20 @@ def json_list(row: Mapping[str, Any], name: str) -> list[Any]:
     if not isinstance(value, list):
         raise TaskError(f"{name}: a list, or JSON text of one, was expected; got {shape(value)}")
     return value
+
+
+def parse_python(code: str, name: str) -> ast.Module:
+    """The syntax tree of trusted code: tests, a reference, a prompt; never of an answer.
+
+    Raises:
+        TaskError: If it is not Python.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # Of the data set's style; nobody here can mend it.
+            return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise TaskError(f"{name}: Python was expected; got {error or type(error).__name__}") from None
 
 
 def shape(value: Any) -> str:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from code_env.errors import TaskError
+
 from ..kinds import AssertTest
 from ..task import Task
-from .fields import text
+from .fields import parse_python, text
 
 FIELDS = ("task_id", "prompt", "canonical_solution", "test", "entry_point")
 """The fields of a row, all of them text."""
@@ -35,7 +37,16 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
         prompt=fields["prompt"],
         tests=(AssertTest(fields["test"]),),
         entry_point=fields["entry_point"],
-        setup=fields["prompt"],
+        setup=_helpers(fields["prompt"]),
         prefix=fields["prompt"],
         reference=fields["canonical_solution"],
     )
+
+
+def _helpers(prompt: str) -> str:
+    """The prompt as code that stands by itself: one that ends with a bare signature needs a body."""
+    try:
+        parse_python(prompt, "prompt")
+    except TaskError:
+        return f"{prompt.rstrip()}\n    pass\n"
+    return prompt

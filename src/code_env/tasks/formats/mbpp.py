@@ -13,7 +13,6 @@ instead. `challenge_test_list` decides nothing, as in the published figures; it 
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -21,7 +20,7 @@ from code_env.errors import TaskError
 
 from ..kinds import AssertTest
 from ..task import Task
-from .fields import metadata, row_id, text, texts
+from .fields import metadata, parse_python, row_id, text, texts
 
 
 def is_row(row: Mapping[str, Any]) -> bool:
@@ -38,7 +37,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
     code, asserts = text(row, "code"), texts(row, "test_list")
     if not asserts:
         raise TaskError("test_list: at least one assert was expected; got none")
-    function = _tested_function(_parse(code, "code"), _parse(asserts[0], "test_list[0]"))
+    function = _tested_function(parse_python(code, "code"), parse_python(asserts[0], "test_list[0]"))
     question = text(row, "text" if "text" in row else "prompt")
     return Task(
         id=row_id(row, "task_id"),
@@ -56,15 +55,6 @@ def _setup(row: Mapping[str, Any]) -> str:
     if row.get("test_setup_code") is not None:
         parts.append(text(row, "test_setup_code"))
     return "\n".join(parts)
-
-
-def _parse(code: str, name: str) -> ast.Module:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # Of their style; nobody here can mend it.
-            return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise TaskError(f"{name}: Python was expected; got {error}") from None
 
 
 def _tested_function(code: ast.Module, test: ast.Module) -> ast.FunctionDef:

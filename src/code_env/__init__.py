@@ -60,6 +60,8 @@ from code_env.tasks import (
     Task,
     TaskSuite,
     load_suite,
+    row_from_task,
+    save_suite,
 )
 from code_env.wrappers import ExecutionReward, OutputSimilarityReward, PassFractionReward, TermReward
 
@@ -118,6 +120,8 @@ __all__ = [
     "output_similarity",
     "pass_at_k",
     "pass_fraction",
+    "row_from_task",
+    "save_suite",
     "similarity",
     "validate",
 ]

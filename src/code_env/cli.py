@@ -50,7 +50,9 @@ _err = Console(stderr=True)
 
 _Executor = Annotated[str, typer.Option("--executor", "-e", help="Name of the executor; see `code-env list`.")]
 _Workers = Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Programs run at once; cores by default.")]
-_Format = Annotated[str | None, typer.Option("--format", help="Format of the suite: code_env or humaneval.")]
+_Format = Annotated[
+    str | None, typer.Option("--format", help="Format of the suite, see docs/formats.md; found out if left out.")
+]
 
 
 @contextlib.contextmanager

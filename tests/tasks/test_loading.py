@@ -5,7 +5,8 @@ import pytest
 
 from code_env.errors import SuiteNotFound, TaskError
 from code_env.tasks import load_suite
-from code_env.tasks.loading import FORMATS, read_rows
+from code_env.tasks.formats import FORMATS
+from code_env.tasks.loading import read_rows
 
 ROW = {"id": "a", "prompt": "Print 1.", "tests": [{"kind": "output", "expected": "1"}]}
 HUMANEVAL = {
@@ -55,6 +56,31 @@ def test_a_file_may_be_laid_out_loosely(write, content):
     assert [task.id for task in load_suite(write(content))] == ["a"]
 
 
+@pytest.mark.parametrize("name", ["my.json", "my.json.gz"])
+def test_a_json_file_may_be_one_array(write, name):
+    rows = [ROW, {**ROW, "id": "b"}]
+    for content in (json.dumps(rows, indent=1).encode(), lines(*rows)):
+        path = write(gzip.compress(content) if name.endswith(".gz") else content, name)
+        assert [task.id for task in load_suite(path)] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (json.dumps([ROW, 1]).encode(), ":2: an object was expected; got int"),
+        (json.dumps([ROW, {**ROW, "id": 1}]).encode(), ":2: id must be text; got int"),
+        (b"[", ":1: "),
+        (b"[]", ": there are no tasks in it"),
+    ],
+    ids=["no-object", "malformed-row", "no-json", "empty"],
+)
+def test_a_malformed_array_is_refused_with_file_and_number(write, content, problem):
+    path = write(content, "my.json")
+    with pytest.raises(TaskError) as caught:
+        load_suite(path)
+    assert str(caught.value).startswith(f"{path}{problem}")
+
+
 def test_rows_are_read_with_their_line_numbers(write):
     assert list(read_rows(write(b'\n{"a": 1}\n\n{"b": 2}'))) == [(2, {"a": 1}), (4, {"b": 2})]
 
@@ -66,8 +92,9 @@ def test_the_format_is_found_out_from_the_first_row(write, row, format):
 
 @pytest.mark.parametrize("format", ["jsonl", "", "HumanEval"])
 def test_an_unknown_format_is_refused(write, format):
-    with pytest.raises(TaskError, match=f"^format must be one of {', '.join(FORMATS)}; got {format!r}$"):
+    with pytest.raises(TaskError) as caught:
         load_suite(write(lines(ROW)), format=format)
+    assert str(caught.value) == f"format must be one of {', '.join(FORMATS)}; got {format!r}"
 
 
 MALFORMED = {
@@ -165,9 +192,30 @@ def test_an_unknown_suite_is_an_error_that_lists_the_known_ones(name):
         load_suite(name)
 
 
-def test_a_directory_is_no_suite(tmp_path):
-    with pytest.raises(SuiteNotFound, match=r"is a directory; known suites are .*starter"):
+def test_a_directory_without_problem_packages_is_no_suite(tmp_path):
+    with pytest.raises(SuiteNotFound, match=r"is a directory without problem packages .*; known suites are .*starter"):
         load_suite(tmp_path)
+
+
+def test_a_directory_cannot_be_read_in_a_format_of_files(tmp_path):
+    with pytest.raises(TaskError) as caught:
+        load_suite(tmp_path, format="apps")
+    assert str(caught.value) == f"{tmp_path}: a file of JSON lines was expected for format 'apps'; got a directory"
+
+
+def test_a_file_cannot_be_read_in_a_format_of_directories(write):
+    path = write(lines(ROW))
+    with pytest.raises(TaskError) as caught:
+        load_suite(path, format="kattis")
+    assert str(caught.value) == f"{path}:1: a directory was expected for format 'kattis'; got a file"
+
+
+def test_a_row_of_no_known_format_is_refused_with_its_fields(write):
+    path = write(lines({"question": "q", "answer": "a"}))
+    with pytest.raises(TaskError) as caught:
+        load_suite(path)
+    assert str(caught.value).startswith(f"{path}:1: fields of one of the formats humaneval+, ")
+    assert "; got question, answer; docs/formats.md lists" in str(caught.value)
 
 
 def test_the_starter_suite_has_tasks_with_references():

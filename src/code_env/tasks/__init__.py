@@ -1,5 +1,6 @@
 """Tasks, their tests, and suites of them."""
 
+from .formats.code_env import row_from_task, save_suite
 from .kinds import AnyTest, AssertTest, CallTest, Comparison, OutputTest, StdinTest
 from .loading import load_suite
 from .suite import Order, TaskOrder, TaskSuite
@@ -18,4 +19,6 @@ __all__ = [
     "TaskOrder",
     "TaskSuite",
     "load_suite",
+    "row_from_task",
+    "save_suite",
 ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -12,28 +11,23 @@ from typing import Any
 
 from code_env.errors import SuiteNotFound, TaskError
 
-from . import humaneval, jsonl
 from .definitions import environment_names, load_definition
+from .formats import FORMATS, DirectoryFormat, RowFormat, format_of_directory, format_of_row
 from .suite import TaskSuite
 from .task import Task
 
-FORMATS: dict[str, Callable[[Mapping[str, Any]], Task]] = {
-    "code_env": jsonl.task_from_row,
-    "humaneval": humaneval.task_from_row,
-}
-"""Reader of one row, by the format's name."""
-
 
 def load_suite(name_or_path: str | Path, format: str | None = None) -> TaskSuite:
-    """The suite with that name, or in that file.
+    """The suite with that name, or in that file or directory.
 
     Args:
         name_or_path: The name of an environment that has tasks (`starter`), or the path of a file
-            of JSON lines, plain or gzipped.
-        format: `code_env` or `humaneval`; found out from the first row if None.
+            of JSON lines, plain or gzipped, or of a directory of problem packages.
+        format: One of the formats in `docs/formats.md`; found out from the first row, or from the
+            directory's layout, if None.
 
     Raises:
-        SuiteNotFound: If there is neither such an environment nor such a file.
+        SuiteNotFound: If there is neither such an environment nor such a file or directory.
         TaskError: If a row is malformed; the message names file, line and field.
 
     Example:
@@ -48,22 +42,32 @@ def load_suite(name_or_path: str | Path, format: str | None = None) -> TaskSuite
         tasks = _read(definition.suite_path, definition.format)
         return TaskSuite(text, [definition.with_limits(task) for task in tasks])
     path = Path(name_or_path)
-    if not _is_file(path):
-        what = "a directory" if text and os.path.isdir(text) else "neither a file nor a known suite"
-        known = ", ".join(environment_names())
-        raise SuiteNotFound(f"{text!r} is {what}; known suites are {known}; a path leads to a file of JSON lines")
-    return TaskSuite(path.name.split(".")[0], _read(path, format))
+    is_directory = bool(text) and _is(path, Path.is_dir)
+    if not is_directory and not _is(path, Path.is_file):
+        raise _not_found(text, "neither a file nor a known suite")
+    if is_directory and format is None and format_of_directory(path) is None:
+        raise _not_found(text, "a directory without problem packages (problem.yaml, or */problem.yaml)")
+    name = path.resolve().name if is_directory else path.name.split(".")[0]
+    return TaskSuite(name, _read(path, format))
 
 
-def _is_file(path: Path) -> bool:
+def _not_found(text: str, what: str) -> SuiteNotFound:
+    known = ", ".join(environment_names())
+    return SuiteNotFound(f"{text!r} is {what}; known suites are {known}; a path leads to a file of JSON lines")
+
+
+def _is(path: Path, kind: Callable[[Path], bool]) -> bool:
     try:
-        return path.is_file()
+        return kind(path)
     except (OSError, ValueError):  # A name too long, or with a NUL.
         return False
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a file of JSON lines with their line numbers, empty lines left out.
+
+    A file whose name ends in `.json`, or `.json.gz`, may also be one JSON array; its rows are
+    numbered from 1.
 
     Raises:
         TaskError: If a line is not a JSON object; the message names file and line.
@@ -72,6 +76,12 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     number = 1
     try:
         with opener(path, "rb") as file:
+            if path.name.removesuffix(".gz").endswith(".json") and file.read(1) == b"[":
+                file.seek(0)
+                for number, row in enumerate(json.load(file), start=1):
+                    yield number, _object(row)
+                return
+            file.seek(0)
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     yield number, _row(line)
@@ -84,25 +94,54 @@ def _row(line: bytes) -> dict[str, Any]:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise TaskError(f"not JSON in UTF-8: {error}") from None
+    return _object(row)
+
+
+def _object(row: Any) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise TaskError(f"an object was expected; got {type(row).__name__}")
     return row
 
 
 def _read(path: Path, format: str | None) -> list[Task]:
+    tasks = _read_directory(path, format) if path.is_dir() else _read_file(path, format)
+    if not tasks:
+        raise TaskError(f"{path}: there are no tasks in it")
+    return tasks
+
+
+def _read_directory(path: Path, format: str | None) -> list[Task]:
+    reader = FORMATS.get(format or format_of_directory(path) or "")
+    if not isinstance(reader, DirectoryFormat):
+        raise TaskError(f"{path}: a file of JSON lines was expected for format {format!r}; got a directory")
+    return list(reader.read(path))
+
+
+def _read_file(path: Path, format: str | None) -> list[Task]:
     tasks: list[Task] = []
     lines: dict[str, int] = {}
     for number, row in read_rows(path):
-        if format is None:
-            format = "humaneval" if set(humaneval.FIELDS) <= set(row) else "code_env"
         try:
-            task = FORMATS[format](row)
+            format = format or _format_of(row)
+            reader = FORMATS[format]
+            if not isinstance(reader, RowFormat):
+                raise TaskError(f"a directory was expected for format {format!r}; got a file")
+            task = reader.read(row)
             if task.id in lines:
                 raise TaskError(f"id: {task.id!r} is the id of line {lines[task.id]}, too")
             lines[task.id] = number
             tasks.append(task)
         except TaskError as error:
             raise TaskError(f"{path}:{number}: {error}") from None
-    if not tasks:
-        raise TaskError(f"{path}: there are no tasks in it")
     return tasks
+
+
+def _format_of(row: Mapping[str, Any]) -> str:
+    found = format_of_row(row)
+    if found is None:
+        names = ", ".join(name for name, reader in FORMATS.items() if isinstance(reader, RowFormat))
+        raise TaskError(
+            f"fields of one of the formats {names} were expected; got {', '.join(row) or 'none'}; "
+            "docs/formats.md lists each format's fields, and format= names one"
+        )
+    return found

@@ -15,8 +15,8 @@ from .kinds import AnyTest, AssertTest, CallTest, OutputTest, StdinTest
 MAX_PROMPT_CHARS = 65_536
 """Longest prompt, so that it is an observation of every environment; see `CodeText`."""
 
-JudgeMode = Literal["blind", "objects"]
-"""How a task is judged: `blind`, or `objects` where its tests use objects of the program."""
+JudgeMode = Literal["blind", "objects", "shared"]
+"""How a task is judged: `blind`; `objects` where tests use the program's objects; `shared` where they run beside it."""
 
 _FUTURE_IMPORT = re.compile(
     r"^from[ \t]+__future__[ \t]+import[ \t]*(?:\([^()]*\)|[\w \t,]+)[ \t]*;?[ \t]*\n?", re.MULTILINE

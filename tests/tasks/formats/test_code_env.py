@@ -1,4 +1,6 @@
 import base64
+import dataclasses
+import decimal
 import json
 import math
 
@@ -6,8 +8,19 @@ import pytest
 
 from code_env.errors import TaskError
 from code_env.executors.program import Limits
-from code_env.tasks import AssertTest, CallTest, Comparison, OutputTest, StdinTest, Task
-from code_env.tasks.jsonl import task_from_row
+from code_env.tasks import (
+    AssertTest,
+    CallTest,
+    Comparison,
+    OutputTest,
+    StdinTest,
+    Task,
+    TaskSuite,
+    load_suite,
+    row_from_task,
+    save_suite,
+)
+from code_env.tasks.formats.code_env import task_from_row
 
 OUTPUT = {"kind": "output", "expected": "1"}
 CALL = {"kind": "call", "args": [1], "expected": 2}
@@ -232,3 +245,150 @@ def test_a_malformed_row_is_refused_with_its_field(malformed, message):
 @pytest.mark.parametrize("name", ["entry_point", "reference"])
 def test_null_stands_for_an_absent_text(name):
     assert getattr(task_from_row(row(**{name: None})), name) is None
+
+
+EVERY_VALUE = [
+    None,
+    True,
+    0,
+    -(10**30),
+    1.5,
+    -0.0,
+    1e300,
+    math.inf,
+    -math.inf,
+    "",
+    "é\ud800\0\n",
+    "$tuple",
+    b"",
+    b"\0\xff",
+    1 - 2j,
+    complex(math.inf, -0.0),
+    [],
+    [1, [2]],
+    (),
+    (1, [2, (3,)]),
+    set(),
+    {1, 2},
+    {(1, 2), "a", None},
+    frozenset({1}),
+    {frozenset({1})},
+    {},
+    {"a": (1,), "b": {2}},
+    {"$tuple": [1]},
+    {"$tuple": [1], "b": 2},
+    {"": {"$x": 1}},
+    {1: "a", (2, 3): "b", None: 0},
+    {"a": 1, 1: 2},
+]
+
+
+@pytest.mark.parametrize("value", EVERY_VALUE, ids=lambda value: ascii(value)[:60])
+def test_every_kind_of_value_survives_a_round_trip(value):
+    test = CallTest((value, [value]), {"k": value, "$tuple": value}, value)
+    task = Task("x", "p", (test, CallTest((), {"$set": value}, [value])), entry_point="f")
+    again = task_from_row(json.loads(json.dumps(row_from_task(task))))
+    assert again == task
+    assert repr(again.tests[0].expected) == repr(value) or isinstance(value, set | frozenset)
+    assert type(again.tests[0].expected) is type(value)
+
+
+def test_nan_survives_a_round_trip():
+    task = Task("x", "p", (CallTest((math.nan, complex(math.nan, 1)), {}, [math.nan]),), entry_point="f")
+    (test,) = task_from_row(json.loads(json.dumps(row_from_task(task)))).tests
+    assert [math.isnan(test.args[0]), math.isnan(test.args[1].real), math.isnan(test.expected[0])] == [True] * 3
+
+
+EVERY_TASK = {
+    "least": Task("x", "p", (OutputTest("1"),)),
+    "every field": Task(
+        "x",
+        "p",
+        (
+            StdinTest("1", "2", compare="tokens", hidden=False, weight=2),
+            StdinTest("1", "2", compare=Comparison("numbers", rel=0, abs=1e-3)),
+            OutputTest("3", compare=Comparison("lines", rel=0.5)),
+            CallTest((1,), {"k": (1,)}, {1}, compare="unordered"),
+            CallTest((), {}, None, compare=Comparison("close", rel=0.1), weight=0.5),
+            AssertTest("assert f(1) == 1", hidden=False),
+        ),
+        entry_point="f",
+        language="python3",
+        setup="import math",
+        reference="    return x",
+        files={"a.txt": "text é\ufeff".encode(), "b/c.bin": b"\0\xff", "empty": b""},
+        limits=Limits(cpu_s=1.5, processes=2),
+        judge="shared",
+        metadata={"difficulty": "easy", "tags": ["a", {"b": None}], "$tuple": 1.5},
+        prefix="def f(x):",
+    ),
+    "empty texts": Task("x", "", (AssertTest("assert f"),), entry_point="", reference="", language=""),
+}
+
+
+@pytest.mark.parametrize("task", EVERY_TASK.values(), ids=EVERY_TASK)
+@pytest.mark.parametrize("name", ["suite.jsonl", "suite.jsonl.gz"])
+def test_every_field_survives_a_round_trip(task, name, tmp_path):
+    assert task_from_row(row_from_task(task)) == task
+    other = dataclasses.replace(task, id="y")
+    save_suite(TaskSuite("s", [task, other]), tmp_path / name)
+    assert list(load_suite(tmp_path / name)) == [task, other]
+
+
+def test_what_is_the_default_is_left_out():
+    assert row_from_task(EVERY_TASK["least"]) == {"id": "x", "prompt": "p", "tests": [OUTPUT]}
+    row = row_from_task(EVERY_TASK["every field"])
+    assert row["limits"] == {"cpu_s": 1.5, "processes": 2}
+    assert row["files"] == {"a.txt": "text é\ufeff", "b/c.bin": {"$bytes": "AP8="}, "empty": ""}
+    assert row["tests"][1]["compare"] == {"rule": "numbers", "rel": 0, "abs": 1e-3}
+    assert "compare" not in row["tests"][5]
+
+
+def test_the_same_tasks_make_the_same_file(tmp_path):
+    task = Task("x", "p", (CallTest(({"b", "a", "c", 1},), expected=1),), entry_point="f")
+    files = [tmp_path / name for name in ("a.jsonl.gz", "b.jsonl.gz")]
+    for file in files:
+        save_suite([task], str(file))
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"tests": (CallTest((), {}, [decimal.Decimal(1)]),)},
+            "tests[0]: expected: a value of a type that JSON lines have",
+        ),
+        ({"tests": (CallTest((bytearray(b"a"),), {}, 1),)}, "tests[0]: args: a value of a type that JSON lines have"),
+        ({"tests": (CallTest((), {"k": range(3)}, 1),)}, "tests[0]: kwargs: a value of a type that JSON lines have"),
+        ({"metadata": {"a": (1,)}}, "metadata: lists, objects with text keys, texts, numbers and null were expected"),
+        ({"metadata": {"a": {1: 2}}}, "metadata: lists, objects with text keys, texts, numbers and null were expected"),
+    ],
+)
+def test_a_value_without_a_form_is_refused_and_nothing_is_written(fields, message, tmp_path):
+    task = Task(**{"id": "x", "prompt": "p", "tests": (OutputTest("1"),), "entry_point": "f", **fields})
+    with pytest.raises(TaskError) as caught:
+        row_from_task(task)
+    assert str(caught.value).startswith(message)
+    with pytest.raises(TaskError) as caught:
+        save_suite([EVERY_TASK["least"], task], tmp_path / "suite.jsonl")
+    assert str(caught.value).startswith(f"task 'x': {message}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_integer_too_long_for_json_is_refused(tmp_path):
+    task = Task("x", "p", (CallTest((10**5000,), {}, 1),), entry_point="f")
+    with pytest.raises(TaskError, match=r"^task .x.: .*digits"):
+        save_suite([task], tmp_path / "suite.jsonl")
+
+
+def test_the_starter_suite_survives_a_round_trip(tmp_path):
+    save_suite(load_suite("starter"), tmp_path / "starter.jsonl")
+    assert load_suite(tmp_path / "starter.jsonl") == load_suite("starter")
+
+
+def test_a_suite_in_another_format_can_be_saved(tmp_path, data):
+    for path in ("humaneval/HumanEval.jsonl.gz", "stdin_stdout/coding-competitions-archive"):
+        suite = load_suite(data / path)
+        save_suite(suite, tmp_path / "suite.jsonl")
+        assert list(load_suite(tmp_path / "suite.jsonl")) == list(suite)

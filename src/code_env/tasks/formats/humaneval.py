@@ -12,11 +12,17 @@ from typing import Any
 
 from code_env.errors import TaskError
 
-from .kinds import AssertTest
-from .task import Task
+from ..kinds import AssertTest
+from ..task import Task
+from .fields import parse_python, text
 
 FIELDS = ("task_id", "prompt", "canonical_solution", "test", "entry_point")
 """The fields of a row, all of them text."""
+
+
+def is_row(row: Mapping[str, Any]) -> bool:
+    """Whether a row has the fields of this format."""
+    return set(FIELDS) <= set(row)
 
 
 def task_from_row(row: Mapping[str, Any]) -> Task:
@@ -25,16 +31,22 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
     Raises:
         TaskError: If a field is missing or not text.
     """
-    for name in FIELDS:
-        if not isinstance(row.get(name), str):
-            got = type(row[name]).__name__ if name in row else "nothing"
-            raise TaskError(f"{name}: text was expected; got {got}")
+    fields = {name: text(row, name) for name in FIELDS}
     return Task(
-        id=row["task_id"],
-        prompt=row["prompt"],
-        tests=(AssertTest(row["test"]),),
-        entry_point=row["entry_point"],
-        setup=row["prompt"],
-        prefix=row["prompt"],
-        reference=row["canonical_solution"],
+        id=fields["task_id"],
+        prompt=fields["prompt"],
+        tests=(AssertTest(fields["test"]),),
+        entry_point=fields["entry_point"],
+        setup=_helpers(fields["prompt"]),
+        prefix=fields["prompt"],
+        reference=fields["canonical_solution"],
     )
+
+
+def _helpers(prompt: str) -> str:
+    """The prompt as code that stands by itself: one that ends with a bare signature needs a body."""
+    try:
+        parse_python(prompt, "prompt")
+    except TaskError:
+        return f"{prompt.rstrip()}\n    pass\n"
+    return prompt

@@ -1,8 +1,9 @@
 import pytest
 
+from code_env import judge, load_suite
 from code_env.errors import TaskError
 from code_env.tasks import AssertTest
-from code_env.tasks.humaneval import FIELDS, task_from_row
+from code_env.tasks.formats.humaneval import FIELDS, task_from_row
 
 PROMPT = "def helper(x):\n    return x\n\n\ndef add_one(x: int) -> int:\n    '''Add one to x.'''\n"
 TEST = "METADATA = {}\n\n\ndef check(candidate):\n    assert candidate(1) == 2\n    assert candidate(2) == 3\n"
@@ -74,6 +75,21 @@ def test_a_field_that_makes_no_task_is_refused(field, value, message):
 def test_a_body_and_a_whole_function_both_make_the_program(answer, newline):
     task = task_from_row({**ROW, "prompt": PROMPT.rstrip("\n") + newline})
     assert add_one(task.program(answer)) == 2
+
+
+@pytest.mark.parametrize(
+    "prompt", ["def helper(x):\n    return x\n\ndef add_one(x):\n", "def helper(x): return x\ndef add_one(x):"]
+)
+def test_a_prompt_that_ends_with_a_signature_still_gives_its_helpers(prompt, executor):
+    test = "def check(candidate):\n    assert candidate(1) == helper(2)\n"
+    task = task_from_row({**ROW, "prompt": prompt, "test": test})
+    assert judge(task, task.reference, executor).passed
+    assert not judge(task, "    return 0\n\ndef helper(x): return 0", executor).passed
+
+
+def test_the_toy_problem_of_the_original_repository_is_sound(executor, data):
+    (task,) = load_suite(data / "humaneval" / "example_problem.jsonl")
+    assert judge(task, task.reference, executor).passed
 
 
 def test_the_reference_solves_the_task_by_its_own_tests():

@@ -1,0 +1,54 @@
+"""BigCodeBench: functions that use many libraries, tested by a `unittest.TestCase`.
+
+See https://github.com/bigcode-project/bigcodebench. A row has `task_id`, `complete_prompt` (imports,
+signature, docstring), `instruct_prompt`, `canonical_solution` (the body), `test`, `entry_point` and
+`libs`. SandboxFusion's rows hold the same as `id`, `content`, `labels` (JSON with `entry_point`).
+
+The tests replace parts of the libraries that the answer uses, and look at files and figures that it
+made, so they run beside the answer: `judge` is `shared`, and the verdict says so. As in HumanEval the
+program is the prompt and the answer, so a body and a whole file both work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from code_env.executors.program import Limits
+
+from ..kinds import AssertTest
+from ..task import Task
+from .fields import in_field, json_object, metadata, text
+
+LIMITS = Limits(cpu_s=30.0, wall_s=60.0, memory_bytes=1 << 30)
+"""Room for the libraries: importing pandas and drawing a figure each take seconds."""
+
+
+def is_row(row: Mapping[str, Any]) -> bool:
+    """Whether a row has the fields of this format."""
+    original = {"complete_prompt", "canonical_solution", "test", "entry_point"}
+    return original <= set(row) or {"content", "canonical_solution", "test", "labels"} <= set(row)
+
+
+def task_from_row(row: Mapping[str, Any]) -> Task:
+    """The task that a row of BigCodeBench describes.
+
+    Raises:
+        TaskError: If a field is missing or malformed.
+    """
+    if "complete_prompt" in row:
+        prompt, entry_point = text(row, "complete_prompt"), text(row, "entry_point")
+    else:
+        labels = json_object(row, "labels")
+        prompt, entry_point = text(row, "content"), in_field("labels", lambda: text(labels, "entry_point"))
+    return Task(
+        id=text(row, "task_id" if "complete_prompt" in row else "id"),
+        prompt=prompt,
+        tests=(AssertTest(text(row, "test")),),
+        entry_point=entry_point,
+        prefix=prompt,
+        reference=text(row, "canonical_solution"),
+        judge="shared",
+        limits=LIMITS,
+        metadata=metadata(row, "instruct_prompt", "libs"),
+    )

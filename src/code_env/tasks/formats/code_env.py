@@ -1,0 +1,297 @@
+"""The package's own format: one task a line, as JSON. `docs/task-format.md` documents each field.
+
+JSON has fewer types than Python; in `args`, `kwargs` and `expected` an object with one key that
+begins with `$` stands for another type, as in `{"$tuple": [1, 2]}`. Reading and writing are inverse:
+`task_from_row(row_from_task(task)) == task`.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import difflib
+import gzip
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from code_env.errors import TaskError
+from code_env.executors.program import Limits, check_path
+
+from ..kinds import AnyTest, AssertTest, CallTest, Comparison, OutputTest, StdinTest
+from ..task import Task
+from .fields import in_each, in_field
+
+_KINDS: dict[str, type[AnyTest]] = {k.kind: k for k in (StdinTest, OutputTest, CallTest, AssertTest)}
+
+_REQUIRED = {
+    "stdin": {"stdin", "stdout"},
+    "output": {"expected"},
+    "call": {"args", "expected"},
+    "assert": {"code"},
+}
+_OPTIONAL = {
+    "stdin": {"compare"},
+    "output": {"compare"},
+    "call": {"kwargs", "compare"},
+    "assert": set[str](),
+}
+_TEXT_FIELDS = ("entry_point", "language", "setup", "prefix", "reference", "judge")
+"""Fields of a task that are text and need not be there."""
+
+
+def is_row(row: Mapping[str, Any]) -> bool:
+    """Whether a row has the fields of this format; one may be misspelt, which reading it then tells."""
+    return "id" in row and not {"prompt", "tests"}.isdisjoint(row)
+
+
+def task_from_row(row: Mapping[str, Any]) -> Task:
+    """The task that a row describes.
+
+    Raises:
+        TaskError: If the row is malformed; the message begins with the field.
+
+    Example:
+        >>> row = {"id": "x", "prompt": "Print 1.", "tests": [{"kind": "output", "expected": "1"}]}
+        >>> task_from_row(row).tests[0].expected
+        '1'
+    """
+    _check_keys(row, {"id", "prompt", "tests"}, {*_TEXT_FIELDS, "files", "limits", "metadata"}, "a row")
+    fields: dict[str, Any] = {key: row[key] for key in ("id", "prompt", *_TEXT_FIELDS) if key in row}
+    fields["tests"] = tuple(_tests(row["tests"]))
+    if "files" in row:
+        fields["files"] = in_field("files", lambda: _files(row["files"]))
+    if "limits" in row:
+        fields["limits"] = in_field("limits", lambda: Limits.from_dict(_mapping(row["limits"])))
+    if "metadata" in row:
+        fields["metadata"] = in_field("metadata", lambda: _mapping(row["metadata"]))
+    return Task(**fields)
+
+
+def _tests(rows: Any) -> list[AnyTest]:
+    if not isinstance(rows, list):
+        raise TaskError(f"tests must be a list; got {type(rows).__name__}")
+    return in_each("tests", rows, _test)
+
+
+def _test(row: Any) -> AnyTest:
+    row = _mapping(row)
+    kind = row.get("kind")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise TaskError(f"kind must be one of {', '.join(_KINDS)}; got {kind!r}")
+    _check_keys(row, {"kind"} | _REQUIRED[kind], _OPTIONAL[kind] | {"hidden", "weight"}, f"a {kind} test")
+    fields = {key: value for key, value in row.items() if key != "kind"}
+    if kind == "call":
+        for key in ("args", "kwargs", "expected"):
+            if key in fields:
+                fields[key] = in_field(key, partial(_plain, fields[key]))
+    return _KINDS[kind](**fields)
+
+
+def _check_keys(row: Mapping[str, Any], required: set[str], optional: set[str], what: str) -> None:
+    for key in row:
+        if key not in required | optional:
+            near = difflib.get_close_matches(key, required | optional, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TaskError(f"{key}: {what} has no such field{hint}")
+    for key in sorted(required):
+        if key not in row:
+            raise TaskError(f"{key}: {what} needs this field")
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise TaskError(f"an object was expected; got {type(value).__name__}")
+    return value
+
+
+def _files(value: Any) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    for name, content in _mapping(value).items():
+        plain = _plain(content)
+        if not isinstance(plain, str | bytes):
+            raise TaskError(f'{name}: text or {{"$bytes": ...}} was expected; got {type(plain).__name__}')
+        try:
+            files[name] = plain.encode() if isinstance(plain, str) else plain
+            check_path(name)
+        except (UnicodeEncodeError, TaskError) as error:
+            raise TaskError(f"{name}: {error}") from None
+    return files
+
+
+def _plain(value: Any) -> Any:
+    """The value that JSON stands for, its `$` objects resolved."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    tag = next(iter(value)) if len(value) == 1 else ""
+    if not tag.startswith("$"):
+        return {key: _plain(item) for key, item in value.items()}
+    if tag not in _TAGS:
+        raise TaskError(f"unknown tag {tag!r}; known are {', '.join(_TAGS)}")
+    content = _plain(value[tag])
+    if not isinstance(content, _TAG_CONTENT.get(tag, list)):
+        raise TaskError(f"{tag}: a list was expected; got {type(content).__name__}")
+    try:
+        return _TAGS[tag](content)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TaskError(f"{tag}: {error}") from None
+
+
+_TAGS: dict[str, Callable[[Any], Any]] = {
+    "$tuple": tuple,
+    "$set": set,
+    "$frozenset": frozenset,
+    "$dict": dict,
+    "$bytes": lambda text: base64.b64decode(text, validate=True),
+    "$float": float,
+    "$complex": lambda parts: complex(*parts),
+}
+
+_TAG_CONTENT: dict[str, tuple[type, ...]] = {"$bytes": (str,), "$float": (str, int, float)}
+"""What stands behind a tag, where it is not a list."""
+
+
+def save_suite(suite: Iterable[Task], path: str | Path) -> None:
+    """Write tasks as JSON lines that `load_suite` reads; gzipped if the path ends in `.gz`.
+
+    Args:
+        suite: A suite, or any tasks.
+        path: The file, which is replaced if it is there.
+
+    Raises:
+        TaskError: If a task holds what the format has no form for; names the task, and nothing is written.
+
+    Example:
+        >>> import tempfile
+        >>> from code_env import load_suite
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     save_suite(load_suite("starter"), directory + "/copy.jsonl.gz")
+        ...     list(load_suite(directory + "/copy.jsonl.gz")) == list(load_suite("starter"))
+        True
+    """
+    path = Path(path)
+    content = "".join(in_field(f"task {task.id!r}", partial(_line, task)) for task in suite).encode()
+    # Without the time, so that the same tasks make the same file.
+    path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+
+
+def _line(task: Task) -> str:
+    try:
+        return json.dumps(row_from_task(task)) + "\n"
+    except ValueError as error:  # An integer of more digits than Python turns into text.
+        raise TaskError(str(error)) from None
+
+
+def row_from_task(task: Task) -> dict[str, Any]:
+    """The row that describes a task: the inverse of `task_from_row`. What is the default is left out.
+
+    Raises:
+        TaskError: If a value is of a type that the format has no form for; the message begins with the field.
+
+    Example:
+        >>> row_from_task(Task("x", "Print 1.", (OutputTest("1"),)))
+        {'id': 'x', 'prompt': 'Print 1.', 'tests': [{'kind': 'output', 'expected': '1'}]}
+    """
+    plain = {field.name: field.default for field in dataclasses.fields(Task)}
+    row: dict[str, Any] = {"id": task.id, "prompt": task.prompt}
+    row |= {name: value for name in _TEXT_FIELDS if (value := getattr(task, name)) != plain[name]}
+    row["tests"] = in_each("tests", task.tests, _test_row)
+    if task.files:
+        row["files"] = {name: _content(content) for name, content in task.files.items()}
+    if task.limits != Limits():
+        row["limits"] = _differing(task.limits, Limits())
+    if task.metadata:
+        row["metadata"] = in_field("metadata", lambda: _json_only(dict(task.metadata)))
+    return row
+
+
+def _differing(limits: Limits, default: Limits) -> dict[str, Any]:
+    values = dataclasses.asdict(limits)
+    return {name: value for name, value in values.items() if value != getattr(default, name)}
+
+
+def _content(content: bytes) -> Any:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return _tagged(content)
+
+
+def _json_only(value: Any) -> Any:
+    """The value, which is one that JSON gives back as it is: in `metadata` no tag stands for a type."""
+    kind = type(value)
+    if kind is dict and all(type(key) is str for key in value):
+        return {key: _json_only(item) for key, item in value.items()}
+    if kind is list:
+        return [_json_only(item) for item in value]
+    if value is not None and kind not in (str, bool, int, float):
+        raise TaskError(f"lists, objects with text keys, texts, numbers and null were expected; got {kind.__name__}")
+    return value
+
+
+def _test_row(test: AnyTest) -> dict[str, Any]:
+    row: dict[str, Any] = {"kind": test.kind}
+    for name in sorted(_REQUIRED[test.kind]):
+        row[name] = in_field(name, partial(_field_of, test, name))
+    if isinstance(test, CallTest) and test.kwargs:
+        # An argument named `$tuple` would else read as a tag.
+        row["kwargs"] = in_field("kwargs", lambda: _tagged(dict(test.kwargs)))
+    if not isinstance(test, AssertTest) and (compare := _compare_form(test)) is not None:
+        row["compare"] = compare
+    if not test.hidden:
+        row["hidden"] = False
+    if test.weight != 1.0:
+        row["weight"] = test.weight
+    return row
+
+
+def _field_of(test: AnyTest, name: str) -> Any:
+    value = getattr(test, name)
+    if not isinstance(test, CallTest):
+        return value
+    return _tagged(list(value) if name == "args" else value)
+
+
+def _compare_form(test: StdinTest | OutputTest | CallTest) -> Any:
+    """A rule as a row states it: nothing for the default, its name, or all of it."""
+    compare, default = test.compare, type(test).compare
+    if not isinstance(compare, Comparison):
+        raise TypeError("a test keeps its rule as a Comparison")
+    if compare != Comparison(compare.rule):
+        return dataclasses.asdict(compare)
+    return None if compare.rule == default else compare.rule
+
+
+def _tagged(value: Any) -> Any:
+    """The JSON that stands for a value: the inverse of `_plain`."""
+    kind = type(value)
+    if value is None or kind in (bool, int, str):
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else {"$float": str(value)}
+    if kind is list:
+        return [_tagged(item) for item in value]
+    if kind is dict:
+        return _dict_form(value)
+    if kind is bytes:
+        return {"$bytes": base64.b64encode(value).decode()}
+    if kind is complex:
+        return {"$complex": [_tagged(value.real), _tagged(value.imag)]}
+    if kind is tuple:
+        return {"$tuple": [_tagged(item) for item in value]}
+    if kind in (set, frozenset):
+        # In one order, so that the same tasks make the same file.
+        return {f"${kind.__name__}": [_tagged(item) for item in sorted(value, key=repr)]}
+    raise TaskError(f"a value of a type that JSON lines have a form for was expected; got {kind.__name__}")
+
+
+def _dict_form(value: dict[Any, Any]) -> Any:
+    tag = next(iter(value)) if len(value) == 1 else None
+    if all(type(key) is str for key in value) and not (tag is not None and tag.startswith("$")):
+        return {key: _tagged(item) for key, item in value.items()}
+    return {"$dict": [[_tagged(key), _tagged(item)] for key, item in value.items()]}

@@ -1,0 +1,186 @@
+"""Tests of contest problems, as several formats write them: pairs of input and output, or of arguments and value.
+
+A problem with a function's name has `call` tests, any other one `stdin` tests. See `docs/formats.md`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from code_env.errors import TaskError
+from code_env.executors.program import Limits
+
+from ..kinds import AnyTest, CallTest, Comparison, StdinTest
+from .fields import in_each, shape
+from .tolerance import text_rule, value_rule
+
+WALL_PER_CPU = 3.0
+"""Time on the clock per CPU time, where a row states one limit only: the ratio of the defaults."""
+
+
+def paired_tests(cases: Mapping[str, Any], statement: str, function: str | None, rule: str = "lines") -> list[AnyTest]:
+    """The tests in an object with `inputs` and `outputs`.
+
+    Args:
+        cases: The object.
+        statement: The problem's text, which may grant a tolerance.
+        function: The function that the tests call; None if the program reads its input.
+        rule: The rule for output of a program, where the statement grants nothing.
+
+    Raises:
+        TaskError: If there are none, or not as many of one as of the other.
+    """
+    inputs, outputs = cases.get("inputs"), cases.get("outputs")
+    for name, values in (("inputs", inputs), ("outputs", outputs)):
+        if not isinstance(values, list):
+            raise TaskError(f"{name}: a list was expected; got {shape(values)}")
+    if len(inputs) != len(outputs):  # type: ignore[arg-type]
+        raise TaskError(f"as many inputs as outputs were expected; got {len(inputs)} and {len(outputs)}")  # type: ignore[arg-type]
+    if not inputs:
+        raise TaskError("inputs: at least one was expected; leave out rows without tests")
+    if function is not None:
+        return call_tests(inputs, outputs or [], value_rule(statement))
+    return stdin_tests(inputs, outputs or [], text_rule(statement, rule))
+
+
+def stdin_tests(
+    inputs: Sequence[Any], outputs: Sequence[Any], compare: Comparison | str, hidden: bool = True
+) -> list[AnyTest]:
+    """Tests of a program that reads its input; an input or output is text, or a list of lines.
+
+    Raises:
+        TaskError: If one is something else.
+    """
+    pairs = zip(in_each("inputs", inputs, _lines), in_each("outputs", outputs, _lines), strict=True)
+    return [StdinTest(stdin, stdout, compare=compare, hidden=hidden) for stdin, stdout in pairs]
+
+
+def _lines(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(line, str) for line in value):
+        return "".join(line.rstrip("\n") + "\n" for line in value)
+    raise TaskError(f"text or a list of lines was expected; got {shape(value)}")
+
+
+def call_tests(inputs: Sequence[Any], outputs: Sequence[Any], compare: Comparison | str) -> list[AnyTest]:
+    """Tests that call a function.
+
+    An input that is a list holds the arguments, and its output is the value as it stands; an input
+    that is text has one JSON value a line, and its output is JSON. Where each output of a problem is
+    a list of one item, that item is meant: APPS and its descendants wrap them so.
+
+    Raises:
+        TaskError: If an input is something else, or text and not JSON.
+    """
+    args = in_each("inputs", inputs, arguments)
+    values = in_each("outputs", zip(inputs, outputs, strict=True), _expected)
+    wrapped = all(isinstance(given, list) for given in inputs) and all(
+        isinstance(value, list) and len(value) == 1 for value in values
+    )
+    return [
+        CallTest(tuple(given), {}, value[0] if wrapped else value, compare=compare)
+        for given, value in zip(args, values, strict=True)
+    ]
+
+
+def _expected(case: tuple[Any, Any]) -> Any:
+    given, expected = case
+    return json_value(expected) if isinstance(given, str) else expected
+
+
+def arguments(value: Any) -> list[Any]:
+    """The arguments of a call: a list, or text with one JSON value a line.
+
+    Example:
+        >>> arguments('[1, 2]\\n"a"')
+        [[1, 2], 'a']
+
+    Raises:
+        TaskError: If it is neither.
+    """
+    if isinstance(value, list):
+        return value
+    if isinstance(value, str):
+        return [json_value(line) for line in value.split("\n") if line.strip()]
+    raise TaskError(f"a list of arguments, or text with one JSON value a line, was expected; got {shape(value)}")
+
+
+def json_value(value: Any) -> Any:
+    """What JSON text stands for; a value that is no text stands for itself.
+
+    Raises:
+        TaskError: If it is text and not JSON.
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise TaskError(f"a JSON value was expected; got {shape(value)}: {error}") from None
+
+
+def function_name(cases: Mapping[str, Any], name: str = "fn_name") -> str | None:
+    """The name of the function that the tests call; None if they call none.
+
+    Raises:
+        TaskError: If it is there and no text.
+    """
+    value = cases.get(name)
+    if value is not None and not isinstance(value, str):
+        raise TaskError(f"{name}: text was expected; got {shape(value)}")
+    return value or None
+
+
+def limits_of(seconds: float | None = None, memory_bytes: float | None = None) -> Limits:
+    """Limits from what a row states, with defaults for what it does not.
+
+    Example:
+        >>> limits_of(2.0).wall_s
+        6.0
+    """
+    values: dict[str, Any] = {}
+    if seconds is not None:
+        values |= {"cpu_s": seconds, "wall_s": WALL_PER_CPU * seconds}
+    if memory_bytes is not None:
+        values["memory_bytes"] = int(memory_bytes)
+    return Limits(**values)
+
+
+_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
+_UNITS = {
+    "seconds": {"": 1.0, "s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3},
+    "bytes": {
+        "b": 1.0,
+        "bytes": 1.0,
+        **dict.fromkeys(("kb", "kib", "kilobyte", "kilobytes"), 2.0**10),
+        **dict.fromkeys(("", "mb", "mib", "megabyte", "megabytes"), 2.0**20),
+        **dict.fromkeys(("gb", "gib", "gigabyte", "gigabytes"), 2.0**30),
+    },
+}
+
+
+def quantity(value: Any, unit: str) -> float | None:
+    """A time in seconds or a size in bytes from what a row states; None if it states none.
+
+    A bare number is in seconds or megabytes. Of a range ("0.5 - 1 seconds") the upper end counts.
+    "None" and "nan" are how data sets write that they know none.
+
+    Example:
+        >>> quantity("256 megabytes", "bytes")
+        268435456.0
+
+    Raises:
+        TaskError: If it is something else.
+    """
+    if value is None or str(value).strip().lower() in ("", "none", "nan"):
+        return None
+    found = _QUANTITY.findall(str(value)) if isinstance(value, str | int | float) else []
+    factor = _UNITS[unit].get(found[-1][1].lower()) if found else None
+    if factor is None or float(found[-1][0]) <= 0:
+        known = ", ".join(sorted(filter(None, _UNITS[unit])))
+        raise TaskError(f"a number above 0 with a unit ({known}) was expected; got {shape(value)}")
+    return float(found[-1][0]) * factor

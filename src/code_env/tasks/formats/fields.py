@@ -1,0 +1,232 @@
+"""What formats share: reading a row's fields, each error beginning with the field's name.
+
+Rows of data sets are data. They are read as JSON, never evaluated and never unpickled.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+from code_env.errors import TaskError
+
+_T = TypeVar("_T")
+_V = TypeVar("_V")
+
+_MISSING = object()
+
+
+def in_field(name: str, make: Callable[[], _T]) -> _T:
+    """What `make` gives; an error in it begins with the field's name.
+
+    Raises:
+        TaskError: If `make` does, or what it reads is nested too deep.
+    """
+    try:
+        return make()
+    except TaskError as error:
+        raise TaskError(f"{name}: {error}") from None
+    except RecursionError:
+        raise TaskError(f"{name}: nested too deep") from None
+
+
+def in_each(name: str, values: Iterable[_V], make: Callable[[_V], _T]) -> list[_T]:
+    """What `make` gives for each value; an error in it begins with the field's name and the index.
+
+    Example:
+        >>> in_each("outputs", ["1", "2"], int)
+        [1, 2]
+
+    Raises:
+        TaskError: If `make` does.
+    """
+    return [in_field(f"{name}[{index}]", partial(make, value)) for index, value in enumerate(values)]
+
+
+def value_of(row: Mapping[str, Any], name: str, kind: type[_T] | tuple[type, ...], what: str) -> _T:
+    """A field that must be there, of that type.
+
+    Raises:
+        TaskError: If it is missing or of another type.
+    """
+    value = row.get(name, _MISSING)
+    if value is _MISSING or not isinstance(value, kind):
+        got = "nothing" if value is _MISSING else type(value).__name__
+        raise TaskError(f"{name}: {what} was expected; got {got}")
+    return value  # type: ignore[return-value]
+
+
+def text(row: Mapping[str, Any], name: str) -> str:
+    """A field that must be there, and be text.
+
+    Raises:
+        TaskError: If it is not.
+    """
+    return value_of(row, name, str, "text")
+
+
+def optional_text(row: Mapping[str, Any], name: str) -> str:
+    """A field that may be missing or null, which reads as empty text.
+
+    Raises:
+        TaskError: If it is there and no text.
+    """
+    return "" if row.get(name) is None else text(row, name)
+
+
+def texts(row: Mapping[str, Any], name: str) -> list[str]:
+    """A field that must be a list of texts; missing or null reads as an empty list.
+
+    Raises:
+        TaskError: If it is something else.
+    """
+    value = row.get(name)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise TaskError(f"{name}: a list of texts was expected; got {shape(value)}")
+    return value
+
+
+def from_json(value: Any, name: str) -> Any:
+    """What a field stands for that holds JSON text, or already what the JSON stands for.
+
+    Raises:
+        TaskError: If it is text and not JSON.
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise TaskError(f"{name}: JSON text was expected; got {shape(value)}: {error}") from None
+
+
+def json_object(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A field that must be an object, or JSON text of one.
+
+    Raises:
+        TaskError: If it is not.
+    """
+    value = from_json(row.get(name, _MISSING), name)
+    if not isinstance(value, dict):
+        raise TaskError(f"{name}: an object, or JSON text of one, was expected; got {shape(value)}")
+    return value
+
+
+def json_list(row: Mapping[str, Any], name: str) -> list[Any]:
+    """A field that must be a list, or JSON text of one.
+
+    Raises:
+        TaskError: If it is not.
+    """
+    value = from_json(row.get(name, _MISSING), name)
+    if not isinstance(value, list):
+        raise TaskError(f"{name}: a list, or JSON text of one, was expected; got {shape(value)}")
+    return value
+
+
+def parse_python(code: str, name: str) -> ast.Module:
+    """The syntax tree of trusted code: tests, a reference, a prompt; never of an answer.
+
+    Raises:
+        TaskError: If it is not Python.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # Of the data set's style; nobody here can mend it.
+            return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise TaskError(f"{name}: Python was expected; got {error or type(error).__name__}") from None
+
+
+def shape(value: Any) -> str:
+    """What a value is, in a few words, for a message.
+
+    Example:
+        >>> shape(["a", 1])
+        'a list of str, int'
+    """
+    if value is _MISSING:
+        return "nothing"
+    if isinstance(value, list):
+        return f"a list of {', '.join(dict.fromkeys(type(item).__name__ for item in value)) or 'nothing'}"
+    if isinstance(value, str):
+        return repr(value) if len(value) <= 60 else f"{value[:60]!r}..."
+    return type(value).__name__
+
+
+def row_id(row: Mapping[str, Any], *names: str) -> str:
+    """The row's name: the first of these fields that is text or a number, else a digest of the row.
+
+    A digest keeps the name from depending on where in a file the row stands.
+
+    Example:
+        >>> row_id({"problem_id": 7}, "problem_id")
+        '7'
+    """
+    for name in names:
+        value = row.get(name)
+        if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
+            return str(value)
+    return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def metadata(row: Mapping[str, Any], *names: str, **more: Any) -> dict[str, Any]:
+    """Those of the fields that say something, and more of the same."""
+    kept = {name: row.get(name) for name in names} | more
+    return {name: value for name, value in kept.items() if value not in (None, "", [], {})}
+
+
+def chat_text(value: Any, name: str) -> str:
+    """A prompt as text: the contents of a list of chat messages, or the text itself.
+
+    Example:
+        >>> chat_text([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Add."}], "prompt")
+        'Be brief.\\n\\nAdd.'
+
+    Raises:
+        TaskError: If it is neither.
+    """
+    if isinstance(value, str):
+        return value
+    messages = value if isinstance(value, list) else []
+    found = [message.get("content") for message in messages if isinstance(message, dict)]
+    contents = [content for content in found if isinstance(content, str)]
+    if not contents or len(contents) != len(messages):
+        raise TaskError(f"{name}: text or a list of chat messages was expected; got {shape(value)}")
+    return "\n\n".join(contents)
+
+
+def with_starter(prompt: str, starter_code: str) -> str:
+    """The prompt, with the code that an answer starts from, if there is any."""
+    if not starter_code.strip():
+        return prompt
+    return f"{prompt.rstrip()}\n\nStart from this code:\n\n```python\n{starter_code.strip()}\n```\n"
+
+
+_SOLUTION_CLASS = re.compile(r"^[ \t]*class[ \t]+Solution\b", re.MULTILINE)
+
+
+def entry_point(function: str, *codes: str) -> str:
+    """How tests call the function: as a method, if one of the codes has a class `Solution`.
+
+    Example:
+        >>> entry_point("twoSum", "class Solution:\\n    def twoSum(self, nums): ...")
+        'Solution.twoSum'
+    """
+    return f"Solution.{function}" if any(map(_SOLUTION_CLASS.search, codes)) else function
+
+
+def references(solutions: Iterable[str]) -> dict[str, Any]:
+    """The fields of a task that correct solutions go into: the first is its reference."""
+    known = [solution for solution in dict.fromkeys(solutions) if solution.strip()]
+    if not known:
+        return {"reference": None, "metadata": {}}
+    return {"reference": known[0], "metadata": {"solutions": known} if len(known) > 1 else {}}

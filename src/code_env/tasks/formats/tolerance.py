@@ -1,0 +1,86 @@
+"""Finds out how far an answer may be off, from what a problem's statement says about it.
+
+Statements say so in words: "if its absolute or relative error does not exceed 10^{-6}". Only a
+sentence that speaks of an error, or of answers within something, and names a small number counts.
+Without one the answer must be exact: a tolerance that nobody granted would pass wrong answers.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from ..kinds import Comparison
+
+_POWER = r"10\s*(?:\^|\*\*|<sup>|\\\^)?\s*[({]*\s*(?:-|−|–|&minus;)\s*[({]*\s*(?P<power>\d{1,2})(?!\d)"
+_SCIENTIFIC = r"(?<![\w.])(?P<mantissa>\d+(?:\.\d+)?)[eE](?:-|−|–)(?P<exponent>\d{1,2})(?![\d.]*\d)"
+_DECIMAL = r"(?<![\w.])(?P<decimal>0\.0*[1-9]\d*)"
+_BOUND = re.compile(f"{_POWER}|{_SCIENTIFIC}|{_DECIMAL}")
+"""A small number, as statements write one: `10^{-6}`, `10-6` (an exponent that lost its place), `1e-6`, `0.000001`."""
+
+_ERROR = r"(?:errors?|differences?|deviations?|tolerances?|precision)"
+_MEASURED = re.compile(
+    rf"\b(?P<kind>absolute|relative)\b.{{0,60}}?\b{_ERROR}\b|\b{_ERROR}\b.{{0,60}}?\b(?:absolute|relative)\b", re.I
+)
+_AT_MOST = re.compile(
+    rf"\b{_ERROR}\b.{{0,60}}?\b(?:exceeds?|at most|(?:less|more|larger|greater|smaller) than|within|up to|below)\b"
+    rf"|\bwithin\b.{{0,40}}?\b(?:of the|from the)\b.{{0,40}}?\b(?:answers?|values?|outputs?|solutions?|results?)\b"
+    rf"|\b(?:accurate|correct|precise)\b.{{0,20}}?\b(?:within|up to)\b"
+    rf"|\b(?:answers?|outputs?|results?)\b.{{0,20}}?\bwithin\b.{{0,40}}?\b(?:accepted|correct)\b"
+    rf"|\b(?:a |an |with )(?:tolerance|precision|accuracy) of\b",
+    re.I,
+)
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|\n\s*\n")
+_LARGEST_BOUND = 0.1
+"""Beyond it a number is no bound on an error, but something that the problem is about."""
+
+
+@functools.lru_cache(maxsize=64)
+def stated_tolerance(statement: str) -> Comparison | None:
+    """The rule `numbers` with the error that the statement allows; None if it allows none.
+
+    Example:
+        >>> stated_tolerance("Print x. Its absolute error must not exceed 10^{-4}.")
+        Comparison(rule='numbers', rel=0.0, abs=0.0001)
+        >>> stated_tolerance("Print x modulo 10^9 + 7.") is None
+        True
+    """
+    for sentence in _SENTENCE.split(statement):
+        flat = " ".join(sentence.split())
+        if _MEASURED.search(flat) or _AT_MOST.search(flat):
+            bound = _bound(flat)
+            if bound is not None:
+                return _comparison(flat, bound)
+    return None
+
+
+def _bound(sentence: str) -> float | None:
+    for found in _BOUND.finditer(sentence):
+        if found["power"]:
+            bound = float(f"1e-{found['power']}")
+        elif found["exponent"]:
+            bound = float(f"{found['mantissa']}e-{found['exponent']}")
+        else:
+            bound = float(found["decimal"])
+        if 0 < bound <= _LARGEST_BOUND:
+            return bound
+    return None
+
+
+def _comparison(sentence: str, bound: float) -> Comparison:
+    lower = sentence.lower()
+    absolute, relative = "absolute" in lower, "relative" in lower
+    both = absolute == relative
+    return Comparison("numbers", rel=bound if both or relative else 0.0, abs=bound if both or absolute else 0.0)
+
+
+def text_rule(statement: str, otherwise: str) -> Comparison:
+    """The rule for output of a program: as the statement says, else the one with that name."""
+    return stated_tolerance(statement) or Comparison(otherwise)
+
+
+def value_rule(statement: str) -> Comparison:
+    """The rule for what a call returns: `close` if the statement allows an error, else `equal`."""
+    stated = stated_tolerance(statement)
+    return Comparison("close", rel=stated.rel, abs=stated.abs) if stated else Comparison("equal")

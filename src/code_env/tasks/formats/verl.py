@@ -1,0 +1,61 @@
+"""Rows of verl, with the ground truths of prime-code and code-r1.
+
+A row has `data_source`, `prompt` (chat messages), `reward_model` with `ground_truth`, and
+`extra_info` with `split` and `index`. See https://github.com/volcengine/verl. The ground truth is
+an object or JSON text of one:
+
+* `{"inputs", "outputs", "fn_name"?}`: as in APPS (prime-code, code-r1);
+* `{"assert_case": [...], "fn_name"?}`: asserts (prime-code);
+* `{"functional": code}`: test code (code-r1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..kinds import AnyTest, AssertTest
+from ..task import Task
+from .contest import function_name, paired_tests
+from .fields import chat_text, entry_point, in_field, json_object, metadata, row_id, text, texts, value_of
+
+
+def is_row(row: Mapping[str, Any]) -> bool:
+    """Whether a row has the fields of this format."""
+    return {"prompt", "reward_model"} <= set(row)
+
+
+def task_from_row(row: Mapping[str, Any]) -> Task:
+    """The task that a row of verl describes.
+
+    Raises:
+        TaskError: If a field is missing or malformed.
+    """
+    prompt = chat_text(row.get("prompt"), "prompt")
+    model = value_of(row, "reward_model", dict, "an object with ground_truth")
+    truth = in_field("reward_model", lambda: json_object(model, "ground_truth"))
+    function = in_field("reward_model: ground_truth", lambda: function_name(truth))
+    return Task(
+        id=_id(row),
+        prompt=prompt,
+        tests=tuple(in_field("reward_model: ground_truth", lambda: _tests(truth, prompt, function))),
+        entry_point=entry_point(function, prompt) if function else None,
+        metadata=metadata(row, "data_source", "ability"),
+    )
+
+
+def _tests(truth: Mapping[str, Any], prompt: str, function: str | None) -> list[AnyTest]:
+    if "functional" in truth:
+        return [AssertTest(text(truth, "functional"))]
+    if truth.get("assert_case"):
+        return [AssertTest("\n".join(texts(truth, "assert_case")))]
+    return paired_tests(truth, prompt, function)
+
+
+def _id(row: Mapping[str, Any]) -> str:
+    """Source, split and index, which together name a row; a digest of it where there is no index."""
+    extra = row.get("extra_info")
+    if not isinstance(extra, dict) or extra.get("index") is None:
+        return row_id(row)
+    parts = (row.get("data_source"), extra.get("split"), extra["index"])
+    return "/".join(str(part) for part in parts if part not in (None, ""))

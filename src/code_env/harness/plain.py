@@ -24,6 +24,7 @@ import datetime
 import decimal
 import fractions
 import math
+import operator
 import re
 import sys
 from collections.abc import Callable
@@ -229,7 +230,10 @@ class Decoder:
 
     def pairs(self, forms: Any, depth: int) -> list[tuple[Any, Any]]:
         """The key and value pairs of an encoded mapping."""
-        return [(self.decode(k, depth + 1), self.decode(v, depth + 1)) for k, v in forms]
+        decoded = [(self.decode(k, depth + 1), self.decode(v, depth + 1)) for k, v in forms]
+        if len(decoded) > _MAX_ALIKE:
+            _hashable([key for key, _ in decoded])
+        return decoded
 
 
 def decode(form: Any, reference: Callable[[str, Any], object] | None = None) -> Any:
@@ -249,6 +253,19 @@ def _bytes(body: Any) -> bytes:
         return base64.b64decode(body, validate=True)
     except binascii.Error as error:
         raise NotPlain("malformed base64") from error
+
+
+_MAX_ALIKE = 1000
+"""Most members of a set or mapping with the same hash: finding a place for each takes the square of that."""
+
+
+def _hashable(members: list[Any]) -> list[Any]:
+    """The members of a set or mapping, if they are not chosen to hash alike: one built-in step of minutes."""
+    if len(members) > _MAX_ALIKE:
+        hashes = sorted(map(hash, members))
+        if any(map(operator.eq, hashes, hashes[_MAX_ALIKE:])):
+            raise NotPlain(f"more than {_MAX_ALIKE} members with the same hash")
+    return members
 
 
 def _int(body: Any) -> int:
@@ -300,8 +317,8 @@ _DECODERS: dict[str, Callable[[Decoder, Any, int], Any]] = {
     "f": lambda s, b, d: {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[b],
     "t": lambda s, b, d: tuple(s.items(b, d)),
     "d": lambda s, b, d: dict(s.pairs(b, d)),
-    "s": lambda s, b, d: set(s.items(b, d)),
-    "fs": lambda s, b, d: frozenset(s.items(b, d)),
+    "s": lambda s, b, d: set(_hashable(s.items(b, d))),
+    "fs": lambda s, b, d: frozenset(_hashable(s.items(b, d))),
     "b": lambda s, b, d: _bytes(b),
     "ba": lambda s, b, d: bytearray(_bytes(b)),
     "c": lambda s, b, d: complex(float(b[0]), float(b[1])),

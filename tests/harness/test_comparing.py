@@ -610,6 +610,8 @@ BOUNDED = {
     "unordered ints that hash alike": "v('unordered', [hashed, hashed], [hashed[::-1], hashed])",
     "unordered pairs that hash alike": "v('unordered', [[k, 1] for k in hashed], [[1, k] for k in hashed])",
     "exact ints that hash alike": "v('exact', hashed, list(hashed))",
+    "sets that hash alike": "v('equal', set(hashed[:8000]), set(hashed[8000:0:-1])) is False",
+    "keys that hash alike": "v('equal', dict.fromkeys(hashed[:8000], 1), dict.fromkeys(hashed[7999::-1], 1))",
     "tuples that hash alike": "v('multiset', [(k,) for k in hashed], [(k,) for k in hashed[::-1]])",
     "huge int and huge decimal": "not v('equal', Decimal('1' * 10**6), 1 << 60_000_000)",
     "huge int and a decimal far from 1": "not v('equal', Decimal('1e999999999'), 1 << 60_000_000)",

@@ -602,3 +602,9 @@ def test_a_forged_set_whose_members_hash_alike_is_refused(form):
 @pytest.mark.parametrize("value", [set(range(5000)), dict.fromkeys(map(str, range(5000)), 1), set(HASH_ALIKE[:1000])])
 def test_a_large_set_or_mapping_is_taken(value):
     assert decode(encode(value)) == value
+
+
+def test_a_fraction_that_would_take_long_to_cancel_is_refused():
+    with pytest.raises(NotPlain, match="bits"):
+        decode({"fr": [hex(3 << 10_000_000), hex((5 << 9_000_000) + 1)]})
+    assert decode(encode(fractions.Fraction(1, 3**1000))) == fractions.Fraction(1, 3**1000)

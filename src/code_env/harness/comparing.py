@@ -240,7 +240,14 @@ def _without_numpy(value: Any) -> Any:
 _NUMBERS = (int, float, complex, decimal.Decimal, fractions.Fraction)
 
 
+_PLAINEST = frozenset({int, str, bool, bytes, type(None)})
+"""Types whose values, if they are equal to one of their own type, are equal; most data is made of them."""
+
+
 def _same(want: Any, got: Any, close: _Tolerance | None) -> bool:
+    kind = type(want)
+    if kind is type(got) and kind in _PLAINEST and want == got:
+        return True
     if isinstance(want, _NUMBERS) and isinstance(got, _NUMBERS):
         return _same_number(want, got, close)
     for kinds in ((list, tuple), (collections.deque,)):
@@ -252,6 +259,8 @@ def _same(want: Any, got: Any, close: _Tolerance | None) -> bool:
     if isinstance(want, collections.OrderedDict) and isinstance(got, collections.OrderedDict):
         return _same(list(want.items()), list(got.items()), close)
     if isinstance(want, dict) and isinstance(got, dict):
+        if set(map(type, want)) <= {str}:  # These are not chosen to hash alike.
+            return len(want) == len(got) and all(key in got and _same(want[key], got[key], close) for key in want)
         return _same_items(want.items(), got.items(), close)
     return _canonical(want) == _canonical(got)
 

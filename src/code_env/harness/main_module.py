@@ -141,10 +141,12 @@ def _leave(exit_code: int) -> NoReturn:
     except BaseException:
         exit_code = exit_code or 1
     finally:
-        # What was written meanwhile, or to a stream in whose place the program had put another.
-        _flush("__stdout__")
-        _flush("__stderr__")
-        _exit(exit_code)
+        try:
+            # What was written meanwhile, or to a stream in whose place the program had put another.
+            _flush("__stdout__")
+            _flush("__stderr__")
+        finally:  # A signal's handler may raise anywhere.
+            _exit(exit_code)
 
 
 def _wait_for_threads() -> None:

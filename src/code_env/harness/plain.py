@@ -272,6 +272,17 @@ def _int(body: Any) -> int:
     return int(body, 16)
 
 
+_MAX_FRACTION_BITS = 1 << 20
+"""Longest numerator or denominator of a fraction; cancelling takes the square of that: here a second."""
+
+
+def _fraction(body: Any) -> fractions.Fraction:
+    numerator, denominator = map(_int, body)
+    if max(numerator.bit_length(), denominator.bit_length()) > _MAX_FRACTION_BITS:
+        raise NotPlain(f"a fraction of more than {_MAX_FRACTION_BITS} bits")
+    return fractions.Fraction(numerator, denominator)
+
+
 def _moment(body: Any) -> Any:
     classes: dict[str, Any] = {"date": datetime.date, "time": datetime.time, "datetime": datetime.datetime}
     moment = classes[body[0]].fromisoformat(body[1])
@@ -328,7 +339,7 @@ _DECODERS: dict[str, Callable[[Decoder, Any, int], Any]] = {
     "dd": lambda s, b, d: collections.defaultdict(None if b[0] is None else _FACTORIES[b[0]], s.pairs(b[1], d)),
     "dq": lambda s, b, d: collections.deque(s.items(b[1], d), None if b[0] is None else int(b[0])),
     "de": lambda s, b, d: decimal.Decimal(str(b)),
-    "fr": lambda s, b, d: fractions.Fraction(_int(b[0]), _int(b[1])),
+    "fr": lambda s, b, d: _fraction(b),
     "dt": lambda s, b, d: _moment(b),
     "td": lambda s, b, d: datetime.timedelta(*map(int, b)),
     "nt": _namedtuple,

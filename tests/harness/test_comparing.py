@@ -3,6 +3,8 @@ import datetime
 import decimal
 import fractions
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -32,6 +34,26 @@ NAN, INF = math.nan, math.inf
         ("exact", "a", "a ", False),
         ("exact", "a\r\n", "a\n", False),
         ("exact", "\ud800", "\ud800", True),
+        ("exact", "a\0b", "a\0b", True),
+        ("trailing", "a", "a\n", True),
+        ("trailing", "a\n", "a", True),
+        ("trailing", "a\nb \n\n", "a\nb\t", True),
+        ("trailing", "", " \n", True),
+        ("trailing", "a \nb", "a\nb", False),
+        ("trailing", "a\r\nb", "a\nb", False),
+        ("trailing", " a", "a", False),
+        ("trailing", "a", "b", False),
+        ("unordered", "a\nb", "b\na\n", True),
+        ("unordered", "a\nb", "b  \r\na\r\n\r\n", True),
+        ("unordered", "a\na\nb", "a\nb\nb", False),
+        ("unordered", "a\na", "a", False),
+        ("unordered", "a", "a\na", False),
+        ("unordered", "a b", "b a", False),
+        ("unordered", "a\n\nb", "\na\nb", True),
+        ("unordered", "a\nb", "\na\nb", False),
+        ("unordered", "", "\n", True),
+        ("unordered", "", "a", False),
+        ("unordered", "a", "", False),
         ("lines", "", "", True),
         ("lines", "", "\n \n", True),
         ("lines", "", "0", False),
@@ -46,6 +68,12 @@ NAN, INF = math.nan, math.inf
         ("lines", "a b", "a\nb", False),
         ("lines", "a", "A", False),
         ("lines", "1", "1.0", False),
+        ("lines", "a\nb", "a\u2028b", False),
+        ("lines", "a\nb", "a\x0bb", False),
+        ("lines", "a\nb", "a\rb", False),
+        ("lines", "a\u2028b", "a\u2028b", True),
+        ("lines", "a", "a\0", False),
+        ("lines", "\udc80", "\udc80\n", True),
         ("lines", "a\nb", "a", False),
         ("lines", "a", "a\nb", False),
         ("tokens", "", " \n", True),
@@ -73,6 +101,32 @@ NAN, INF = math.nan, math.inf
         ("numbers", "1" + "0" * 400, "1" + "0" * 400, True),
         ("numbers", "1" + "0" * 400, "2" + "0" * 400, False),
         ("numbers", "1" + "0" * 400, "inf", False),
+        ("numbers", "1" + "0" * 400, "1e400", True),
+        ("numbers", "1" + "0" * 400, "1" + "0" * 399 + "1", True),
+        ("numbers", "inf", "+Infinity", True),
+        ("numbers", "-inf", "-INFINITY", True),
+        ("numbers", "nan", "-NaN", True),
+        ("numbers", "0", "-0.0", True),
+        ("numbers", "1000", "1_000", False),
+        ("numbers", "1_000", "1_000", True),
+        ("numbers", "12", "\u0661\u0662", False),
+        ("numbers", "12.0", "\uff11\uff12", False),
+        ("numbers", "16", "0x10", False),
+        ("numbers", "1", "1\0", False),
+        ("numbers", "1", "\ud800", False),
+        ("numbers", "1", "1e999999999", False),
+        ("numbers", "inf", "1e999999999", False),
+        ("numbers", "0", "1e-999999999", True),
+        ("numbers", "0", "0e999999999", True),
+        ("numbers", "1e999999999", "1e999999999", True),
+        ("numbers", "1e999999999", "2e999999999", False),
+        ("numbers", "1.", "1", True),
+        ("numbers", ".5", "0.5", True),
+        ("numbers", "1", "1.", True),
+        ("numbers", "1", ".", False),
+        ("numbers", "1", "e", False),
+        ("numbers", "5 1", "5.0 x", False),
+        ("numbers", "1/2", "0.5", False),
     ],
 )
 def test_a_rule_for_text_decides(rule, expected, actual, verdict):
@@ -81,7 +135,10 @@ def test_a_rule_for_text_decides(rule, expected, actual, verdict):
 
 
 def test_without_a_tolerance_whole_numbers_must_be_the_same():
-    assert compare_text("9007199254740993", "9007199254740992", "numbers", 0, 0) is not None
+    for same in ("9007199254740993.0", "9007199254740993e0", "+9007199254740993"):
+        assert compare_text("9007199254740993", same, "numbers", 0, 0) is None
+    for other in ("9007199254740992", "9007199254740992.0", "9007199254740992e0"):
+        assert compare_text("9007199254740993", other, "numbers", 0, 0) is not None
 
 
 @pytest.mark.parametrize(
@@ -106,7 +163,16 @@ def test_the_tolerance_of_numbers_is_the_one_given(expected, actual, rel, abs_, 
         ("tokens", "a b", "a c", "word 2: expected 'b', got 'c'"),
         ("tokens", "a", "", "word 1: 'a' is missing"),
         ("numbers", "1 2 3", "1.0 5 3", "word 2: expected '2', got '5'"),
-        ("exact", "a", "b", "output 1: expected 'a', got 'b'"),
+        ("numbers", "1 2 3", "1.0 2", "word 3: '3' is missing"),
+        ("numbers", "1", "1.0 2", "word 2: '2' is too much"),
+        ("exact", "a", "b", "character 1: expected 'a', got 'b'"),
+        ("exact", "abc", "ab", "character 3: expected 'c', got ''"),
+        ("exact", "x" * 10**6 + "a", "x" * 10**6 + "b", "character 1000001: expected 'a', got 'b'"),
+        ("trailing", "ab\n", "ac\n", "character 2: expected 'b', got 'c'"),
+        ("unordered", "a\nb", "b\nc", "line 'a' is missing"),
+        ("unordered", "b\nc", "b\na", "line 'a' is too much"),
+        ("unordered", "a\nb", "a", "expected 2 lines, got 1"),
+        ("unordered", "", "a", "expected 0 lines, got 1"),
     ],
 )
 def test_the_first_difference_is_named(rule, expected, actual, difference):
@@ -207,8 +273,8 @@ def test_equality_does_not_depend_on_the_side(expected, actual, verdict):
 
 
 @pytest.mark.parametrize(("expected", "actual", "verdict"), EQUAL, ids=repr)
-def test_an_unordered_list_of_one_item_is_judged_as_the_item(expected, actual, verdict):
-    assert decide("unordered", [expected], [actual]) is verdict
+def test_a_multiset_of_one_item_is_judged_as_the_item(expected, actual, verdict):
+    assert decide("multiset", [expected], [actual]) is verdict
 
 
 @pytest.mark.parametrize(
@@ -242,6 +308,9 @@ def test_equal_is_python_s_own_equality(expected, actual, verdict):
         (complex(NAN, 1), complex(NAN, 2), False),
         (NAN, complex(NAN, 5), False),
         (deque([NAN]), deque([float("nan")]), True),
+        ({NAN}, {float("nan")}, True),
+        ({NAN: 1}, {float("nan"): 1}, True),
+        ({NAN: 1}, {float("nan"): 2}, False),
     ],
     ids=repr,
 )
@@ -249,7 +318,7 @@ def test_nan_equals_nan_in_every_type_that_has_one(expected, actual, verdict):
     assert decide("equal", expected, actual) is verdict
 
 
-RULES = ("exact", "equal", "close", "unordered")
+RULES = ("exact", "equal", "close", "unordered", "multiset")
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -272,6 +341,11 @@ RULES = ("exact", "equal", "close", "unordered")
         pytest.param(datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 1, 1, tzinfo=datetime.UTC), id="zones"),
         pytest.param([np.array([1])], [np.array([[2]])], id="arrays-of-other-shapes"),
         pytest.param(np.array([1, 2]), "a", id="array-and-text"),
+        pytest.param([], np.zeros((10**9, 0)), id="array-of-a-thousand-million-nothings"),
+        pytest.param({1: 1}, {Decimal("1e999999999"): 1}, id="huge-decimal-as-a-key"),
+        pytest.param([1], [object], id="no-plain-data"),
+        pytest.param(range(3), range(10**400), id="huge-range"),
+        pytest.param(datetime.time(1), datetime.time(1, tzinfo=datetime.UTC), id="times-with-and-without-a-zone"),
     ],
 )
 def test_an_odd_value_fails_without_an_exception(rule, expected, actual):
@@ -337,6 +411,13 @@ def test_exact_asks_for_the_same_types_throughout(expected, actual, verdict):
         (10**400, 1.0, False),
         (10**400, INF, False),
         (-(10**400), INF, False),
+        (10**400, 10**400 + 1, True),
+        (complex(1e308, 1e308), complex(1e308, 1e308), True),
+        (complex(1e308, 1e308), complex(-1e308, 1e308), False),
+        (1 + 1j, complex(INF, 1), False),
+        (Decimal("0.1"), 0.1, True),
+        (Fraction(1, 3), 1 / 3, True),
+        (Decimal("1e400"), 10**400, True),
         (10**15, 10**15 + 1, True),
         ("1.0", "1.0000001", False),
         ("1.0", 1.0, False),
@@ -363,6 +444,11 @@ def test_close_allows_the_tolerance_and_no_more(expected, actual, verdict):
         (0.0, 0.6, 0, 0.5, False),
         (1.0, 1.0, 0, 0, True),
         (1.0, 1.0 + 1e-15, 0, 0, False),
+        (2**53, 2**53 + 1, 0, 0, False),
+        (2**53 + 1, float(2**53), 0, 0, False),
+        (Decimal("0.1"), 0.1, 0, 0, False),
+        (100, Decimal(101), 0.01, 0, True),
+        (100, Fraction(1021, 10), 0.01, 0, False),
     ],
 )
 def test_the_tolerance_of_close_is_the_one_given(expected, actual, rel, abs_, verdict):
@@ -405,8 +491,41 @@ def test_the_tolerance_of_close_is_the_one_given(expected, actual, rel, abs_, ve
     ],
     ids=repr,
 )
-def test_unordered_frees_the_order_of_the_outermost_list_only(expected, actual, verdict):
+def test_multiset_frees_the_order_of_the_outermost_list_only(expected, actual, verdict):
+    assert decide("multiset", expected, actual) is verdict
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "verdict"),
+    [
+        ([1, 2, 3], (3, 1, 2), True),
+        ([1, 1, 2], [1, 2, 2], False),
+        ([1], [1, 1], False),
+        ([], (), True),
+        ([[1, 2], [3]], [(3,), [2, 1]], True),
+        ([[1, 2], [3, 4]], [[1, 3], [2, 4]], False),
+        ([[1, 2], [1, 3]], [[3, 1], [2, 1]], True),
+        ([[[1, 2]], [[3], []]], [[[], [3]], [[2, 1]]], True),
+        ([[1], [1]], [[1, 1]], False),
+        ([[1, [2]]], [[[1], 2]], False),
+        ({"a": [1, 2], "b": ([3, 4],)}, {"b": [(4, 3)], "a": (2, 1)}, True),
+        ({"a": [1, 2]}, {"a": [1, 3]}, False),
+        ({"a": [1], "b": [2]}, {"a": [2], "b": [1]}, False),
+        ({(1, 2)}, {(2, 1)}, True),
+        ({(1, 2): 0, (2, 1): 1}, {(1, 2): 1, (2, 1): 0}, True),
+        (deque([1, 2]), deque([2, 1]), False),
+        (deque([[1, 2]]), deque([[2, 1]]), True),
+        ([1, "1", None, b"1", 1.5, NAN, (), {}], [{}, [], NAN, 1.5, b"1", None, "1", True], True),
+        ([0.5, 0.5], [Fraction(1, 2), Decimal("0.50")], True),
+        ([[1, 2], [3, 4]], np.array([[4, 3], [2, 1]]), True),
+        ("ab", "ba", False),
+        ([1, 2], {1, 2}, False),
+    ],
+    ids=repr,
+)
+def test_unordered_frees_the_order_of_lists_at_every_depth(expected, actual, verdict):
     assert decide("unordered", expected, actual) is verdict
+    assert decide("unordered", actual, expected) is verdict
 
 
 VALUES = st.recursive(
@@ -423,7 +542,7 @@ VALUES = st.recursive(
 @settings(deadline=None)
 @given(VALUES)
 def test_a_value_passes_against_itself_under_every_rule(value):
-    assert [decide(rule, value, value) for rule in RULES] == [True] * 4
+    assert [decide(rule, value, value) for rule in RULES] == [True] * len(RULES)
 
 
 @settings(deadline=None)
@@ -435,19 +554,40 @@ def test_what_is_exact_is_equal_and_what_is_equal_is_close(a, b):
 
 @settings(deadline=None)
 @given(st.lists(VALUES, max_size=4).flatmap(lambda items: st.tuples(st.just(items), st.permutations(items))))
-def test_every_order_of_a_list_passes_unordered(lists):
-    assert decide("unordered", *lists)
+def test_every_order_of_a_list_is_the_same_multiset(lists):
+    assert decide("multiset", *lists)
+
+
+def shuffled(value, random):
+    if isinstance(value, dict):
+        return {key: shuffled(item, random) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return random.sample(inner := [shuffled(item, random) for item in value], len(inner))
+    return value
+
+
+@settings(deadline=None)
+@given(VALUES, st.randoms())
+def test_every_order_at_every_depth_passes_unordered(value, random):
+    assert decide("unordered", value, shuffled(value, random))
+
+
+@settings(deadline=None)
+@given(VALUES, VALUES)
+def test_what_is_equal_is_a_multiset_and_what_is_a_multiset_is_unordered(a, b):
+    equal, multiset, unordered = (decide(rule, a, b) for rule in ("equal", "multiset", "unordered"))
+    assert equal <= multiset <= unordered
 
 
 @settings(deadline=None)
 @given(st.lists(VALUES, max_size=3), st.lists(VALUES, max_size=3))
-def test_unordered_is_equality_under_some_order(a, b):
+def test_a_multiset_is_equality_under_some_order(a, b):
     left = list(b)
     for item in a:
         left = next(
             (left[:i] + left[i + 1 :] for i, other in enumerate(left) if decide("equal", item, other)), [None, *left]
         )
-    assert decide("unordered", a, b) is (len(a) == len(b) and not left)
+    assert decide("multiset", a, b) is (len(a) == len(b) and not left)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -459,6 +599,76 @@ def test_values_as_deep_as_plain_data_may_be_are_compared(rule):
 
     assert decide(rule, deep(1), deep(1))
     assert not decide(rule, deep(1), deep(2))
+
+
+ALIKE = 2**61 - 1
+"""Integers that are multiples of this have the same hash."""
+
+BOUNDED = {
+    "multiset of ints that hash alike": "v('multiset', hashed, hashed[::-1])",
+    "multiset of texts and ints that hash alike": "v('multiset', ['a', *hashed], [*hashed, 'a'])",
+    "unordered ints that hash alike": "v('unordered', [hashed, hashed], [hashed[::-1], hashed])",
+    "unordered pairs that hash alike": "v('unordered', [[k, 1] for k in hashed], [[1, k] for k in hashed])",
+    "exact ints that hash alike": "v('exact', hashed, list(hashed))",
+    "sets that hash alike": "v('equal', set(hashed[:8000]), set(hashed[8000:0:-1])) is False",
+    "keys that hash alike": "v('equal', dict.fromkeys(hashed[:8000], 1), dict.fromkeys(hashed[7999::-1], 1))",
+    "tuples that hash alike": "v('multiset', [(k,) for k in hashed], [(k,) for k in hashed[::-1]])",
+    "huge int and huge decimal": "not v('equal', Decimal('1' * 10**6), 1 << 60_000_000)",
+    "huge int and a decimal far from 1": "not v('equal', Decimal('1e999999999'), 1 << 60_000_000)",
+    "huge decimals": "v('equal', Decimal('1' * 10**6 + '00'), Decimal('1' * 10**6 + 'e2'))",
+    "decimal and float": "not v('close', Decimal('1e-999999999'), 1.0)",
+    "fraction and decimal": "not v('close', Fraction(1, 3), Decimal('1e999999999'))",
+    "huge fractions": "not v('close', Fraction(10**100_000, 7), Fraction(10**100_001, 9))",
+    "huge ints": "v('close', 1 << 60_000_000, (1 << 60_000_000) + 1)",
+    "huge int and float": "not v('close', 1 << 60_000_000, 1e308)",
+    "decimals that are alike": "v('multiset', [Decimal('1e999999999')] * N, [Decimal('10e999999998')] * N)",
+    "fractions to sort": "v('multiset', [Fraction(k, 7) for k in range(N)], [Fraction(k, 7) for k in range(N)][::-1])",
+    "two million ints": "v('equal', [1] * 2 * M, [1] * 2 * M)",
+    "two million ints in any order": "v('multiset', list(range(2 * M)), list(range(2 * M))[::-1])",
+    "two million ints in any order at any depth": "v('unordered', list(range(2 * M)), list(range(2 * M))[::-1])",
+    "long lists deep down": "v('unordered', deep([*range(M), 1]), deep([1, *range(M)]))",
+    "long texts": "not v('equal', 'a' * 10 * M, 'a' * 10 * M + 'b')",
+    "one long line": "t('lines', 'a' * 16 * M, 'a' * 16 * M + 'b')",
+    "one long line of white space": "not t('lines', 'a', 'a' + ' ' * 16 * M)",
+    "long lines that agree": "not t('unordered', ('a' * M + '\\n') * 16, ('a' * M + ' \\n') * 16)",
+    "a million lines": "not t('lines', 'ab\\n' * M, 'ab \\n' * M)",
+    "a million lines in any order": "not t('unordered', 'ab\\ncd\\n' * M, 'cd\\nab\\n' * M)",
+    "lines that end in white space": "t('lines', 'b', (' ' * 1000 + '\\n') * 10_000 + 'a')",
+    "an int of many digits": "t('numbers', '7', '7' * 10 * M)",
+    "ints of many digits": "t('numbers', '6' * 10 * M, '7' * 10 * M)",
+    "a real of many digits": "not t('numbers', '0.1', '0.1' + '0' * 10 * M)",
+    "almost a number": "t('numbers', '1', '7' * 10 * M + 'x')",
+    "many long numbers": "not t('numbers', ('7' * 999 + ' ') * 1000, ('7' * 999 + '. ') * 1000)",
+    "many exponents": "not t('numbers', '1e999 ' * 10_000, '10e998 ' * 10_000)",
+    "many words": "not t('numbers', '1 ' * M, '1.0 ' * M)",
+    "many words too much": "t('tokens', 'a', 'a ' * 8 * M)",
+}
+
+
+@pytest.mark.parametrize("comparison", BOUNDED.values(), ids=BOUNDED)
+def test_a_comparison_ends_in_time_whatever_came_back(comparison):
+    """In a process of its own, as one long step of a built-in function cannot be interrupted.
+
+    Done the slow way these take minutes, or gigabytes; what is allowed here is for a busy machine.
+    """
+    code = f"""
+import resource, signal
+from decimal import Decimal
+from fractions import Fraction
+from code_env.harness.comparing import compare_text, compare_values
+signal.alarm(20)
+resource.setrlimit(resource.RLIMIT_DATA, (3 << 29, 3 << 29))
+def v(rule, a, b): return compare_values(a, b, rule, 1e-6, 1e-6)
+def t(rule, a, b): return compare_text(a, b, rule, 1e-6, 1e-6)
+def deep(value):
+    for _ in range(180): value = [value, 0]
+    return value
+M, N, ALIKE = 10**6, 100_000, {ALIKE}
+hashed = [k * ALIKE for k in range(N)]
+raise SystemExit(not ({comparison}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def deep_list():

@@ -577,3 +577,35 @@ def test_a_flood_of_kinds_of_namedtuple_does_not_cost_a_known_kind_its_decoding(
         except NotPlain:
             break
     assert decode(honest) == (1, 2)
+
+
+HASH_ALIKE = [k * (2**61 - 1) for k in range(1, 3001)]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"s": HASH_ALIKE},
+        {"fs": [*range(10_000), *HASH_ALIKE[:1001]]},
+        {"d": [[k, 0] for k in HASH_ALIKE]},
+        {"ct": [[k, 0] for k in HASH_ALIKE]},
+        {"od": [[k, 0] for k in HASH_ALIKE]},
+        {"dd": [None, [[k, 0] for k in HASH_ALIKE]]},
+        {"s": [{"t": [k]} for k in HASH_ALIKE]},
+    ],
+    ids=lambda form: f"{next(iter(form))}{len(next(iter(form.values())))}",
+)
+def test_a_forged_set_whose_members_hash_alike_is_refused(form):
+    with pytest.raises(NotPlain, match="same hash"):
+        decode(form)
+
+
+@pytest.mark.parametrize("value", [set(range(5000)), dict.fromkeys(map(str, range(5000)), 1), set(HASH_ALIKE[:1000])])
+def test_a_large_set_or_mapping_is_taken(value):
+    assert decode(encode(value)) == value
+
+
+def test_a_fraction_that_would_take_long_to_cancel_is_refused():
+    with pytest.raises(NotPlain, match="bits"):
+        decode({"fr": [hex(3 << 10_000_000), hex((5 << 9_000_000) + 1)]})
+    assert decode(encode(fractions.Fraction(1, 3**1000))) == fractions.Fraction(1, 3**1000)

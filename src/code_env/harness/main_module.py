@@ -91,6 +91,7 @@ def run_as_main(code: types.CodeType, argv: list[str], report: Callable[[dict[st
         report: Called with `describe_error`'s dict if the program ends by an exception.
     """
     module = new_module("__main__", code.co_filename)
+    module.__dict__.update(__annotations__={}, __cached__=None)
     sys.argv = [code.co_filename, *argv]
     exit_code = 0
     try:
@@ -122,28 +123,56 @@ def _to_stderr(text: str) -> None:
 
 
 def _leave(exit_code: int) -> NoReturn:
-    """What the interpreter does at its end and a program can see, then exit at once."""
+    """What the interpreter does at its end and a program can see, in its order, then exit at once."""
     try:
-        threading = sys.modules.get("threading")
-        # Where no thread was started there is nobody to wait for, and the asking costs.
-        if threading is not None and (len(threading._active) > 1 or threading._threading_atexits):
-            threading._shutdown()
-        if _exit_functions():
-            _run_exit_functions()
-        # Objects that only the module keeps end here: a file is flushed, a `__del__` runs.
-        names = sys.modules["__main__"].__dict__
-        for name in [name for name in names if not name.startswith("__")]:
-            names[name] = None
+        try:
+            _wait_for_threads()
+            if _exit_functions():
+                _run_exit_functions()
+        except BaseException:
+            exit_code = exit_code or 1
+        # Before its names go: a stream of the program's own uses them. Python exits with 120 where one fails.
+        flushed = [_flush(name) for name in ("stdout", "stderr")]
+        exit_code = exit_code or (0 if all(flushed) else 120)
+        with contextlib.suppress(BaseException):
+            for name in ("stdout", "stderr"):
+                setattr(sys, name, getattr(sys, f"__{name}__", None))
+            _forget_names(sys.modules["__main__"].__dict__)
     except BaseException:
         exit_code = exit_code or 1
     finally:
-        flushed: object = None
-        for stream in (sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__):
-            try:
-                if stream is not None and stream is not flushed and not stream.closed:
-                    stream.flush()
-            # A broken pipe, or a stream of the program's own; Python exits with 120 here.
-            except BaseException:
-                exit_code = exit_code or 120
-            flushed = stream
-        _exit(exit_code)
+        try:
+            # What was written meanwhile, or to a stream in whose place the program had put another.
+            _flush("__stdout__")
+            _flush("__stderr__")
+        finally:  # A signal's handler may raise anywhere.
+            _exit(exit_code)
+
+
+def _wait_for_threads() -> None:
+    threading = sys.modules.get("threading")
+    # Where no thread was started there is nobody to wait for, and the asking costs.
+    if threading is not None and (len(threading._active) > 1 or threading._threading_atexits):
+        threading._shutdown()
+
+
+def _flush(name: str) -> bool:
+    """Flush a stream of `sys`, which may be the program's own, or gone; False if that fails."""
+    try:
+        stream: Any = getattr(sys, name, None)
+        with contextlib.suppress(BaseException):
+            if stream is None or stream.closed:
+                return True
+        stream.flush()
+    except BaseException:
+        return False
+    return True
+
+
+def _forget_names(names: dict[str, Any]) -> None:
+    """End the objects that only the program's module keeps: a file is flushed, a `__del__` runs."""
+    used = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, _type)
+    for last in (False, True):  # What a `__del__` uses goes last.
+        for name in [name for name in names if not name.startswith("__")]:
+            if last or not isinstance(names[name], used):
+                names[name] = None

@@ -286,7 +286,10 @@ class Decoder:
 
     def pairs(self, forms: Any, depth: int) -> list[tuple[Any, Any]]:
         """The key and value pairs of an encoded mapping."""
-        return [(self.decode(k, depth + 1), self.decode(v, depth + 1)) for k, v in forms]
+        decoded = [(self.decode(k, depth + 1), self.decode(v, depth + 1)) for k, v in forms]
+        if len(decoded) > _MAX_ALIKE:
+            _hashable([key for key, _ in decoded])
+        return decoded
 
 
 def decode(form: Any, reference: Callable[[str, Any], object] | None = None) -> Any:
@@ -308,8 +311,32 @@ def _bytes(body: Any) -> bytes:
         raise NotPlain("malformed base64") from error
 
 
+_MAX_ALIKE = 1000
+"""Most members of a set or mapping with the same hash: finding a place for each takes the square of that."""
+
+
+def _hashable(members: list[Any]) -> list[Any]:
+    """The members of a set or mapping, if they are not chosen to hash alike: one built-in step of minutes."""
+    if len(members) > _MAX_ALIKE:
+        hashes = sorted(map(hash, members))
+        if any(map(operator.eq, hashes, hashes[_MAX_ALIKE:])):
+            raise NotPlain(f"more than {_MAX_ALIKE} members with the same hash")
+    return members
+
+
 def _int(body: Any) -> int:
     return int(body, 16)
+
+
+_MAX_FRACTION_BITS = 1 << 20
+"""Longest numerator or denominator of a fraction; cancelling takes the square of that: here a second."""
+
+
+def _fraction(body: Any) -> fractions.Fraction:
+    numerator, denominator = map(_int, body)
+    if max(numerator.bit_length(), denominator.bit_length()) > _MAX_FRACTION_BITS:
+        raise NotPlain(f"a fraction of more than {_MAX_FRACTION_BITS} bits")
+    return fractions.Fraction(numerator, denominator)
 
 
 def _moment(body: Any) -> Any:
@@ -357,8 +384,8 @@ _DECODERS: dict[str, Callable[[Decoder, Any, int], Any]] = {
     "f": lambda s, b, d: {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[b],
     "t": lambda s, b, d: tuple(s.items(b, d)),
     "d": lambda s, b, d: dict(s.pairs(b, d)),
-    "s": lambda s, b, d: set(s.items(b, d)),
-    "fs": lambda s, b, d: frozenset(s.items(b, d)),
+    "s": lambda s, b, d: set(_hashable(s.items(b, d))),
+    "fs": lambda s, b, d: frozenset(_hashable(s.items(b, d))),
     "b": lambda s, b, d: _bytes(b),
     "ba": lambda s, b, d: bytearray(_bytes(b)),
     "c": lambda s, b, d: complex(float(b[0]), float(b[1])),
@@ -372,7 +399,7 @@ _DECODERS: dict[str, Callable[[Decoder, Any, int], Any]] = {
     "dd": lambda s, b, d: collections.defaultdict(None if b[0] is None else _FACTORIES[b[0]], s.pairs(b[1], d)),
     "dq": lambda s, b, d: collections.deque(s.items(b[1], d), None if b[0] is None else int(b[0])),
     "de": lambda s, b, d: decimal.Decimal(str(b)),
-    "fr": lambda s, b, d: fractions.Fraction(_int(b[0]), _int(b[1])),
+    "fr": lambda s, b, d: _fraction(b),
     "dt": lambda s, b, d: _moment(b),
     "td": lambda s, b, d: datetime.timedelta(*map(int, b)),
     "nt": _namedtuple,

@@ -31,7 +31,8 @@ class Comparison:
     """
 
     rule: str
-    """For text `exact`, `lines`, `tokens` or `numbers`; for values `equal`, `exact`, `close` or `unordered`."""
+    """For text `lines`, `exact`, `trailing`, `tokens`, `numbers` or `unordered`; for values `equal`, `exact`, `close`,
+    `unordered` or `multiset`."""
     rel: float = 1e-6
     """Relative tolerance, for the rules that have one."""
     abs: float = 1e-6

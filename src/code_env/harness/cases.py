@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from .comparing import brief
+from .handles import ProgramDied
 
 _MAX_MESSAGE = 2000
 """Longest message of a case, in characters: the program may have had a hand in it."""
@@ -27,6 +28,11 @@ class CaseRecord:
     unfinished: bool = False
     """Whether an exception other than a failed assertion ended it, and the tests with it."""
 
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """How it went, as plain data."""
+        return {"ran": self.ran, "message": self.message, "unfinished": self.unfinished}
+
 
 class Cases:
     """Records how the cases of one suite go.
@@ -39,6 +45,7 @@ class Cases:
     def __init__(self, sources: list[str], around: Callable[[bool], None]) -> None:
         self.records = [CaseRecord(source) for source in sources] or [CaseRecord("the tests run to their end")]
         self._around = around
+        self.on_method_end: Callable[[int], None] = lambda index: None
         self._has_asserts = bool(sources)
 
     def case(self, index: int) -> _Case:
@@ -71,16 +78,21 @@ class Cases:
         """A test method begins."""
         self.records[index].unsettled += 1
 
-    def end(self, index: int) -> None:
-        """A test method has ended."""
-        self.records[index].ran = True
-        self.records[index].unsettled -= 1
+    def succeed(self, index: int) -> None:
+        """A test method has come to its end; it has passed unless something else failed it."""
+        self._end(index)
 
-    def record(self, index: int, message: str) -> None:
-        """A test method has failed, for the reason that the message tells."""
+    def fail_method(self, index: int, message: str) -> None:
+        """A test method, or what belongs to it, has failed for the reason that the message tells."""
         record = self.records[index]
         if not record.message:
             record.message = " ".join(f"{record.source}: {message}"[:_MAX_MESSAGE].split())
+        self._end(index)
+
+    def _end(self, index: int) -> None:
+        self.records[index].ran = True
+        self.records[index].unsettled = 0
+        self.on_method_end(index)
 
     def finish(self, ended_by: str | None) -> None:
         """Settle what was not reached, and that an exception never goes unnoticed.
@@ -123,7 +135,8 @@ class _Case:
             record.unfinished = not isinstance(error, AssertionError)
             if not record.message:
                 source = record.source
-                text = _text_of(error) if type(error) is AssertionError else brief_error(error)
+                plain = type(error) is AssertionError or isinstance(error, ProgramDied)
+                text = _text_of(error) if plain else brief_error(error)
                 whole = text if text.startswith(source) else f"{source}: {text}"
                 record.message = " ".join(whole[:_MAX_MESSAGE].split())
         self._around(False)

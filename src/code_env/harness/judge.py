@@ -96,13 +96,16 @@ class _Job:
         self.wall_s: float = job["wall_s"]
         self.tests: list[dict[str, Any]] = job["tests"]
         self.ends_chars = max(_PIECE_CHARS, min(MAX_ENDS_CHARS, _REPORT_CHARS // (2 * len(self.tests))))
-        prefix, setup, blind = job["prefix"], job["setup"], self.mode == "blind"
+        self.prefix: str = job["prefix"]
+        self.setup: str = job["setup"]
+        blind = self.mode == "blind"
         self.suites = {
-            index: CompiledSuite(prefix, setup, test["code"], self.entry_point, foresees=blind)
+            index: CompiledSuite(self.prefix, self.setup, test["code"], self.entry_point, foresees=blind)
             for index, test in enumerate(self.tests)
             if test["kind"] == "assert"
         }
-        self.leaves_nothing = all(suite.leaves_nothing for suite in self.suites.values())
+        self.is_shared = self.mode == "shared"
+        self.leaves_nothing = self.is_shared or all(suite.leaves_nothing for suite in self.suites.values())
 
 
 class _Judge:
@@ -119,7 +122,8 @@ class _Judge:
         self._entry_point, self._tests, self._wall_s = job.entry_point, job.tests, job.wall_s
         self._objects = job.mode == "objects"
         # Their faults must show before the program is heard.
-        self._suites = {index: SuiteRun(suite) for index, suite in job.suites.items()}
+        suites = {} if job.is_shared else job.suites
+        self._suites = {index: SuiteRun(suite) for index, suite in suites.items()}
         self._began = False
 
     def close(self) -> None:
@@ -132,7 +136,7 @@ class _Judge:
         try:
             if self._job.one_process:
                 self.report({"hello": True})
-                return self._judge_suite(0)
+                return self._judge_asserts(0)
             return self._run_all()
         except (ChannelError, ProgramDied) as error:
             status = "timeout" if isinstance(error, ChannelTimeout) else "error"
@@ -156,7 +160,7 @@ class _Judge:
                 if test["kind"] == "stdin":
                     self._judge_stdin(index, test)
                 elif test["kind"] == "assert":
-                    self._judge_suite(index)
+                    self._judge_asserts(index)
                 elif index == calls[0]:
                     self._judge_calls(calls)
         return True
@@ -277,8 +281,45 @@ class _Judge:
             **ended.details,
         )
 
-    def _judge_suite(self, index: int) -> bool:
+    def _judge_asserts(self, index: int) -> bool:
         """Judge one suite; whether it went to its end."""
+        return self._judge_beside(index) if self._job.is_shared else self._judge_suite(index)
+
+    def _judge_beside(self, index: int) -> bool:
+        """Take the word of the program's process for how a suite went."""
+        job, suite = self._job, self._job.suites[index]
+        sources = suite.suite.sources or ["the tests run to their end"]
+        module = RemoteModule(self._channel, self._wall_s, objects=False)
+        problem = module.begin(job.entry_point)
+        records: dict[int, dict[str, Any]] = {}
+        if problem is None:
+            self._begin()
+            asked = {"prefix": job.prefix, "setup": job.setup, "entry_point": job.entry_point}
+            try:
+                for record in module.beside(code=self._tests[index]["code"], **asked):
+                    if type(record.get("case")) is int:
+                        records[record["case"]] = record  # The last word counts.
+            except ProgramDied:
+                pass
+        ended = module.end()
+        if module.uncompiled is not None:
+            self.report({"uncompiled": module.uncompiled})
+        elif problem is not None:
+            self._untested(index, problem, cases=len(sources))
+        else:
+            for case, source in enumerate(sources):
+                shown = {"case": case, "expected": source[:_SOURCE_CHARS]}
+                if case not in records:
+                    self._case(index, ended.fault, f"not reached: {ended.reason}", **shown, **ended.details)
+                    continue
+                record = records[case]
+                message = str(record.get("message", ""))[:_SOURCE_CHARS]
+                status = "error" if record.get("unfinished") is True else "ok"
+                self._case(index, status, message, passed=record.get("ran") is True and not message, **shown)
+        return problem is None and len(records) >= len(sources)
+
+    def _judge_suite(self, index: int) -> bool:
+        """Judge one suite with the program out of reach; whether it went to its end."""
         suite = self._suites[index]
         module = RemoteModule(self._channel, self._wall_s, self._objects)
         died: ProgramDied | None = None

@@ -8,6 +8,8 @@ and the tests end, as they do when a program dies.
 from __future__ import annotations
 
 import builtins
+import contextlib
+import os
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -45,6 +47,9 @@ class Problem:
 LOST = "lost"
 """Status of a case that the end of the program's process cut short, where only the executor knows how it ended."""
 
+ENDED = "the program's process ended"
+"""What stands in its message, for whoever knows to replace."""
+
 
 class Ended:
     """How a process that runs the program ended, as whoever waited for it says."""
@@ -79,7 +84,7 @@ class Ended:
             "timeout": "the time limit was reached",
             "memory": "the memory limit was reached",
             "output_limit": "too much output",
-            LOST: "the program's process ended",
+            LOST: ENDED,
         }[self.status]
 
     def _exit_reason(self) -> str:
@@ -162,7 +167,9 @@ class RemoteModule:
         """
         wanted = list(names) if entry_point is None else [entry_point, *names]
         try:
-            self._ask_first(wanted, inputs, last)
+            # It may have ended before it could be asked; what it said is there to be read.
+            with contextlib.suppress(ProgramDied):
+                self._ask_first(wanted, inputs, last)
             first = self._receive(0)
             error = first.get("error")
             if isinstance(error, dict):
@@ -247,6 +254,19 @@ class RemoteModule:
             args, kwargs = inputs[0]
             reply = self._ask("call", target=handle._code_env_target, args=args, kwargs=kwargs)
         return self._outcome(reply, (), {}, handle._code_env_origin.of_call)
+
+    def beside(self, **request: Any) -> Iterator[dict[str, Any]]:
+        """Have a suite run in the program's process; what is said there of its cases, sealed."""
+        seal = os.urandom(16).hex()
+        self._number += 1
+        self._send({"n": self._number, "op": "beside", "seal": seal, **request})
+        while True:
+            reply = self._receive(self._number)
+            if reply.get("seal") != seal:
+                raise ProgramDied("the program's process sent a record without its seal")
+            if reply.get("done") is True:
+                return
+            yield reply
 
     def settle(self) -> None:
         """Wait until the calls that were sent ahead are made: what the program did must not depend on chance."""
@@ -477,7 +497,7 @@ class RemoteModule:
             raise ProgramDied(str(error)) from error
         if frame is None:
             self._lost = "error"
-            raise ProgramDied("the program's process ended")
+            raise ProgramDied(ENDED)
         return frame
 
     def _wait_for_end(self) -> Ended:

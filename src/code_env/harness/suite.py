@@ -54,15 +54,15 @@ class SuiteRun:
     def __init__(self, compiled: CompiledSuite) -> None:
         self._compiled, self._suite = compiled, compiled.suite
         self._module: RemoteModule | None = None
-        self._cases = Cases(self._suite.sources, self._around)
+        self.cases = Cases(self._suite.sources, self._around)
         # A module like any other: dataclasses and annotations look their own up.
         module = sys.modules["tests"] = types.ModuleType("tests")
         self.names: dict[str, Any] = module.__dict__
-        self.names[RECORDER], self.names[CALL] = self._cases, self._call
+        self.names[RECORDER], self.names[CALL] = self.cases, self._call
         for code in compiled.before:
             exec(code, self.names)
-        self.records = self._cases.records
-        self.finish = self._cases.finish
+        self.records = self.cases.records
+        self.finish = self.cases.finish
         self.uncaught: dict[str, str] | None = None
 
     def _around(self, begins: bool) -> None:
@@ -112,7 +112,7 @@ class SuiteRun:
             exec(self._suite.code, names)
             if self._suite.leaves_check_uncalled and entry_point is not None:
                 names["check"](names[entry_point])
-            run_methods(self._suite.methods, names, self._cases)
+            run_methods(self._suite.methods, names, self.cases)
         except ProgramDied:
             raise
         # The tests' own exception, provoked by what the program gave: it ends them.

@@ -55,13 +55,17 @@ def _result(numbers: dict[int, int], cases: Cases) -> unittest.TestResult:
             number = numbers.get(id(test))
             # What goes wrong around the methods of a class is the end of all of them.
             for one in numbers.values() if number is None else [number]:
-                cases.record(one, message)
+                cases.fail_method(one, message)
 
         def startTest(self, test: Any) -> None:  # noqa: N802
             cases.begin(numbers[id(test)])
 
-        def stopTest(self, test: Any) -> None:  # noqa: N802
-            cases.end(numbers[id(test)])
+        # A method that was stopped halfway is stopped too; so only a success is one.
+        def addSuccess(self, test: Any) -> None:  # noqa: N802
+            cases.succeed(numbers[id(test)])
+
+        def addExpectedFailure(self, test: Any, err: _ExcInfo) -> None:  # noqa: N802
+            cases.succeed(numbers[id(test)])
 
         def addFailure(self, test: Any, err: _ExcInfo) -> None:  # noqa: N802
             self._record(test, err)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
-from code_env.harness.remote import LOST, Ended
+from code_env.harness.remote import ENDED, LOST, Ended
 from code_env.harness.serving import STDERR_TAIL_BYTES
 from code_env.tasks.task import Task
 
@@ -87,7 +87,7 @@ def _complete(records: Iterable[dict[str, Any]], result: ExecutionResult) -> Non
     ended = Ended({"status": str(result.status), "exit_code": result.exit_code, "signal": result.signal})
     for record in records:
         if record["status"] == LOST:
-            record["status"], record["message"] = ended.fault, f"{record['message']}: {ended.reason}"
+            record["status"], record["message"] = ended.fault, record["message"].replace(ENDED, ended.reason)
             record.update(exit_code=result.exit_code, signal=result.signal, stderr=result.stderr[-STDERR_TAIL_BYTES:])
 
 

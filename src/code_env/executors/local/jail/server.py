@@ -42,7 +42,7 @@ COMMON_MODULES = (
 )
 """What programs commonly import; a module that a program is the first to import costs it its import."""
 
-_HARNESS = ("answering", "judge", "main_module", "serving")
+_HARNESS = ("answering", "beside", "judge", "main_module", "serving")
 
 _OOM_SCORE = "500"
 """When the machine runs out of memory, the kernel shall end programs before it ends a trainer."""

@@ -54,6 +54,7 @@ from code_env.rewards import PassAtK, mean_pass_at_k, output_similarity, pass_at
 from code_env.tasks import (
     AssertTest,
     CallTest,
+    CheckerTest,
     Comparison,
     OutputTest,
     StdinTest,
@@ -74,6 +75,7 @@ __all__ = [
     "AssertTest",
     "CallTest",
     "CaseResult",
+    "CheckerTest",
     "CodeEnvError",
     "CodeExecEnv",
     "CodeText",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from code_env.executors.result import Status
 from code_env.harness.comparing import brief
 from code_env.judging.verdict import CaseResult, Outcome, Verdict
-from code_env.tasks.kinds import CallTest, StdinTest
+from code_env.tasks.kinds import CallTest, CheckerTest, StdinTest
 from code_env.tasks.task import Task
 from code_env.text import clip, printable
 
@@ -79,7 +79,7 @@ def _public_case(task: Task, case: CaseResult) -> str:
     if isinstance(test, CallTest):
         args = [brief(arg) for arg in test.args] + [f"{k}={brief(v)}" for k, v in test.kwargs.items()]
         what = f"{task.entry_point}({', '.join(args)}): "
-    elif isinstance(test, StdinTest):
+    elif isinstance(test, StdinTest | CheckerTest):
         what = f"Input {clip(test.stdin, _MAX_SHOWN_TEXT)!r}, output {clip(case.actual, _MAX_SHOWN_TEXT)!r}: "
     else:
         what = ""

@@ -5,6 +5,7 @@ Standard input brings the job, a JSON object::
     {"entry_point": "add", "prefix": "", "setup": "", "judge": "blind", "one_process": false, "wall_s": 15,
      "tests": [{"kind": "call", "args": [...], "kwargs": {...}, "expected": ..., "compare": {...}},
                {"kind": "stdin", "stdin": "...", "expected": "...", "compare": {...}},
+               {"kind": "checker", "stdin": "...", "checker": "...", "answer": "..."},
                {"kind": "assert", "code": "..."}]}       each with "hidden": true or false
 
 Standard output takes the report, JSON lines: `{"hello": true}` when the program's process has
@@ -30,6 +31,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .channel import Channel, ChannelError, ChannelTimeout, Kind, conversations, parse_json
+from .checker import Checker
 from .comparing import MAX_ENDS_CHARS, brief, compare_text, compare_values, ends
 from .handles import HandleMisuse, ProgramDied, TimeIsUp
 from .limits import MAX_STREAM_BYTES, peak_bytes
@@ -104,8 +106,10 @@ class _Job:
             for index, test in enumerate(self.tests)
             if test["kind"] == "assert"
         }
+        self.checkers = {text: Checker(text) for text in {test["checker"] for test in self.tests if "checker" in test}}
         self.is_shared = self.mode == "shared"
-        self.leaves_nothing = self.is_shared or all(suite.leaves_nothing for suite in self.suites.values())
+        run_here = [suite.leaves_nothing for suite in self.suites.values() if not self.is_shared]
+        self.leaves_nothing = all(run_here + [checker.leaves_nothing for checker in self.checkers.values()])
 
 
 class _Judge:
@@ -157,7 +161,7 @@ class _Judge:
             calls = [i for i in chosen if self._tests[i]["kind"] == "call"]
             for index in chosen:
                 test = self._tests[index]
-                if test["kind"] == "stdin":
+                if test["kind"] in ("stdin", "checker"):
                     self._judge_stdin(index, test)
                 elif test["kind"] == "assert":
                     self._judge_asserts(index)
@@ -190,8 +194,7 @@ class _Judge:
             self._case(index, status, str(error), **self._shown(output.decode("utf-8", "replace")))
             raise
         actual = output.decode("utf-8", "surrogateescape")
-        compare = test["compare"]
-        difference = compare_text(test["expected"], actual, compare["rule"], compare["rel"], compare["abs"])
+        difference, expected = self._difference(test, actual)
         message = difference or ""
         if ended.status != "ok":
             message = f"{ended.reason}; {difference}" if difference else ended.reason
@@ -200,10 +203,23 @@ class _Judge:
             ended.status,
             message,
             passed=difference is None and ended.status == "ok",
-            expected=brief(test["expected"]),
+            expected=brief(expected),
             **self._shown(actual, whole=bool(message)),
             **ended.details,
         )
+
+    def _difference(self, test: dict[str, Any], actual: str) -> tuple[str | None, str]:
+        """How an output differs from what it must be, None if it does not, and what that is."""
+        try:
+            with time_limit(self._wall_s + GRACE_S):
+                if test["kind"] == "checker":
+                    checker = self._job.checkers[test["checker"]]
+                    return checker.difference(test["stdin"], actual, test["answer"]), test["answer"]
+                compare = test["compare"]
+                rule = (compare["rule"], compare["rel"], compare["abs"])
+                return compare_text(test["expected"], actual, *rule), test["expected"]
+        except TimeIsUp:
+            return "looking at what came back took too long", test.get("expected", "")
 
     def _take_output(self, output: bytearray) -> Ended:
         """Add a run's output to `output` as it comes; how the run ended."""

@@ -40,7 +40,7 @@ class CompiledSuite:
         self.before.append(compile(setup, "<setup>", "exec", dont_inherit=True))
         texts = (prefix, setup, code)
         self.uses_random = any("random" in text for text in texts)
-        self.leaves_nothing = all(map(_leaves_nothing, texts))
+        self.leaves_nothing = all(map(leaves_nothing, texts))
         """Whether it may be run again in the same process, as far as can be told from the text."""
 
 
@@ -161,7 +161,7 @@ _REACHING = frozenset(
 )
 
 
-def _leaves_nothing(code: str) -> bool:
+def leaves_nothing(code: str) -> bool:
     """Whether code changes nothing but its own names, as far as its text tells."""
     try:
         tree = ast.parse(code)

@@ -12,7 +12,7 @@ from typing import Any
 from code_env.executors.program import MAX_SECONDS, Limits, Program
 from code_env.harness.limits import WHOLE_RUN
 from code_env.harness.plain import encode
-from code_env.tasks.kinds import AnyTest, AssertTest, CallTest, Comparison, OutputTest
+from code_env.tasks.kinds import AnyTest, AssertTest, CallTest, CheckerTest, Comparison, OutputTest
 from code_env.tasks.task import Task
 
 _PEER_CODE = "from code_env_harness.judge import main\nmain()\n"
@@ -85,6 +85,8 @@ def _job(task: Task) -> dict[str, Any]:
 def _test(test: AnyTest) -> dict[str, Any]:
     if isinstance(test, AssertTest):
         return {"kind": "assert", "code": test.code}
+    if isinstance(test, CheckerTest):
+        return {"kind": "checker", "stdin": test.stdin, "checker": test.checker, "answer": test.answer}
     compare = test.compare
     if not isinstance(compare, Comparison):
         raise TypeError("a test keeps its rule as a Comparison")

@@ -96,7 +96,7 @@ def _error_info(error: dict[str, str]) -> ErrorInfo:
 
 
 def _output_of(task: Task, case: CaseResult) -> str:
-    return case.actual if task.tests[case.test].kind in ("stdin", "output") else ""
+    return case.actual if task.tests[case.test].kind in ("stdin", "output", "checker") else ""
 
 
 def _why_unreported(result: ExecutionResult) -> tuple[Status, str]:

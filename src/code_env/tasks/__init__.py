@@ -1,7 +1,7 @@
 """Tasks, their tests, and suites of them."""
 
 from .formats.code_env import row_from_task, save_suite
-from .kinds import AnyTest, AssertTest, CallTest, Comparison, OutputTest, StdinTest
+from .kinds import AnyTest, AssertTest, CallTest, CheckerTest, Comparison, OutputTest, StdinTest
 from .loading import load_suite
 from .suite import Order, TaskOrder, TaskSuite
 from .task import MAX_PROMPT_CHARS, Task
@@ -11,6 +11,7 @@ __all__ = [
     "AnyTest",
     "AssertTest",
     "CallTest",
+    "CheckerTest",
     "Comparison",
     "Order",
     "OutputTest",

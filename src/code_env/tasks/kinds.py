@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from code_env.errors import TaskError
 from code_env.harness.asserting import compile_suite, count_cases
+from code_env.harness.checker import compile_checker
 from code_env.harness.comparing import TEXT_RULES, VALUE_RULES, brief
 from code_env.harness.plain import NotPlain, encode
 
@@ -211,5 +212,35 @@ class AssertTest(_Common):
         return count_cases(self.code)
 
 
-AnyTest = StdinTest | OutputTest | CallTest | AssertTest
+@dataclass(frozen=True)
+class CheckerTest(_Common):
+    """The program runs with this standard input; a checker decides whether its standard output is right.
+
+    For tasks with many right answers. The checker is trusted Python code that defines `check(stdin, stdout, answer)`
+    and returns True or False; it runs where tests run, apart from the program.
+
+    Example:
+        >>> checker = "def check(stdin, stdout, answer): return sorted(stdout.split()) == sorted(stdin.split())"
+        >>> CheckerTest(stdin="b a", checker=checker).answer
+        ''
+    """
+
+    kind: ClassVar[str] = "checker"
+    stdin: str
+    """What the program reads."""
+    checker: str
+    """The checker's code."""
+    answer: str = ""
+    """What the checker gets as `answer`: one right output, or whatever it needs."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_text("stdin", "checker", "answer")
+        try:
+            compile_checker(self.checker)
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+            raise TaskError(f"checker: {error or type(error).__name__}") from None
+
+
+AnyTest = StdinTest | OutputTest | CallTest | AssertTest | CheckerTest
 """Any kind of test."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from code_env.errors import TaskError
 from code_env.executors.program import Limits, check_files
 
-from .kinds import AnyTest, AssertTest, CallTest, OutputTest, StdinTest
+from .kinds import AnyTest, CallTest
 
 MAX_PROMPT_CHARS = 65_536
 """Longest prompt, so that it is an observation of every environment; see `CodeText`."""
@@ -79,7 +79,7 @@ class Task:
         if not self.tests:
             raise TaskError("tests must not be empty: without one, nothing decides")
         for index, test in enumerate(self.tests):
-            if not isinstance(test, StdinTest | OutputTest | CallTest | AssertTest):
+            if not isinstance(test, AnyTest):
                 raise TaskError(f"tests[{index}] is a {type(test).__name__}, which is no kind of test")
             if isinstance(test, CallTest) and self.entry_point is None:
                 raise TaskError(f"tests[{index}] calls the entry point, and entry_point is missing")

@@ -155,7 +155,7 @@ MALFORMED = {
     "tests null": (row(tests=None), "tests must be a list; got NoneType"),
     "tests empty": (row(tests=[]), "tests must not be empty"),
     "test a text": (row(tests=[OUTPUT, "a"]), "tests[1]: an object was expected; got str"),
-    "no kind": (row(tests=[{}]), "tests[0]: kind must be one of stdin, output, call, assert; got None"),
+    "no kind": (row(tests=[{}]), "tests[0]: kind must be one of stdin, output, call, assert, checker; got None"),
     "kind unknown": (row(tests=[OUTPUT, {"kind": "calls"}]), "tests[1]: kind must be one of"),
     "kind a list": (row(tests=[{"kind": ["call"]}]), "tests[0]: kind must be one of"),
     "kind an object": (row(tests=[{"kind": {}}]), "tests[0]: kind must be one of"),
@@ -283,7 +283,7 @@ EVERY_VALUE = [
 ]
 
 
-@pytest.mark.parametrize("value", EVERY_VALUE, ids=lambda value: ascii(value)[:60])
+@pytest.mark.parametrize("value", EVERY_VALUE, ids=lambda value: type(value).__name__)
 def test_every_kind_of_value_survives_a_round_trip(value):
     test = CallTest((value, [value]), {"k": value, "$tuple": value}, value)
     task = Task("x", "p", (test, CallTest((), {"$set": value}, [value])), entry_point="f")

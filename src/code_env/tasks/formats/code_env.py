@@ -21,23 +21,25 @@ from typing import Any
 from code_env.errors import TaskError
 from code_env.executors.program import Limits, check_path
 
-from ..kinds import AnyTest, AssertTest, CallTest, Comparison, OutputTest, StdinTest
+from ..kinds import AnyTest, AssertTest, CallTest, CheckerTest, Comparison, OutputTest, StdinTest
 from ..task import Task
 from .fields import in_each, in_field
 
-_KINDS: dict[str, type[AnyTest]] = {k.kind: k for k in (StdinTest, OutputTest, CallTest, AssertTest)}
+_KINDS: dict[str, type[AnyTest]] = {k.kind: k for k in (StdinTest, OutputTest, CallTest, AssertTest, CheckerTest)}
 
 _REQUIRED = {
     "stdin": {"stdin", "stdout"},
     "output": {"expected"},
     "call": {"args", "expected"},
     "assert": {"code"},
+    "checker": {"stdin", "checker"},
 }
 _OPTIONAL = {
     "stdin": {"compare"},
     "output": {"compare"},
     "call": {"kwargs", "compare"},
     "assert": set[str](),
+    "checker": {"answer"},
 }
 _TEXT_FIELDS = ("entry_point", "language", "setup", "prefix", "reference", "judge")
 """Fields of a task that are text and need not be there."""
@@ -241,7 +243,9 @@ def _test_row(test: AnyTest) -> dict[str, Any]:
     if isinstance(test, CallTest) and test.kwargs:
         # An argument named `$tuple` would else read as a tag.
         row["kwargs"] = in_field("kwargs", lambda: _tagged(dict(test.kwargs)))
-    if not isinstance(test, AssertTest) and (compare := _compare_form(test)) is not None:
+    if isinstance(test, CheckerTest) and test.answer:
+        row["answer"] = test.answer
+    if isinstance(test, StdinTest | OutputTest | CallTest) and (compare := _compare_form(test)) is not None:
         row["compare"] = compare
     if not test.hidden:
         row["hidden"] = False

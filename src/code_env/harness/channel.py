@@ -35,6 +35,10 @@ _dumps, _loads = json.dumps, json.loads
 _header = struct.Struct(">IB")
 
 
+_PIECE = 65536
+"""How much is read at once; the allocator gives and takes larger pieces by system calls."""
+
+
 class ChannelError(Exception):
     """The other side broke the protocol, or is gone in the middle of a frame."""
 
@@ -86,9 +90,15 @@ class Channel:
         Raises:
             ChannelError: If the payload is too long, or the other side is gone.
         """
-        if len(payload) > MAX_FRAME_BYTES:
-            raise ChannelError(f"a frame of {len(payload)} bytes; at most {MAX_FRAME_BYTES} fit")
-        view = memoryview(_header.pack(len(payload), kind) + payload)
+        self.send_frames(frame(kind, payload))
+
+    def send_frames(self, frames: bytes | bytearray) -> None:
+        """Send what `frame` gave, for one or more.
+
+        Raises:
+            ChannelError: If the other side is gone.
+        """
+        view = memoryview(frames)
         while view:
             try:
                 view = view[_write(self.fd, view) :]
@@ -146,7 +156,7 @@ class Channel:
     def fill(self) -> bool:
         """Read what is there into the buffer; False when the other side has closed."""
         try:
-            data = _read(self.fd, 1 << 18)
+            data = _read(self.fd, _PIECE)
         except ConnectionResetError:
             return False
         self._buffer += data
@@ -169,6 +179,17 @@ class Channel:
         payload = bytes(memoryview(self._buffer)[_header.size : end])
         del self._buffer[:end]
         return kind, payload
+
+
+def frame(kind: int, payload: bytes = b"") -> bytes:
+    """One frame as it is sent.
+
+    Raises:
+        ChannelError: If the payload is too long.
+    """
+    if len(payload) > MAX_FRAME_BYTES:
+        raise ChannelError(f"a frame of {len(payload)} bytes; at most {MAX_FRAME_BYTES} fit")
+    return _header.pack(len(payload), kind) + payload
 
 
 def json_bytes(value: Any) -> bytes:

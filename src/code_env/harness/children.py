@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .forks import ForkGate
-from .limits import ProcessLimits, die_with_parent
+from .limits import ProcessLimits, die_with_parent, set_limit
 from .watching import Watch, descendants, how_it_ended, open_pidfd
 
 BROKEN_EXIT_CODE = 98
@@ -57,13 +57,15 @@ class Child:
         parent = _getpid()
         if gate is not None:
             gate.open()
+        rlimits = limits.differing()
         self.pid = _fork()
         if self.pid == 0:
             try:
                 die_with_parent(parent)
                 for mine, _ in ends:
                     _close(mine)
-                limits.apply()
+                for which, soft, hard in rlimits:
+                    set_limit(which, (soft, hard))
                 listener = enter() if enter is not None else None
                 if gate is not None and listener is not None:
                     gate.hand_over(listener)
@@ -111,11 +113,17 @@ class Child:
         with contextlib.suppress(ProcessLookupError):
             _kill(self.pid, signal.SIGKILL)
 
-    def watch(self) -> dict[str, Any]:
-        """Serve the descriptors until the child has ended; how it ended, see `how_it_ended`."""
+    def watch(self, quiet_s: float = 0.0) -> dict[str, Any]:
+        """Serve the descriptors until the child has ended; how it ended, see `how_it_ended`.
+
+        Args:
+            quiet_s: How long to wait for nothing but its end, and for its forks if they are counted, in seconds.
+        """
         if self._pidfd is not None:
             self._poll.register(self._pidfd, POLLIN)
-        ended: tuple[int, int, Any] = (0, 0, None)
+            if quiet_s:
+                self._wait_quietly(quiet_s)
+        ended: tuple[int, int, Any] = _wait4(self.pid, os.WNOHANG)
         while ended[0] == 0:
             self._serve(self.clock.wait_s())
             overrun = self.clock.overrun()
@@ -141,6 +149,20 @@ class Child:
             "cpu_s": round(cpu_s, 6),
             "wall_s": round(self.clock.wall_s, 6),
         }
+
+    def _wait_quietly(self, quiet_s: float) -> None:
+        poll = _poll()
+        poll.register(-1 if self._pidfd is None else self._pidfd, POLLIN)
+        listener = None if self._gate is None else self._gate.listener
+        if listener is not None:
+            poll.register(listener, POLLIN)
+        while (left_s := quiet_s - self.clock.wall_s) > 0:
+            ready = [fd for fd, _ in poll.poll(1000 * left_s)]
+            if self._pidfd in ready:
+                return
+            if listener in ready and not self._handlers[listener]():
+                poll.unregister(listener)
+                self.forget(listener)
 
     def _serve(self, timeout_s: float) -> None:
         for fd, _ in self._poll.poll(max(0.0, timeout_s) * 1000):

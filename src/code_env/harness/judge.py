@@ -30,7 +30,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .channel import Channel, ChannelError, ChannelTimeout, Kind, conversations, parse_json
+from .channel import Channel, ChannelError, ChannelTimeout, Kind, conversations, frame, parse_json
 from .checker import Checker
 from .comparing import MAX_ENDS_CHARS, brief, compare_text, compare_values, ends
 from .handles import HandleMisuse, ProgramDied, TimeIsUp
@@ -50,6 +50,15 @@ _PIECE_CHARS = 100
 _SOURCE_CHARS = 2000
 """How much of an `assert` statement's text a report shows."""
 
+
+_RUNS = ("stdin", "checker")
+"""Kinds of test that run the answer as a program."""
+
+_AHEAD_BYTES = 32768
+"""How much is asked of the program's process at once: as much as a socket holds, so that nobody waits for the other."""
+
+_SMALL_CHARS = 1 << 16
+"""Texts that are shorter together are compared in no time."""
 
 _MOST_ANSWERS = 500
 """How many answers one process judges."""
@@ -129,6 +138,7 @@ class _Judge:
         suites = {} if job.is_shared else job.suites
         self._suites = {index: SuiteRun(suite) for index, suite in suites.items()}
         self._began = False
+        self._running: set[int] = set()
 
     def close(self) -> None:
         """Let go of what the conversation had beside the channel."""
@@ -159,9 +169,11 @@ class _Judge:
         for hidden in (False, True):
             chosen = [i for i, test in enumerate(self._tests) if test["hidden"] is hidden]
             calls = [i for i in chosen if self._tests[i]["kind"] == "call"]
-            for index in chosen:
+            for place, index in enumerate(chosen):
                 test = self._tests[index]
-                if test["kind"] in ("stdin", "checker"):
+                if test["kind"] in _RUNS:
+                    if index not in self._running:
+                        self._run_ahead(chosen[place:])
                     self._judge_stdin(index, test)
                 elif test["kind"] == "assert":
                     self._judge_asserts(index)
@@ -183,9 +195,20 @@ class _Judge:
             raise ChannelError("an unexpected frame")
         return frame[1]
 
-    def _judge_stdin(self, index: int, test: dict[str, Any]) -> None:
+    def _run_ahead(self, indexes: list[int]) -> None:
+        """Have the first of the tests run, and those right after it that need nothing else and fit into one piece."""
         self._begin()
-        self._channel.send(Kind.RUN, test["stdin"].encode("utf-8", "surrogatepass"))
+        frames = b""
+        for index in indexes:
+            test = self._tests[index]
+            one = frame(Kind.RUN, test["stdin"].encode("utf-8", "surrogatepass")) if test["kind"] in _RUNS else b""
+            if not one or (frames and len(frames) + len(one) > _AHEAD_BYTES):
+                break
+            frames += one
+            self._running.add(index)
+        self._channel.send_frames(frames)
+
+    def _judge_stdin(self, index: int, test: dict[str, Any]) -> None:
         output = bytearray()
         try:
             ended = self._take_output(output)
@@ -210,16 +233,21 @@ class _Judge:
 
     def _difference(self, test: dict[str, Any], actual: str) -> tuple[str | None, str]:
         """How an output differs from what it must be, None if it does not, and what that is."""
+        expected = test["answer" if test["kind"] == "checker" else "expected"]
+        if test["kind"] == "stdin" and len(actual) + len(expected) < _SMALL_CHARS:
+            return self._compared(test, actual), expected
         try:
             with time_limit(self._wall_s + GRACE_S):
-                if test["kind"] == "checker":
-                    checker = self._job.checkers[test["checker"]]
-                    return checker.difference(test["stdin"], actual, test["answer"]), test["answer"]
-                compare = test["compare"]
-                rule = (compare["rule"], compare["rel"], compare["abs"])
-                return compare_text(test["expected"], actual, *rule), test["expected"]
+                if test["kind"] == "stdin":
+                    return self._compared(test, actual), expected
+                return self._job.checkers[test["checker"]].difference(test["stdin"], actual, expected), expected
         except TimeIsUp:
-            return "looking at what came back took too long", test.get("expected", "")
+            return "looking at what came back took too long", expected
+
+    @staticmethod
+    def _compared(test: dict[str, Any], actual: str) -> str | None:
+        compare = test["compare"]
+        return compare_text(test["expected"], actual, compare["rule"], compare["rel"], compare["abs"])
 
     def _take_output(self, output: bytearray) -> Ended:
         """Add a run's output to `output` as it comes; how the run ended."""

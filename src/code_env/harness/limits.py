@@ -58,6 +58,11 @@ class ProcessLimits:
             limits.append((resource.RLIMIT_DATA, data, data))
         return [(which, *_at_most(which, soft, hard)) for which, soft, hard in limits]
 
+    @functools.lru_cache(maxsize=4)  # noqa: B019 (it holds no more than a few small objects)
+    def differing(self) -> list[tuple[int, int, int]]:
+        """As `rlimits`, without those that this process has already, which the processes that it starts inherit."""
+        return [one for one in self.rlimits() if resource.getrlimit(one[0]) != one[1:]]
+
     def apply(self) -> None:
         """Set them on this process, as far as they lower what it has."""
         for which, soft, hard in self.rlimits():
@@ -70,6 +75,10 @@ def _at_most(which: int, soft: int, hard: int) -> tuple[int, int]:
     """Limits lowered to what this process, whose hard limits all it starts inherit, may set itself."""
     current = resource.getrlimit(which)[1]
     return (soft, hard) if current == resource.RLIM_INFINITY else (min(soft, current), min(hard, current))
+
+
+set_limit: Any = getattr(resource, "setrlimit", None)
+"""As `resource.setrlimit`, bound before a program can replace it."""
 
 
 def peak_bytes() -> int:

@@ -88,10 +88,10 @@ class RingingChannel(Channel):
         self._rang = True
         _set_blocking(fd, False)
 
-    def send(self, kind: int, payload: bytes = b"") -> None:
-        """Send one frame, of which the other side learns later."""
+    def send_frames(self, frames: bytes | bytearray) -> None:
+        """Send frames, of which the other side learns later."""
         self._rang = False
-        super().send(kind, payload)
+        super().send_frames(frames)
 
     def before_waiting(self) -> None:
         """Ring, if anything was sent."""

@@ -17,27 +17,39 @@ import dataclasses
 import json
 import os
 import socket
+import time
 from collections.abc import Callable
 from types import CodeType
 from typing import Any, NoReturn
 
 from .answering import answer
-from .channel import PER_MESSAGE, Channel, ChannelError, Kind
-from .children import Child, drain
+from .channel import PER_MESSAGE, Channel, ChannelError, Kind, frame, json_bytes
+from .children import Child
 from .forks import ForkGate
 from .limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, run_as_main
 from .memory_file import memory_file
+from .streams import REPORT, Streams
 from .workspace import Workspace
 
-STDERR_TAIL_BYTES = 8192
-"""How much of a test's standard error is reported: its end, where the traceback is."""
+_QUIET_S = 0.01
+"""How long a test's streams are not looked at, in seconds: most end before their pipes are full."""
 
-_close, _dup2 = os.close, os.dup2
+_MANY_BYTES, _LONG_S = 1 << 18, 0.02
+"""How much may wait to be sent, and how long after the last was."""
+
+_close, _write, _monotonic = os.close, os.write, time.monotonic
 
 
 class Confinement:
     """What an executor asks of each test's process; as it stands, nothing."""
+
+    ends_all = False
+    """Whether nothing that a test started outlives `clean`."""
+    scratch: str | None = None
+    """A directory that holds nothing but what is the tests', if there is one."""
+    stamps_changes = False
+    """Whether its file system is one of the kernel's own that stamps each change."""
 
     def gate(self) -> ForkGate | None:
         """What counts the processes of the next test, if they are counted; it lets it start what its task allows."""
@@ -52,7 +64,7 @@ class Confinement:
         return None
 
     def clean(self) -> None:
-        """When a test's process has ended: end and remove what it left."""
+        """When a test's process has ended: end what it left."""
 
 
 def serve(
@@ -83,7 +95,7 @@ def serve(
         return
     channel.send_json(Kind.COMPILED, {"error": None})
     server = _Server(code, argv, limits, channel, confinement or Confinement())
-    while (frame := channel.receive()) is not None:
+    while (frame := channel.pop() or server.wait()) is not None:
         kind, payload = frame
         if kind == Kind.RUN:
             server.run(payload)
@@ -98,41 +110,52 @@ class _Server:
     ) -> None:
         self._code, self._argv, self._limits, self._channel = code, argv, limits, channel
         self._confinement = confinement
-        self._workspace = Workspace()
+        self._workspace = Workspace(confinement.scratch, stamped=confinement.stamps_changes)
+        self._streams: Streams | None = None
+        self._replies = bytearray()
+        self._flushed_at = _monotonic()
 
     def run(self, stdin: bytes) -> None:
-        """Run the answer as a program with this standard input, streaming its output."""
+        """Run the answer as a program with this standard input."""
         given = _input_file(stdin)
-        room = self._workspace.make_room()
+        room = self._workspace.take_room()
         gate = self._gate()
-        child = self._fork(room, lambda *fds: self._main(given, *fds), 3, gate)
+        streams = self._streams = self._streams or Streams()
+        streams.begin()
+        child = self._fork(room, lambda: self._main(given, streams), gate=gate)
         _close(given)
-        from_stdout, from_stderr, from_report = child.fds
-        written = 0
-        stderr = bytearray()
-        report = bytearray()
 
-        def take_output(data: bytes) -> None:
-            nonlocal written
-            written += len(data)
-            if written > MAX_STREAM_BYTES:
+        def take() -> bool:
+            if not streams.take():
                 child.end("output_limit")
-            else:
-                self._channel.send(Kind.OUTPUT, data)
+            return True
 
-        def take_stderr(data: bytes) -> None:
-            stderr.extend(data)
-            del stderr[:-STDERR_TAIL_BYTES]
+        for fd in streams.fileno():
+            child.on_readable(fd, take, drain=False)
+        ended = child.watch(_QUIET_S)
+        self._confinement.clean()
+        # Nobody is left who could write; where somebody may be, what comes later is not looked at.
+        if not streams.take() and ended["status"] in ("ok", "error"):
+            ended["status"] = "output_limit"
+        self._workspace.leave(room)
+        if streams.too_much or not self._confinement.ends_all:
+            streams.close()
+            self._streams = None
+        if streams.stdout:
+            self._replies += frame(Kind.OUTPUT, bytes(streams.stdout[:MAX_STREAM_BYTES]))
+        self._send_ended(ended, _error_of(streams.report), streams.stderr.decode("utf-8", "replace"))
 
-        def take_report(data: bytes) -> None:
-            if len(report) < MAX_STREAM_BYTES:
-                report.extend(data)
+    def wait(self) -> tuple[int, bytes] | None:
+        """The next frame, for which one has to wait."""
+        self.flush()
+        return self._channel.receive()
 
-        child.on_readable(from_stdout, drain(from_stdout, take_output))
-        child.on_readable(from_stderr, drain(from_stderr, take_stderr))
-        child.on_readable(from_report, drain(from_report, take_report))
-        ended = self._wait(child, room)
-        self._send_ended(ended, _error_of(report), stderr.decode("utf-8", "replace"))
+    def flush(self) -> None:
+        """Send what is waiting to be sent."""
+        if self._replies:
+            self._channel.send_frames(self._replies)
+            self._replies = bytearray()
+        self._flushed_at = _monotonic()
 
     def _fork(self, room: str, body: Callable[..., NoReturn], pipes: int = 0, gate: ForkGate | None = None) -> Child:
         def enter() -> int | None:
@@ -149,19 +172,17 @@ class _Server:
 
     def _wait(self, child: Child, room: str) -> dict[str, Any]:
         ended = child.watch()
-        self._workspace.remove(room)
         self._confinement.clean()
+        self._workspace.leave(room)
         return ended
 
-    def _main(self, stdin: int, stdout: int, stderr: int, report: int) -> NoReturn:
-        for theirs, standard in ((stdin, 0), (stdout, 1), (stderr, 2)):
-            _dup2(theirs, standard)
-            _close(theirs)
+    def _main(self, stdin: int, streams: Streams) -> NoReturn:
+        streams.enter(stdin)
 
         def send_report(error: dict[str, Any]) -> None:
             view = memoryview(json.dumps(error).encode())
             while view:
-                view = view[os.write(report, view) :]
+                view = view[_write(REPORT, view) :]
 
         run_as_main(self._code, self._argv, send_report)
 
@@ -172,8 +193,9 @@ class _Server:
             per_message: Whether the wall time limit holds for each message (`call` tests, which
                 the module runs in children of its own) or for the module's whole life.
         """
+        self.flush()
         mine, theirs = socket.socketpair()
-        room = self._workspace.make_room()
+        room = self._workspace.take_room()
 
         def body() -> NoReturn:
             mine.close()
@@ -230,7 +252,10 @@ class _Server:
     def _send_ended(self, ended: dict[str, Any], error: dict[str, str] | None, stderr: str) -> None:
         if error is not None and error["name"] == "MemoryError" and ended["status"] == "error":
             ended["status"] = "memory"
-        self._channel.send_json(Kind.ENDED, {**ended, "error": error, "stderr": stderr})
+        self._replies += frame(Kind.ENDED, json_bytes({**ended, "error": error, "stderr": stderr}))
+        # The peer is not woken for each: waking it costs as much as a small test.
+        if len(self._replies) > _MANY_BYTES or _monotonic() > self._flushed_at + _LONG_S:
+            self.flush()
 
 
 def _input_file(data: bytes) -> int:

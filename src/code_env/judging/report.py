@@ -14,7 +14,7 @@ from typing import Any
 
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.harness.remote import ENDED, LOST, Ended
-from code_env.harness.serving import STDERR_TAIL_BYTES
+from code_env.harness.streams import STDERR_TAIL_BYTES
 from code_env.tasks.task import Task
 
 from .verdict import CaseResult, Outcome, Verdict

@@ -31,7 +31,6 @@ from code_env.harness.limits import ProcessLimits
 from code_env.harness.main_module import COMPILE_ERRORS, compile_program, describe_error, run_as_main
 from code_env.harness.serving import Confinement, serve
 from code_env.harness.watching import end_descendants
-from code_env.harness.workspace import empty_directory
 
 from . import fork_hooks, landlock, linux, seccomp, wire
 
@@ -262,8 +261,11 @@ def _prepare_interpreter(rest: dict[str, Any] | None) -> None:
 class _JailedTests(Confinement):
     """Takes from each test's process what the serving process keeps for itself."""
 
+    ends_all = True
+
     def __init__(self, layers: ChildLayers, processes: int, scratch: str) -> None:
-        self._layers, self._processes, self._scratch = layers, processes, scratch
+        self._layers, self._processes = layers, processes
+        self.scratch, self.stamps_changes = scratch, layers.full
         # Orphans of a test are this process's to count and to end.
         linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
 
@@ -279,8 +281,6 @@ class _JailedTests(Confinement):
 
     def clean(self) -> None:
         end_descendants()
-        # Its room is gone by now, so mostly there is nothing.
-        empty_directory(self._scratch)
 
 
 def prepare() -> None:

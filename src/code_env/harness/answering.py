@@ -39,7 +39,7 @@ from types import CodeType
 from typing import Any, NoReturn
 
 from .channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind, parse_json
-from .children import Child, drain
+from .children import Child, drain, start_child
 from .limits import ProcessLimits
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
 from .operations import OPERATIONS
@@ -339,7 +339,7 @@ class _Answer:
 
             # Where the program ignores the end of its children, the kernel would not tell of it.
             _signal(signal.SIGCHLD, signal.SIG_DFL)
-            child = Child(limits, body, pipes=1)
+            child = start_child(limits, body, pipes=1)
 
             def take(data: bytes, child: Child = child, result: bytearray = result) -> None:
                 result.extend(data)

@@ -13,7 +13,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from .forks import ForkGate
@@ -32,55 +32,77 @@ _read, _kill, _wait4, _clock, _poll = os.read, os.kill, os.wait4, time.monotonic
 POLLIN = select.POLLIN
 
 
-class Child:
-    """One forked child and the descriptors that its parent serves while it runs.
+def start_child(
+    limits: ProcessLimits,
+    body: Callable[..., NoReturn],
+    pipes: int = 0,
+    enter: Callable[[int], int | None] | None = None,
+    gate: ForkGate | None = None,
+) -> Child:
+    """Fork a child.
 
     Args:
         limits: What the child may use. It sets them on itself before `body` runs.
         body: Called in the child with the child's ends of `pipes`; must not return.
-        pipes: How many pipes from the child to make; the parent's ends are `fds`.
-        enter: Called in the child before `body`; the listener of its forks if they are counted.
+        pipes: How many pipes from the child to make; the parent's ends are the child's `fds`.
+        enter: Called in the child before `body` with the parent's pid; the listener of its forks if they are counted.
         gate: Counts them.
+    """
+    ends = [_pipe() for _ in range(pipes)]
+    parent = _getpid()
+    if gate is not None:
+        gate.open()
+    rlimits = limits.differing()
+    pid = _fork()
+    if pid == 0:
+        try:
+            for mine, _ in ends:
+                _close(mine)
+            for which, soft, hard in rlimits:
+                set_limit(which, (soft, hard))
+            listener = None
+            if enter is not None:
+                listener = enter(parent)
+            else:
+                die_with_parent(parent)
+            if gate is not None and listener is not None:
+                gate.hand_over(listener)
+            body(*[theirs for _, theirs in ends])
+        finally:
+            _exit(BROKEN_EXIT_CODE)
+    for _, theirs in ends:
+        _close(theirs)
+    return Child(pid, limits, gate, fds=[mine for mine, _ in ends])
+
+
+class Child:
+    """One forked child and the descriptors that its parent serves while it runs.
+
+    Args:
+        pid: The child.
+        limits: What it may use.
+        gate: Counts its forks, if they are counted.
+        started: When it was started, by the monotonic clock; now by default.
+        fds: The parent's ends of pipes from the child, closed when it has ended.
     """
 
     def __init__(
         self,
+        pid: int,
         limits: ProcessLimits,
-        body: Callable[..., NoReturn],
-        pipes: int = 0,
-        enter: Callable[[], int | None] | None = None,
         gate: ForkGate | None = None,
+        started: float | None = None,
+        fds: Sequence[int] = (),
     ) -> None:
-        self.limits = limits
-        ends = [_pipe() for _ in range(pipes)]
-        self.fds = [mine for mine, _ in ends]
-        parent = _getpid()
-        if gate is not None:
-            gate.open()
-        rlimits = limits.differing()
-        self.pid = _fork()
-        if self.pid == 0:
-            try:
-                die_with_parent(parent)
-                for mine, _ in ends:
-                    _close(mine)
-                for which, soft, hard in rlimits:
-                    set_limit(which, (soft, hard))
-                listener = enter() if enter is not None else None
-                if gate is not None and listener is not None:
-                    gate.hand_over(listener)
-                body(*[theirs for _, theirs in ends])
-            finally:
-                _exit(BROKEN_EXIT_CODE)
-        for _, theirs in ends:
-            _close(theirs)
+        self.pid, self.limits, self.fds = pid, limits, fds
         self._gate = gate
         # With a gate this process is the reaper of the child's orphans, so all below it belong to the child.
         if gate is None:
-            self.clock = Watch(lambda: [self.pid], limits)
+            self.clock = Watch(lambda: [pid], limits, started=started)
         else:
-            self.clock = Watch(lambda: descendants(parent), limits, reaper=parent)
-        self._pidfd = open_pidfd(self.pid)
+            parent = _getpid()
+            self.clock = Watch(lambda: descendants(parent), limits, reaper=parent, started=started)
+        self._pidfd = open_pidfd(pid)
         self._poll = _poll()
         self._handlers: dict[int, Callable[[], bool]] = {}
         self._undrained: list[int] = []
@@ -113,17 +135,21 @@ class Child:
         with contextlib.suppress(ProcessLookupError):
             _kill(self.pid, signal.SIGKILL)
 
-    def watch(self, quiet_s: float = 0.0) -> dict[str, Any]:
-        """Serve the descriptors until the child has ended; how it ended, see `how_it_ended`.
+    def watch(self) -> dict[str, Any]:
+        """Serve the descriptors until the child has ended; how it ended, see `how_it_ended`."""
+        (_, status, usage), ended_for = self.wait()
+        cpu_s = usage.ru_utime + usage.ru_stime
+        return {
+            **how_it_ended(status, cpu_s, self.limits, ended_for),
+            "cpu_s": round(cpu_s, 6),
+            "wall_s": round(self.clock.wall_s, 6),
+        }
 
-        Args:
-            quiet_s: How long to wait for nothing but its end, and for its forks if they are counted, in seconds.
-        """
+    def wait(self) -> tuple[tuple[int, int, Any], str | None]:
+        """Serve the descriptors until the child has ended; what `wait4` gave, and what it was killed for."""
         if self._pidfd is not None:
             self._poll.register(self._pidfd, POLLIN)
-            if quiet_s:
-                self._wait_quietly(quiet_s)
-        ended: tuple[int, int, Any] = _wait4(self.pid, os.WNOHANG)
+        ended: tuple[int, int, Any] = (0, 0, None)
         while ended[0] == 0:
             self._serve(self.clock.wait_s())
             overrun = self.clock.overrun()
@@ -142,27 +168,7 @@ class Child:
             self._serve(drained_by - _clock())
         for fd in self.fds:
             _close(fd)
-        usage = ended[2]
-        cpu_s = usage.ru_utime + usage.ru_stime
-        return {
-            **how_it_ended(ended[1], cpu_s, self.limits, self._ended_for),
-            "cpu_s": round(cpu_s, 6),
-            "wall_s": round(self.clock.wall_s, 6),
-        }
-
-    def _wait_quietly(self, quiet_s: float) -> None:
-        poll = _poll()
-        poll.register(-1 if self._pidfd is None else self._pidfd, POLLIN)
-        listener = None if self._gate is None else self._gate.listener
-        if listener is not None:
-            poll.register(listener, POLLIN)
-        while (left_s := quiet_s - self.clock.wall_s) > 0:
-            ready = [fd for fd, _ in poll.poll(1000 * left_s)]
-            if self._pidfd in ready:
-                return
-            if listener in ready and not self._handlers[listener]():
-                poll.unregister(listener)
-                self.forget(listener)
+        return ended, self._ended_for
 
     def _serve(self, timeout_s: float) -> None:
         for fd, _ in self._poll.poll(max(0.0, timeout_s) * 1000):

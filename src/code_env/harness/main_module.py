@@ -132,19 +132,24 @@ def _leave(exit_code: int) -> NoReturn:
         except BaseException:
             exit_code = exit_code or 1
         # Before its names go: a stream of the program's own uses them. Python exits with 120 where one fails.
-        flushed = [_flush(name) for name in ("stdout", "stderr")]
-        exit_code = exit_code or (0 if all(flushed) else 120)
-        with contextlib.suppress(BaseException):
-            for name in ("stdout", "stderr"):
-                setattr(sys, name, getattr(sys, f"__{name}__", None))
+        stdout, stderr = getattr(sys, "stdout", None), getattr(sys, "stderr", None)
+        flushed = _flush(stdout) & _flush(stderr)
+        exit_code = exit_code or (0 if flushed else 120)
+        try:
+            for name, own in (("stdout", stdout), ("stderr", stderr)):
+                original = getattr(sys, f"__{name}__", None)
+                if own is not original:
+                    setattr(sys, name, original)
             _forget_names(sys.modules["__main__"].__dict__)
+        except BaseException:  # As in Python, what a `__del__` raises is its own loss.
+            pass
     except BaseException:
         exit_code = exit_code or 1
     finally:
         try:
             # What was written meanwhile, or to a stream in whose place the program had put another.
-            _flush("__stdout__")
-            _flush("__stderr__")
+            _flush(getattr(sys, "__stdout__", None))
+            _flush(getattr(sys, "__stderr__", None))
         finally:  # A signal's handler may raise anywhere.
             _exit(exit_code)
 
@@ -156,13 +161,16 @@ def _wait_for_threads() -> None:
         threading._shutdown()
 
 
-def _flush(name: str) -> bool:
-    """Flush a stream of `sys`, which may be the program's own, or gone; False if that fails."""
+def _flush(stream: Any) -> bool:
+    """Flush a stream, which may be the program's own, or gone; False if that fails."""
     try:
-        stream: Any = getattr(sys, name, None)
-        with contextlib.suppress(BaseException):
-            if stream is None or stream.closed:
+        if stream is None:
+            return True
+        try:
+            if stream.closed:
                 return True
+        except BaseException:  # It has no such attribute.
+            pass
         stream.flush()
     except BaseException:
         return False
@@ -171,8 +179,18 @@ def _flush(name: str) -> bool:
 
 def _forget_names(names: dict[str, Any]) -> None:
     """End the objects that only the program's module keeps: a file is flushed, a `__del__` runs."""
-    used = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, _type)
-    for last in (False, True):  # What a `__del__` uses goes last.
-        for name in [name for name in names if not name.startswith("__")]:
-            if last or not isinstance(names[name], used):
-                names[name] = None
+    used = []
+    for name in list(names):
+        kind = _type(names[name])
+        if kind in _USED:
+            used.append(name)  # What a `__del__` uses goes last.
+        elif kind not in _SIMPLE and not name.startswith("__"):
+            names[name] = None
+    for name in used:
+        if not name.startswith("__"):
+            names[name] = None
+
+
+_USED = frozenset((types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type))
+_SIMPLE = frozenset((int, float, complex, bool, str, bytes, type(None)))
+"""Types of values whose end nobody can see."""

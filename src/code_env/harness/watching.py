@@ -138,6 +138,7 @@ class Watch:
         limits: What they may use together.
         held_bytes: Gives the memory that they hold beside their own, such as a file system in memory.
         reaper: A process that waits for orphans of the run, where it may start processes, and for other runs'.
+        started: When the run began, by the monotonic clock; now by default.
     """
 
     def __init__(
@@ -146,13 +147,14 @@ class Watch:
         limits: ProcessLimits,
         held_bytes: Callable[[], int] = lambda: 0,
         reaper: int | None = None,
+        started: float | None = None,
     ) -> None:
         self.pids, self.limits, self._held_bytes, self._reaper = pids, limits, held_bytes, reaper
         self._cpu_before_s = 0.0
         self._waited_before_s = 0.0 if reaper is None else waited_for_cpu_s(reaper)
         self.peak_bytes = 0
         self.cpu_s = 0.0
-        self._started = self._last_look = _monotonic()
+        self._started = self._last_look = _monotonic() if started is None else started
         self._patience_s = limits.wall_s
 
     @property

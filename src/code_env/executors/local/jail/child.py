@@ -26,10 +26,11 @@ import sys
 from typing import Any, NoReturn
 
 from code_env.harness.answering import answer_alone
+from code_env.harness.confinement import Confinement
 from code_env.harness.forks import ForkGate
-from code_env.harness.limits import ProcessLimits
+from code_env.harness.limits import ProcessLimits, die_with_parent
 from code_env.harness.main_module import COMPILE_ERRORS, compile_program, describe_error, run_as_main
-from code_env.harness.serving import Confinement, serve
+from code_env.harness.serving import serve
 from code_env.harness.watching import end_descendants
 
 from . import fork_hooks, landlock, linux, seccomp, wire
@@ -265,17 +266,26 @@ class _JailedTests(Confinement):
 
     def __init__(self, layers: ChildLayers, processes: int, scratch: str) -> None:
         self._layers, self._processes = layers, processes
-        self.scratch, self.stamps_changes = scratch, layers.full
+        self.scratch, self.stamps_changes, self.refuses_forks = scratch, layers.full, not processes
         # Orphans of a test are this process's to count and to end.
         linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
 
     def gate(self) -> ForkGate | None:
         return ForkGate(self._processes)
 
-    def enter(self, *, counted: bool) -> int | None:
-        self._layers.rules.restrict()
+    def enter(self, parent: int, *, counted: bool) -> int | None:
+        layers = self._layers
+        if layers.plain and not counted:
+            # As `become_program`: few pages touched. It has no capabilities any more, and dies with its namespace.
+            for layer in layers.plain[1:]:
+                if _syscall(*layer.args) < 0:
+                    layer.make()
+            _closerange(wire.OWN, _ALL_DESCRIPTORS)
+            return None
+        die_with_parent(parent)
+        layers.rules.restrict()
         _closerange(wire.OWN, _ALL_DESCRIPTORS)
-        listener = self._layers.filter_calls(counted=counted)
+        listener = layers.filter_calls(counted=counted)
         fork_hooks.restore()
         return listener
 

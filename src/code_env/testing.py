@@ -477,7 +477,7 @@ def an_unknown_language_is_refused(executor: Executor) -> None:
 # Peers
 
 _CONVERSE = """
-from code_env_harness.channel import Kind, open_channel, parse_json
+from code_env_harness.channel import Kind, open_channel, pack_request, parse_json
 channel = open_channel()
 def expect(kind):
     frame = channel.receive(10)
@@ -532,7 +532,7 @@ def a_peer_calls_a_program(executor: Executor) -> None:
     rest = """
 channel.send(Kind.LOAD)
 print(parse_json(expect(Kind.MESSAGE))["error"])
-channel.send_json(Kind.MESSAGE, {"n": 1, "op": "call", "target": "double", "args": [21], "kwargs": {}})
+channel.send(Kind.MESSAGE, pack_request({"n": 1, "op": "call", "target": "double", "args": [21], "kwargs": {}}))
 print(parse_json(expect(Kind.MESSAGE))["value"])
 channel.send(Kind.UNLOAD)
 expect(Kind.ENDED)
@@ -540,6 +540,31 @@ expect(Kind.ENDED)
     result = _converse(executor, "def double(x): return 2 * x", rest)
     if result is not None:
         _equal(_peer_output(result), "None\n42\n", "what the peer saw")
+
+
+@_check
+def a_peer_calls_a_program_that_is_one_process(executor: Executor) -> None:
+    """With `one_process` the process that loads the code answers its peer itself, and rings for it."""
+    if executor.describe().peer == "none":
+        return
+    peer = Program(_ONE_PROCESS_PEER)
+    for number in (1, 2, 3):  # A peer may be kept; what it said before must not come again.
+        code = f"def add(x): return x + {number}"
+        result = _run(executor, code, peer=peer, one_process=True)
+        _equal(_peer_output(result), f"None\n{number + 20}\n", "what the peer saw")
+
+
+_ONE_PROCESS_PEER = """
+import os
+from code_env_harness.channel import Kind, conversations, pack_request, parse_json
+from code_env_harness.quiet import QuietChannel
+
+for channel, bell in conversations():
+    channel = QuietChannel(channel, bell)
+    channel.send(Kind.MESSAGE, pack_request({"n": 1, "op": "call", "target": "add", "args": [20], "kwargs": {}}))
+    print(parse_json(channel.receive(20)[1])["error"])
+    print(parse_json(channel.receive(20)[1])["value"], flush=True)
+"""
 
 
 @_check

@@ -15,11 +15,13 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import code_env.harness as harness
-from code_env.harness.channel import CHANNEL_VARIABLE
+from code_env.harness.channel import BELL_VARIABLE, CHANNEL_VARIABLE
 from code_env.harness.watching import Watch, descendants, open_pidfd
 
 from .files import collect_files, remove_directory, write_files
@@ -40,10 +42,12 @@ class ProgramProcess(RunningProgram):
         python: Path of the interpreter.
         program: What to run.
         role: What it is, see `role_of`.
-        channel: Descriptor of its end of the channel to its partner, if it has one.
+        joined: Descriptors that join it to its partner, if it has one, by the variables that tell a peer their numbers.
     """
 
-    def __init__(self, python: str, program: Program, role: str, channel: int | None = None) -> None:
+    def __init__(
+        self, python: str, program: Program, role: str, joined: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
         super().__init__(program, role)
         self._base = Path(tempfile.mkdtemp(prefix="code_env-"))
         try:
@@ -52,7 +56,7 @@ class ProgramProcess(RunningProgram):
             write_files(self._work, {**program.files, "main.py": program.code.encode("utf-8", "surrogatepass")})
             self._report_fd, report = os.pipe()
             try:
-                self._process = self._start(python, channel, report)
+                self._process = self._start(python, joined, report)
             except BaseException:
                 os.close(self._report_fd)
                 raise
@@ -69,7 +73,7 @@ class ProgramProcess(RunningProgram):
         self.serve_streams(stdout.fileno(), stderr.fileno(), self._report_fd)
         self._pidfd = open_pidfd(pid)
 
-    def _start(self, python: str, channel: int | None, report: int) -> subprocess.Popen[bytes]:
+    def _start(self, python: str, joined: Mapping[str, int], report: int) -> subprocess.Popen[bytes]:
         order: dict[str, Any] = {
             "role": self.role,
             "file": "main.py",
@@ -89,10 +93,10 @@ class ProgramProcess(RunningProgram):
             "PYTHONDONTWRITEBYTECODE": "1",
             **loader_environment(python),
         }
-        if channel is not None and self.has_peer:
-            order["channel"] = channel
-        elif channel is not None:
-            environment[CHANNEL_VARIABLE] = str(channel)
+        if self.has_peer:
+            order |= {"channel": joined[CHANNEL_VARIABLE], "bell": joined.get(BELL_VARIABLE)}
+        else:
+            environment |= {name: str(fd) for name, fd in joined.items()}
         # A file without a name: input needs no feeding, and nobody finds it in a directory.
         with tempfile.TemporaryFile() as stdin:
             stdin.write(self.program.stdin.encode("utf-8", "surrogatepass"))
@@ -105,7 +109,7 @@ class ProgramProcess(RunningProgram):
                 stderr=subprocess.PIPE,
                 cwd=self._work,
                 env=environment,
-                pass_fds=(report,) if channel is None else (report, channel),
+                pass_fds=(report, *joined.values()),
                 start_new_session=True,
                 bufsize=0,
             )

@@ -6,14 +6,17 @@ The subclasses of `RunningProgram` know how a process is started, killed and fou
 from __future__ import annotations
 
 import abc
+import contextlib
 import dataclasses
 import json
 import os
 import select
+import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from code_env.harness.channel import BELL_VARIABLE, CHANNEL_VARIABLE
 from code_env.harness.limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
 from code_env.harness.watching import Watch, how_it_ended
 
@@ -194,6 +197,26 @@ class RunningProgram(abc.ABC):
         # A second line of the program's own making.
         except (ValueError, KeyError, TypeError, RecursionError):
             return True, None
+
+
+@contextlib.contextmanager
+def joined(program: Program) -> Iterator[tuple[dict[str, int], dict[str, int]]]:
+    """Descriptors that join a program to its peer, the program's and the peer's, by the variables that name them.
+
+    They are closed at the end; whoever has them by then has copies.
+    """
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        mine, peers = {CHANNEL_VARIABLE: ours.fileno()}, {CHANNEL_VARIABLE: theirs.fileno()}
+        if not program.one_process:
+            yield mine, peers
+            return
+        listen, ring = os.pipe()
+        try:
+            yield {**mine, BELL_VARIABLE: ring}, {**peers, BELL_VARIABLE: listen}
+        finally:
+            os.close(listen)
+            os.close(ring)
 
 
 def role_of(program: Program) -> str:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import socket
 import sys
 import threading
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from .pool import Pool, own_cores, renew_lock_after_fork
 from .process import ProgramProcess
 from .program import Program
 from .result import ExecutionResult
-from .running import role_of, watch
+from .running import joined, role_of, watch
 
 
 class UnisolatedSubprocessExecutor(Executor):
@@ -95,13 +94,8 @@ class UnisolatedSubprocessExecutor(Executor):
                 main = stack.enter_context(ProgramProcess(self._python, program, "program"))
                 watch([main], ended_early)
                 return main.result(queue_s)
-            ours, theirs = socket.socketpair()
-            with ours, theirs:
-                peer = stack.enter_context(
-                    ProgramProcess(self._python, program.peer, "program", channel=theirs.fileno())
-                )
-                main = stack.enter_context(
-                    ProgramProcess(self._python, program, role_of(program), channel=ours.fileno())
-                )
+            with joined(program) as (programs, peers):
+                peer = stack.enter_context(ProgramProcess(self._python, program.peer, "program", peers))
+                main = stack.enter_context(ProgramProcess(self._python, program, role_of(program), programs))
             watch([main, peer], ended_early)
             return main.result(queue_s, peer.result(queue_s))

@@ -4,7 +4,8 @@ It runs the answer's top level and is untrusted from then on. What it does here,
 program's behalf: looks up a name, calls it, encodes what came back. Objects of the program's own
 classes stay here; the peer gets a handle, a number in `_Answer._objects`.
 
-Messages are JSON objects. Each request has a number `n`, which the reply repeats::
+Requests are marshalled, because they come from the trusted side, and replies are JSON. Each request has a number `n`,
+which the reply repeats::
 
     {"n": 1, "op": "begin", "names": ["add"]}           {"n": 1, "callable": {"add": true}, "exceptions": {}}
     {"n": 2, "op": "call", "target": "add",             {"n": 2, "value": 3, "changed": []}
@@ -29,8 +30,8 @@ from __future__ import annotations
 
 import builtins
 import codecs
-import contextlib
 import json
+import marshal
 import os
 import signal
 import sys
@@ -38,7 +39,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, NoReturn
 
-from .channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind, parse_json
+from .channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind
 from .children import Child, drain, start_child
 from .limits import ProcessLimits
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
@@ -58,15 +59,19 @@ _exit, _close, _exec, _write, _getattr, _callable, _type = os._exit, os.close, e
 _next, _isinstance, _issubclass = next, isinstance, issubclass
 _signal = signal.signal
 _dumps, _set_depth, _get_depth = json.dumps, sys.setrecursionlimit, sys.getrecursionlimit
+_loads = marshal.loads
 _BaseException, _Exception, _builtins = BaseException, Exception, dict(vars(builtins))
 
 _IMMUTABLE_TAGS = frozenset({"i", "f", "b", "c", "rg", "de", "fr", "dt", "td", "ns", "r", "bn", "cb"})
+
+_SIMPLE = frozenset((bool, str, type(None)))
+_WORDS = {True: b"true", False: b"false", None: b"null"}
 
 _ENCODING_DEPTH = 4000
 """Recursion limit while a value is encoded: a program's own, lower one must not interfere."""
 
 
-def answer_alone(source: bytes, filename: str, argv: list[str], fd: int) -> NoReturn:
+def answer_alone(source: bytes, filename: str, argv: list[str], fd: int, bell: int) -> NoReturn:
     """Compile and load an answer in this process, then serve the peer on `fd` until it closes.
 
     Args:
@@ -74,6 +79,7 @@ def answer_alone(source: bytes, filename: str, argv: list[str], fd: int) -> NoRe
         filename: What its tracebacks call it.
         argv: Its arguments, without its own name.
         fd: The descriptor to serve.
+        bell: What to ring for the peer, see `quiet.py`.
     """
     try:
         code = compile_program(source.removeprefix(codecs.BOM_UTF8).decode(), filename)
@@ -81,7 +87,7 @@ def answer_alone(source: bytes, filename: str, argv: list[str], fd: int) -> NoRe
         uncompiled = describe_error(error.with_traceback(None))  # It shows the program's line; the frames are ours.
         Channel(fd).send_json(Kind.MESSAGE, {"n": 0, "error": uncompiled, "uncompiled": True})
         _exit(1)
-    answer(code, argv, RingingChannel(fd))
+    answer(code, argv, RingingChannel(fd, bell))
 
 
 def answer(code: CodeType, argv: list[str], channel: Channel, limits: ProcessLimits | None = None) -> NoReturn:
@@ -105,18 +111,26 @@ def answer(code: CodeType, argv: list[str], channel: Channel, limits: ProcessLim
     channel.send(Kind.MESSAGE, b'{"n":0,"error":null}')
     served = _Answer(module.__dict__, channel, limits, workspace)
     try:
+        # The peer asks for the first thing without waiting for anything, so there is no need to ring for it.
+        if isinstance(channel, RingingChannel) and not channel.fill():
+            _exit(0)
         while (frame := channel.receive()) is not None:
-            served.serve(parse_json(frame[1]))
+            served.serve(_loads(frame[1]))
     except ChannelError:  # The peer has heard enough.
         pass
     _exit(0)
 
 
 def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        # It may be closed, or an object of the program's own.
-        with contextlib.suppress(_BaseException):
-            stream.flush()
+    # They may be closed, or objects of the program's own.
+    try:  # noqa: SIM105 (each object touched, a context too, is a page that a fork has to copy)
+        sys.stdout.flush()
+    except _BaseException:
+        pass
+    try:  # noqa: SIM105
+        sys.stderr.flush()
+    except _BaseException:
+        pass
 
 
 class _Answer:
@@ -188,11 +202,13 @@ class _Answer:
         found: dict[str, bool] = {}
         exceptions: dict[str, str] = {}
         for name in names:
-            with contextlib.suppress(_BaseException):
+            try:
                 value = self._target(name)()
                 found[name] = _callable(value)
                 if _isinstance(value, _type) and _issubclass(value, _Exception):
                     exceptions[name] = _nearest_builtin(value)
+            except _BaseException:  # There is no such name, or what it stands for does not say what it is.
+                continue
         return {"callable": found, "exceptions": exceptions}
 
     def _target(self, target: Any) -> Callable[[], Any]:
@@ -258,7 +274,7 @@ class _Answer:
             frame = self._channel.receive()
             if frame is None:
                 _exit(0)
-            message = parse_json(frame[1])
+            message = _loads(frame[1])
             if "op" not in message:
                 return message
             self.serve(message)  # The function of the tests called into the answer in turn.
@@ -266,7 +282,9 @@ class _Answer:
     def _guard(self, action: Callable[[], Any]) -> dict[str, Any]:
         """The outcome of an action as a reply: its encoded value, or what it raised."""
         try:
-            return {"value": self._encode(action())}
+            value = action()
+            # These stand for themselves.
+            return {"value": value if _type(value) in _SIMPLE else self._encode(value)}
         except _BaseException as error:
             return {"raised": self._raised(error)}
 
@@ -306,6 +324,14 @@ class _Answer:
         return self._call_back(body) if tag == "cb" else self._objects[body]
 
     def _pack(self, reply: dict[str, Any]) -> bytes:
+        # Most replies are simple, and an encoder touches many pages that this process would have to copy.
+        if "callable" in reply and not reply["exceptions"]:
+            found = ",".join(f'"{name}":{"true" if can else "false"}' for name, can in reply["callable"].items())
+            return f'{{"n":{reply["n"]},"callable":{{{found}}},"exceptions":{{}}}}'.encode()
+        if len(reply) == 2 and "value" in reply and "n" in reply:
+            value = reply["value"]
+            if value is None or _type(value) is bool:
+                return b'{"n":%d,"value":%s}' % (reply["n"], _WORDS[value])
         depth = _get_depth()
         _set_depth(max(depth, _ENCODING_DEPTH))
         try:

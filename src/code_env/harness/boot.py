@@ -5,7 +5,7 @@ object says what this process is; `report` and `channel` are descriptors::
 
     {"role": "program", "file": "main.py", "argv": [], "limits": {...}, "report": 4, "parent": 71}
     {"role": "served",  ..., "channel": 5}     a program that a peer drives: see serving.py
-    {"role": "loaded",  ..., "channel": 5}     the same in one process: see answering.py
+    {"role": "loaded",  ..., "channel": 5, "bell": 6}     the same in one process: see answering.py
 
 A peer is an ordinary `program` with the channel's number in its environment. Whatever the role,
 the first line in the report pipe says that the sandbox works, before the program is looked at; a process
@@ -53,7 +53,7 @@ def main() -> None:
         from code_env_harness.answering import answer_alone  # type: ignore[import-not-found]
 
         with open(order["file"], "rb") as source:
-            answer_alone(source.read(), order["file"], order["argv"], order["channel"])
+            answer_alone(source.read(), order["file"], order["argv"], order["channel"], order["bell"])
 
     from code_env_harness.main_module import (  # type: ignore[import-not-found]
         COMPILE_ERRORS,

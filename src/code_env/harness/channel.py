@@ -8,6 +8,7 @@ bounds what it accepts before it allocates: a length above `MAX_FRAME_BYTES` end
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import select
 import socket
@@ -21,6 +22,9 @@ MAX_FRAME_BYTES = 24 * 1024 * 1024
 
 CHANNEL_VARIABLE = "CODE_ENV_CHANNEL"
 """Environment variable that holds the number of the channel's descriptor in a peer."""
+
+BELL_VARIABLE = "CODE_ENV_BELL"
+"""Environment variable that holds the number of the bell, where the program answers in one process; see `quiet.py`."""
 
 CONVERSATIONS_VARIABLE = "CODE_ENV_CONVERSATIONS"
 """Environment variable that holds, where the executor keeps peers, the number of a socket for further channels."""
@@ -61,7 +65,8 @@ class Kind:
     LOAD = ord("L")
     """Peer to program: load the answer as a module in a child that then takes `MESSAGE`s."""
     MESSAGE = ord("M")
-    """Both ways, JSON: between the peer and the loaded module, relayed by the serving process."""
+    """Both ways, between the peer, which sends marshalled data, and the loaded module, which sends JSON; relayed by the
+    serving process if there is one."""
     UNLOAD = ord("U")
     """Peer to program: end the loaded module."""
     ENDED = ord("E")
@@ -197,6 +202,15 @@ def json_bytes(value: Any) -> bytes:
     return _dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
+def pack_request(request: dict[str, Any]) -> bytes:
+    """What a peer asks of a loaded module, as a payload; what comes back is JSON.
+
+    Whoever reads it has no need to be protected from its peer, and `marshal` is little work there. Version 2 is
+    understood by every Python 3.
+    """
+    return marshal.dumps(request, 2)
+
+
 def parse_json(payload: bytes) -> Any:
     """The JSON value of a payload that may come from an untrusted side.
 
@@ -209,8 +223,8 @@ def parse_json(payload: bytes) -> Any:
         raise ChannelError(f"not a JSON payload: {type(error).__name__}") from error
 
 
-def conversations() -> Iterator[Channel]:
-    """The channels of the peer that this process is, one after the other.
+def conversations() -> Iterator[tuple[int, int | None]]:
+    """The channels of the peer that this process is, one after the other, each with its bell if it has one.
 
     The first is there from the start. Asking for the next says that one is done with the last, and that all that was
     to be said of it has been written; whoever ends instead is not used again.
@@ -218,20 +232,21 @@ def conversations() -> Iterator[Channel]:
     Raises:
         ChannelError: If this process is not a peer.
     """
-    channel = open_channel()
-    yield channel
+    channel, bell = open_channel().fd, os.environ.get(BELL_VARIABLE)
+    fds = [channel] if bell is None else [channel, int(bell)]
+    yield fds[0], fds[1] if len(fds) > 1 else None
     number = os.environ.get(CONVERSATIONS_VARIABLE)
     if number is None:
         return
     with socket.socket(fileno=int(number)) as further:
         while True:
-            os.close(channel.fd)
+            for fd in fds:
+                os.close(fd)
             further.send(b".")
-            _, fds, _, _ = socket.recv_fds(further, 1, 1)
+            _, fds, _, _ = socket.recv_fds(further, 1, 2)
             if not fds:
                 return
-            channel = Channel(fds[0])
-            yield channel
+            yield fds[0], fds[1] if len(fds) > 1 else None
 
 
 def open_channel() -> Channel:

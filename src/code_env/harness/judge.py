@@ -81,14 +81,14 @@ def main() -> None:
     job = _Job(json.load(sys.stdin))
     channels = conversations()
     for _ in range(_MOST_ANSWERS):
-        channel = next(channels, None)
-        if channel is None:
+        ends = next(channels, None)
+        if ends is None:
             break
+        channel, bell = ends
         sys.setrecursionlimit(5000)  # Deep data, not deep code: see `plain.MAX_DEPTH`.
-        judge = _Judge(job, QuietChannel(channel.fd) if job.one_process else channel, tell)
+        judge = _Judge(job, Channel(channel) if bell is None else QuietChannel(channel, bell), tell)
         in_order = judge.run()
         judge.report({"done": True})
-        judge.close()
         if not (in_order and job.leaves_nothing and _is_fresh()):
             break
 
@@ -139,11 +139,6 @@ class _Judge:
         self._suites = {index: SuiteRun(suite) for index, suite in suites.items()}
         self._began = False
         self._running: set[int] = set()
-
-    def close(self) -> None:
-        """Let go of what the conversation had beside the channel."""
-        if isinstance(self._channel, QuietChannel):
-            self._channel.close()
 
     def run(self) -> bool:
         """Take the tests in turn; whether all went in order, to the last."""

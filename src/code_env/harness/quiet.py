@@ -1,19 +1,21 @@
 """A channel on which the program's process does not wake its peer with each frame.
 
 Waking a process costs more than anything else that is done for a call. So the peer does not wait on the channel
-itself but on a second socket, the bell: the program's process rings it when it is about to wait, and its end closes
-it. In between frames may pile up, and none is lost if that process dies: they are in the channel by then.
+itself but on a pipe, the bell: the program's process rings it when it is about to wait, and its end closes it. In
+between frames may pile up, and none is lost if that process dies: they are in the channel by then.
 """
 
 from __future__ import annotations
 
 import os
 import select
-import socket
 
-from .channel import Channel, ChannelError, ChannelTimeout
+from .channel import Channel, ChannelTimeout
 
-_read, _write, _set_blocking, _close = os.read, os.write, os.set_blocking, os.close
+_write = os.write
+
+_PILE_BYTES = 32768
+"""How much piles up before the bell is rung: less than a socket holds, so that nobody waits for the other."""
 
 
 class QuietChannel(Channel):
@@ -21,29 +23,16 @@ class QuietChannel(Channel):
 
     Args:
         fd: The channel's descriptor; it stays the caller's to close.
+        bell: The end of the bell to listen to, likewise.
     """
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, bell: int) -> None:
         super().__init__(fd)
         os.set_blocking(fd, False)
-        mine, self._theirs = socket.socketpair()
-        self._bell = mine
+        self._bell = bell
         self._bell_poll = select.poll()
-        self._bell_poll.register(mine.fileno(), select.POLLIN)
+        self._bell_poll.register(bell, select.POLLIN)
         self._bell_is_closed = False
-
-    def send_first(self, kind: int, payload: bytes) -> None:
-        """Send the first frame, and the other side's bell with it.
-
-        Raises:
-            ChannelError: If the other side is gone.
-        """
-        with socket.socket(fileno=os.dup(self.fd)) as sock, self._theirs as theirs:
-            try:
-                socket.send_fds(sock, [b"!"], [theirs.fileno()])
-            except OSError as error:
-                raise ChannelError(f"the other side is gone: {error}") from error
-        self.send(kind, payload)
 
     def more(self, left_s: float | None) -> bool:
         """Read what is there, or wait for the bell; False when the other side is gone and nothing is left.
@@ -58,43 +47,45 @@ class QuietChannel(Channel):
                 return False
         if not self._bell_poll.poll(None if left_s is None else left_s * 1000):
             raise ChannelTimeout(f"no frame within {left_s:.1f} s")
-        self._bell_is_closed = not self._bell.recv(64)
+        self._bell_is_closed = not os.read(self._bell, 64)
         return True
-
-    def close(self) -> None:
-        """Close the bell."""
-        self._bell.close()
-        self._theirs.close()
 
 
 class RingingChannel(Channel):
     """The side of the program's process.
 
     Args:
-        fd: The channel's descriptor, on which the bell comes first.
-
-    Raises:
-        ChannelError: If there is no bell.
+        fd: The channel's descriptor.
+        bell: The end of the bell to ring.
     """
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, bell: int) -> None:
         super().__init__(fd)
-        sock = socket.socket(fileno=fd)
-        _, fds, _, _ = socket.recv_fds(sock, 1, 1)
-        sock.detach()
-        if not fds:
-            raise ChannelError("no bell came")
-        self._bell = fds[0]
-        self._rang = True
-        _set_blocking(fd, False)
+        self._bell = bell
+        self._pile = 0
 
     def send_frames(self, frames: bytes | bytearray) -> None:
         """Send frames, of which the other side learns later."""
-        self._rang = False
+        self._pile += len(frames)
+        if self._pile > _PILE_BYTES:
+            self.ring()
         super().send_frames(frames)
+        self._pile = self._pile or 1
+
+    def ring(self) -> None:
+        """Have the other side look."""
+        self._pile = 0
+        _write(self._bell, b".")
 
     def before_waiting(self) -> None:
-        """Ring, if anything was sent."""
-        if not self._rang:
-            self._rang = True
-            _write(self._bell, b".")
+        """Ring, if anything was sent since."""
+        if self._pile:
+            self.ring()
+
+    def more(self, left_s: float | None) -> bool:
+        """Ring, then wait for more to read, and read it; False when the other side has closed."""
+        self.before_waiting()
+        try:
+            return self.fill()
+        except BlockingIOError:  # The program has set it so.
+            return super().more(left_s)

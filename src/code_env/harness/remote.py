@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .channel import PER_MESSAGE, Channel, ChannelError, ChannelTimeout, Kind, json_bytes, parse_json
+from .channel import PER_MESSAGE, Channel, ChannelError, ChannelTimeout, Kind, pack_request, parse_json
 from .children import BROKEN_EXIT_CODE
 from .handles import (
     CallableHandle,
@@ -439,10 +439,7 @@ class RemoteModule:
         if self._ended is not None or self._lost is not None:
             raise ProgramDied("the program's process has ended")
         try:
-            if isinstance(self._channel, QuietChannel) and request.get("n") == 1:
-                self._channel.send_first(Kind.MESSAGE, json_bytes(request))
-            else:
-                self._channel.send_json(Kind.MESSAGE, request)
+            self._channel.send(Kind.MESSAGE, pack_request(request))
         except ChannelError as error:
             self._lost = "error"
             raise ProgramDied(str(error)) from error

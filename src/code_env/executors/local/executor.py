@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import sys
 import threading
 import weakref
@@ -26,7 +25,7 @@ from code_env.executors.base import Executor, Isolation
 from code_env.executors.pool import Pool, own_cores, renew_lock_after_fork
 from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
-from code_env.executors.running import role_of, watch
+from code_env.executors.running import joined, role_of, watch
 
 from .interpreter import find_interpreter
 from .jail import linux
@@ -251,16 +250,15 @@ class _Slot:
                 watch([main], ended_early)
                 return main.result(queue_s)
         with contextlib.ExitStack() as stack:
-            ours, theirs = socket.socketpair()
-            with ours, theirs:
-                peer = stack.enter_context(self._joined(program.peer, workers[1], theirs.fileno()))
-                main = stack.enter_context(JailedProgram(workers[0], program, role_of(program), ours.fileno()))
+            with joined(program) as (programs, peers):
+                peer = stack.enter_context(self._joined(program.peer, workers[1], peers))
+                main = stack.enter_context(JailedProgram(workers[0], program, role_of(program), programs))
             watch([main, peer], ended_early)
             return main.result(queue_s, peer.result(queue_s))
 
     @contextlib.contextmanager
-    def _joined(self, program: Program, worker: Worker, channel: int) -> Iterator[JailedPeer]:
-        """The peer at the end of a channel: the one that was kept if it is equal, else a new one.
+    def _joined(self, program: Program, worker: Worker, descriptors: dict[str, int]) -> Iterator[JailedPeer]:
+        """The peer at the other end of descriptors: the one that was kept if it is equal, else a new one.
 
         It is kept if it is done with this program and waits for another.
         """
@@ -269,9 +267,9 @@ class _Slot:
             peer.close()
             peer = None
         if peer is None:
-            peer = JailedPeer(worker, program, channel)
+            peer = JailedPeer(worker, program, descriptors)
         else:
-            peer.converse(channel)
+            peer.converse(descriptors)
         try:
             yield peer
         finally:

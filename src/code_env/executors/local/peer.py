@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import socket
+from collections.abc import Mapping
 
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
 from code_env.executors.running import watch
+from code_env.harness.channel import CONVERSATIONS_VARIABLE
 from code_env.harness.watching import descendants
 
 from .run import JailedProgram
@@ -24,19 +26,19 @@ class JailedPeer(JailedProgram):
     Args:
         worker: A worker that runs nothing now.
         program: The peer.
-        channel: Descriptor of its end of the first channel.
+        joined: Descriptors that join it to its first program, by the variables that tell it their numbers.
 
     Raises:
         ServerDied: If the worker is gone.
     """
 
-    def __init__(self, worker: Worker, program: Program, channel: int) -> None:
+    def __init__(self, worker: Worker, program: Program, joined: Mapping[str, int]) -> None:
         self._socket, theirs = socket.socketpair()
         self._idle = False
         self._pid = 0
         with theirs:
             try:
-                super().__init__(worker, program, "program", channel, theirs.fileno())
+                super().__init__(worker, program, "program", {**joined, CONVERSATIONS_VARIABLE: theirs.fileno()})
             except BaseException:
                 self._socket.close()
                 raise
@@ -46,8 +48,8 @@ class JailedPeer(JailedProgram):
         """Whether it waits for another channel."""
         return self._idle
 
-    def converse(self, channel: int) -> None:
-        """Send it the next channel; results and limits are about that conversation from here on.
+    def converse(self, joined: Mapping[str, int]) -> None:
+        """Send it the descriptors that join it to its next program, which its result and its limits are about then.
 
         Raises:
             ServerDied: If it is gone.
@@ -58,7 +60,7 @@ class JailedPeer(JailedProgram):
         self.begin_anew()
         self._idle = False
         try:
-            socket.send_fds(self._socket, [b"."], [channel])
+            socket.send_fds(self._socket, [b"."], list(joined.values()))
         except OSError as error:
             raise ServerDied(f"a peer is gone: {error}") from error
 

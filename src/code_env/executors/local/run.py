@@ -7,12 +7,13 @@ import errno
 import os
 import socket
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from code_env.executors.files import bytes_below, bytes_without_name, collect_files, remove_directory
 from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.executors.running import RunningProgram, order_limits, process_limits
-from code_env.harness.channel import CHANNEL_VARIABLE, CONVERSATIONS_VARIABLE
 from code_env.harness.memory_file import memory_file
 from code_env.harness.watching import TICK_S, Watch, descendants
 
@@ -37,15 +38,14 @@ class JailedProgram(RunningProgram):
         worker: A worker that runs nothing now.
         program: What to run.
         role: What it is, see `role_of`.
-        channel: Descriptor of its end of the channel to its partner, if it has one.
-        conversations: Descriptor of its end of the socket for further channels, if it is a peer that may be kept.
+        joined: Descriptors that join it to its partner, if it has one, by the variables that tell a peer their numbers.
 
     Raises:
         ServerDied: If the worker is gone.
     """
 
     def __init__(
-        self, worker: Worker, program: Program, role: str, channel: int | None = None, conversations: int | None = None
+        self, worker: Worker, program: Program, role: str, joined: Mapping[str, int] = MappingProxyType({})
     ) -> None:
         super().__init__(program, role)
         self._worker = worker
@@ -63,20 +63,19 @@ class JailedProgram(RunningProgram):
         reaper = worker.pid if program.limits.processes else None
         self.clock = Watch(lambda: descendants(worker.pid), self.limits, self._bytes_in_tmpfs, reaper)
         try:
-            self._send([fd for fd in (channel, conversations) if fd is not None])
+            self._send(joined)
         except BaseException:
             self._release()
             raise
 
-    def _send(self, joined: list[int]) -> None:
+    def _send(self, joined: Mapping[str, int]) -> None:
         program, full = self.program, self._directory is None
         code = program.code.encode("utf-8", "surrogatepass")
         files = {str(name): bytes(content) for name, content in program.files.items()}
         directory = namespaces.WORK_DIRECTORY if full else f"{self._directory}/work"
         environment = {} if full else {"HOME": directory, "TMPDIR": str(self._directory)}
         if not self.has_peer:
-            names = (CHANNEL_VARIABLE, CONVERSATIONS_VARIABLE)
-            environment |= {name: str(wire.FIRST + 5 + i) for i, name in enumerate(names[: len(joined)])}
+            environment |= {name: str(number) for number, name in enumerate(joined, start=wire.FIRST + 5)}
         rest = None
         if self.is_served or environment:
             rest = {
@@ -108,7 +107,7 @@ class JailedProgram(RunningProgram):
             os.fchmod(theirs[-3], 0o666)
             os.fchmod(theirs[-2], 0o666)
             sent = theirs if program.stdin else [theirs[0], self._worker.server.empty_input, *theirs[1:]]
-            socket.send_fds(self._worker.sock, [message], [*sent, *joined])
+            socket.send_fds(self._worker.sock, [message], [*sent, *joined.values()])
         except OSError as error:
             if error.errno in (errno.EPIPE, errno.ECONNRESET, errno.EBADF):
                 raise ServerDied(f"a worker is gone: {error}") from error

@@ -45,7 +45,9 @@ _setsid = os.setsid
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _ALL_DESCRIPTORS = 1 << 30
 
-_REPORT, _CHANNEL, _CONVERSATIONS = wire.FIRST + 4, wire.FIRST + 5, wire.FIRST + 6
+_REPORT, _CHANNEL = wire.FIRST + 4, wire.FIRST + 5
+_LAST_JOINED = _CHANNEL + 2
+"""The last descriptor that may join a program to its partner: the channel, the bell, the socket for further ones."""
 
 
 class ChildLayers:
@@ -154,7 +156,7 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         if gate is not None or not layers.plain:
             _confine(layers, gate, directory)
         else:
-            _closerange(_CONVERSATIONS + 1, _ALL_DESCRIPTORS)
+            _closerange(_LAST_JOINED + 1, _ALL_DESCRIPTORS)
         if rest is not None or files or b"random" in code or b"statistics" in code or b"logging" in code:
             _prepare_interpreter(rest)
         _gc_enable()
@@ -164,7 +166,7 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
             _write(2, f"{type(error).__name__}: {error}\n".encode())
         _exit(BROKEN_EXIT_CODE)
     if role == "loaded":
-        answer_alone(code, "main.py", argv, _CHANNEL)
+        answer_alone(code, "main.py", argv, _CHANNEL, _CHANNEL + 1)
     try:
         compiled = compile_program(code.removeprefix(codecs.BOM_UTF8).decode(), "main.py")
     except COMPILE_ERRORS as error:
@@ -218,7 +220,7 @@ def _confine(layers: ChildLayers, gate: ForkGate | None, directory: str) -> None
     layers.confine(layers.rules, os.path.dirname(directory))
     kept = [] if gate is None else gate.descriptors()
     for fd in range(_REPORT + 1, wire.OWN):
-        if fd not in kept and fd not in (_CHANNEL, _CONVERSATIONS):
+        if fd not in kept and not _CHANNEL <= fd <= _LAST_JOINED:
             with contextlib.suppress(OSError):
                 _close(fd)
     _closerange(wire.OWN, _ALL_DESCRIPTORS)

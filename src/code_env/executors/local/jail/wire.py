@@ -32,8 +32,8 @@ READY = b"ready"
 
 FIRST = 3
 """Number of an order's first descriptor in a worker. The others follow: the order, standard input, output
-and error, the report, for a program with a partner the channel to it, and for a peer that may be kept a socket for
-further channels."""
+and error, the report; for a program with a partner the channel to it and, where it answers in one process, the bell;
+for a peer that may be kept a socket for further channels, last."""
 
 OWN = 64
 """From this number on, descriptors in a worker are its own."""

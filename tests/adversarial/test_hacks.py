@@ -1,12 +1,15 @@
 """No hack earns anything, every honest twin passes in full, and each result is an ordinary verdict."""
 
 import pytest
-from hacks import EARN_ONE_CASE, HACKS
+from hacks import EARN_ONE_CASE
+from hacks import HACKS as FIRST
+from hacks_conversation import HACKS as LATER
 
 import code_env
 from code_env import Limits, Outcome, judge, make_executor
 
 NAMES = {**vars(code_env), "L": Limits(cpu_s=1, wall_s=2)}
+HACKS = [*FIRST, *LATER]
 TWINS = sorted({(hack["task"], hack["twin"]) for hack in HACKS})
 
 

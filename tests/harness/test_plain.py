@@ -75,7 +75,8 @@ def time_zones():
 
 
 TEXT = st.text(st.characters(exclude_categories=[]))
-HASHABLE_ATOMS = st.one_of(
+HASHABLE_BIG, LENGTH = st.integers(), st.integers(0, 1000)
+ATOMS = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(),
@@ -116,8 +117,8 @@ ATOMS = st.one_of(
     st.complex_numbers(),
     st.binary().map(bytearray),
     st.decimals(),
-    st.builds(range, st.integers(), st.integers(), st.integers(1)),
-    st.builds(range, st.integers(), st.integers(), st.integers(max_value=-1)),
+    st.builds(lambda start, length, step: range(start, start + length * step, step), BIG, LENGTH, st.integers(1)),
+    st.builds(lambda start, length, step: range(start, start - length * step, -step), BIG, LENGTH, st.integers(1)),
     st.times(timezones=time_zones()),
     st.datetimes(timezones=time_zones()),
     arrays(),
@@ -320,6 +321,7 @@ NOT_PLAIN = [
     pytest.param(lambda: 1, id="lambda"),
     pytest.param(iter([]), id="iterator"),
     pytest.param(collections.OrderedDict().keys(), id="view"),
+    pytest.param(range(10**9), id="range-that-takes-long-to-go-through"),
     pytest.param(memoryview(b"a"), id="memoryview"),
     pytest.param(np.array([object()]), id="array-of-objects"),
     pytest.param(np.zeros(1, [("a", "i4")]), id="structured-array"),
@@ -478,6 +480,7 @@ def test_shared_references_that_double_are_refused_though_there_is_another_way_o
         pytest.param({"c": []}, id="complex-of-nothing"),
         pytest.param({"rg": ["0x0", "0x1", "0x0"]}, id="range-with-step-zero"),
         pytest.param({"rg": []}, id="range-of-nothing"),
+        pytest.param({"rg": ["0x0", "0x3b9aca00", "0x1"]}, id="range-that-takes-long-to-go-through"),
         pytest.param({"dd": ["exec", []]}, id="defaultdict-with-another-factory"),
         pytest.param({"dd": [[], []]}, id="defaultdict-with-a-list-as-factory"),
         pytest.param({"dd": []}, id="defaultdict-of-nothing"),

@@ -288,11 +288,22 @@ CROSSINGS = {
         "def f(kind, x): return kind(x)",
         "def f(kind, x): return x",
     ),
-    "builtin type returned": ("assert f() is int", "def f(): return int", "def f(): return str"),
+    "generator as argument": (
+        "assert f(x * x for x in (1, 2, 3)) == 14",
+        "def f(xs): return sum(xs)",
+        "def f(xs): return len(list(xs))",
+    ),
     "own exception class": (
         "try:\n    f(-1)\n    assert False\nexcept TooSmall as e:\n    assert e.args == ('no',)",
         "class TooSmall(Exception): pass\ndef f(x): raise TooSmall('no')",
         "class TooSmall(Exception): pass\ndef f(x): raise ValueError('no')",
+    ),
+    "exception of a subclass with attributes": (
+        "try:\n    f(-1)\nexcept BankError as e:\n    assert e.code == 7\n    assert str(e) == 'code 7'",
+        "class BankError(Exception):\n    def __init__(self, code): self.code = code\n"
+        "    def __str__(self): return f'code {self.code}'\n"
+        "class Broke(BankError): pass\ndef f(x): raise Broke(7)",
+        "class BankError(Exception):\n    code = 7\ndef f(x): raise BankError('code 7')",
     ),
     "builtin exception": (
         "try:\n    f(-1)\n    assert False\nexcept ValueError as e:\n    assert 'neg' in str(e)",

@@ -44,7 +44,7 @@ from .children import Child, drain, start_child
 from .limits import ProcessLimits
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
 from .operations import OPERATIONS
-from .plain import Decoder, Encoder, NotPlain, encode, is_coroutine, is_iterator, type_name
+from .plain import KNOWN_CALLABLES, Decoder, Encoder, NotPlain, encode, is_coroutine, is_iterator, type_name
 from .quiet import RingingChannel
 from .workspace import Workspace
 
@@ -56,16 +56,20 @@ MAX_OBJECTS = 100_000
 
 # Bound here because the program shares this process and may replace them.
 _exit, _close, _exec, _write, _getattr, _callable, _type = os._exit, os.close, exec, os.write, getattr, callable, type
-_next, _isinstance, _issubclass = next, isinstance, issubclass
+_next, _isinstance, _issubclass, _vars = next, isinstance, issubclass, vars
 _signal = signal.signal
 _dumps, _set_depth, _get_depth = json.dumps, sys.setrecursionlimit, sys.getrecursionlimit
 _loads = marshal.loads
 _BaseException, _Exception, _builtins = BaseException, Exception, dict(vars(builtins))
+_known = dict(KNOWN_CALLABLES)
 
 _IMMUTABLE_TAGS = frozenset({"i", "f", "b", "c", "rg", "de", "fr", "dt", "td", "ns", "r", "bn", "cb"})
 
 _SIMPLE = frozenset((bool, str, type(None)))
 _WORDS = {True: b"true", False: b"false", None: b"null"}
+
+_MOST_BASES = 20
+"""Most classes of an exception that are told of."""
 
 _ENCODING_DEPTH = 4000
 """Recursion limit while a value is encoded: a program's own, lower one must not interfere."""
@@ -112,7 +116,7 @@ def answer(code: CodeType, argv: list[str], channel: Channel, limits: ProcessLim
     served = _Answer(module.__dict__, channel, limits, workspace)
     try:
         # The peer asks for the first thing without waiting for anything, so there is no need to ring for it.
-        if isinstance(channel, RingingChannel) and not channel.fill():
+        if isinstance(channel, RingingChannel) and not channel.look():
             _exit(0)
         while (frame := channel.receive()) is not None:
             served.serve(_loads(frame[1]))
@@ -181,9 +185,12 @@ class _Answer:
             reply: dict[str, Any] = {"skipped": True}
             if not self._skipped:
                 given, named = self._decode(args, kwargs)
+                objects = len(self._objects)
                 reply = self._guard(lambda: target()(*given, **named))  # noqa: B023 (called at once)
-                # Another exception ends the tests, as far as one can tell here.
-                self._skipped = "raised" in reply and reply["raised"]["builtin"] != "AssertionError"
+                # Another exception ends the tests, as far as one can tell here; and what the tests do with an
+                # object, such as taking an iterator's values, they do before the next call.
+                raised = "raised" in reply and reply["raised"]["builtin"] != "AssertionError"
+                self._skipped = raised or len(self._objects) > objects
             self._reply(number, reply)
 
     def _reply(self, number: int, reply: dict[str, Any]) -> None:
@@ -203,13 +210,18 @@ class _Answer:
         exceptions: dict[str, str] = {}
         for name in names:
             try:
-                value = self._target(name)()
+                value = self._described(name)
                 found[name] = _callable(value)
                 if _isinstance(value, _type) and _issubclass(value, _Exception):
                     exceptions[name] = _nearest_builtin(value)
             except _BaseException:  # There is no such name, or what it stands for does not say what it is.
                 continue
         return {"callable": found, "exceptions": exceptions}
+
+    def _described(self, name: str) -> Any:
+        owner, dot, method = name.partition(".")
+        # Of a method, the class's own: to make an instance is up to the tests.
+        return _getattr(self._names[owner], method) if dot and owner in self._names else self._names[method or name]
 
     def _target(self, target: Any) -> Callable[[], Any]:
         if not _isinstance(target, str):
@@ -294,7 +306,22 @@ class _Answer:
         # Arguments that are not plain, or an `args` of the program's own.
         except _BaseException:
             args = None
-        return {**describe_error(error), "builtin": _nearest_builtin(_type(error)), "args": args}
+        kind = _type(error)
+        return {**describe_error(error), **self._own(error), "builtin": _nearest_builtin(kind), "args": args}
+
+    def _own(self, error: BaseException) -> dict[str, Any]:
+        """What a test that knows the program's exception classes may look at: their names, its attributes."""
+        kind = _type(error)
+        if kind is _builtins.get(kind.__name__):
+            return {}
+        try:
+            bases = _type.__getattribute__(kind, "__mro__")
+            names = [_type.__getattribute__(base, "__name__") for base in bases][:_MOST_BASES]
+            attributes = {name: encode(value) for name, value in _vars(error).items() if _type(name) is str}
+        # Attributes that are not plain, or none to be had.
+        except _BaseException:
+            return {}
+        return {"classes": names, "attributes": attributes}
 
     def _encode(self, value: object) -> Any:
         depth = _get_depth()
@@ -321,6 +348,10 @@ class _Answer:
         return {"h": [number, why, _callable(value)]}
 
     def _dereference(self, tag: str, body: Any) -> object:
+        if tag == "bn":
+            return _known[body]
+        if _isinstance(body, str):
+            return self._target(body)()
         return self._call_back(body) if tag == "cb" else self._objects[body]
 
     def _pack(self, reply: dict[str, Any]) -> bytes:

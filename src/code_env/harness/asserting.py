@@ -12,8 +12,8 @@ failed case is recorded, with both sides of a comparison, and the tests go on::
 A call of the program that `foreseeing` foresees, `add(1, 2)`, becomes `@call(0, add)`. Names with an `@`
 cannot clash with the test's own.
 
-In a `unittest.TestCase` class each method whose name begins with `test` is one case; there only a statement
-`self.assertEqual(...)` is rewritten, into `with @cases.held_back(): ...`.
+In a `unittest.TestCase` class each method whose name begins with `test` is one case; there each simple statement with a
+call is put into `with @cases.held_back(): ...`, so that `self.assertEqual(f(x), sorted(x))` compares with what `x` was.
 
 The number of cases is a matter of the text alone, so it is the same whatever a program does.
 """
@@ -26,6 +26,7 @@ import symtable
 import warnings
 from dataclasses import dataclass
 from types import CodeType
+from typing import Any
 
 from .foreseeing import Foreseen, foresee
 
@@ -212,13 +213,22 @@ class _Rewriter(ast.NodeTransformer):
 
 
 class _MethodRewriter(ast.NodeTransformer):
-    """Holds changes to arguments back while a statement `self.assertEqual(...)` is evaluated."""
+    """Holds changes to arguments back until the statement in which they were made has ended."""
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        function = node.value.func if isinstance(node.value, ast.Call) else None
-        if not isinstance(function, ast.Attribute) or not function.attr.startswith("assert"):
+    def _hold(self, node: ast.stmt) -> ast.AST:
+        if not any(isinstance(inner, ast.Call) for inner in ast.walk(node)):
             return node
         return ast.copy_location(ast.With([ast.withitem(_call("held_back"))], [node]), node)
+
+    visit_Expr = visit_Assert = visit_Assign = visit_AugAssign = visit_AnnAssign = _hold  # noqa: N815
+
+    def visit_If(self, node: ast.If) -> Any:
+        self.generic_visit(node)
+        if not any(isinstance(inner, ast.Call) for inner in ast.walk(node.test)):
+            return node
+        test = ast.Assign([ast.Name("@test", ast.Store())], node.test)
+        node.test = ast.Name("@test", ast.Load())
+        return [ast.copy_location(ast.With([ast.withitem(_call("held_back"))], [test]), node), node]
 
 
 def _call(method: str, *args: ast.expr) -> ast.Call:

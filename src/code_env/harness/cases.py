@@ -45,12 +45,13 @@ class Cases:
     def __init__(self, sources: list[str], around: Callable[[bool], None]) -> None:
         self.records = [CaseRecord(source) for source in sources] or [CaseRecord("the tests run to their end")]
         self._around = around
+        self.program_is_dead: Callable[[], bool] = lambda: False
         self.on_method_end: Callable[[int], None] = lambda index: None
         self._has_asserts = bool(sources)
 
     def case(self, index: int) -> _Case:
         """A context manager around one run of case `index`."""
-        return _Case(self.records[index], self._around)
+        return _Case(self, self.records[index], self._around)
 
     @contextlib.contextmanager
     def held_back(self) -> Iterator[None]:
@@ -90,6 +91,8 @@ class Cases:
         self._end(index)
 
     def _end(self, index: int) -> None:
+        if self.program_is_dead():
+            return
         self.records[index].ran = True
         self.records[index].unsettled = 0
         self.on_method_end(index)
@@ -120,8 +123,8 @@ class _Case:
     recording it fails, or the time is up meanwhile, the case stays unsettled, and that is a failure.
     """
 
-    def __init__(self, record: CaseRecord, around: Callable[[bool], None]) -> None:
-        self._record, self._around = record, around
+    def __init__(self, cases: Cases, record: CaseRecord, around: Callable[[bool], None]) -> None:
+        self._cases, self._record, self._around = cases, record, around
 
     def __enter__(self) -> None:
         self._record.unsettled += 1
@@ -140,6 +143,8 @@ class _Case:
                 whole = text if text.startswith(source) else f"{source}: {text}"
                 record.message = " ".join(whole[:_MAX_MESSAGE].split())
         self._around(False)
+        if self._cases.program_is_dead():
+            return False  # Tests that caught that end here; what they say from now on is not about the program.
         record.ran = True
         record.unsettled -= 1
         return error is not None and not record.unfinished

@@ -108,7 +108,7 @@ class Channel:
             try:
                 view = view[_write(self.fd, view) :]
             except BlockingIOError:  # The program may have set it so.
-                self.before_waiting()
+                self.before_waiting_for_room()
                 _select([], [self.fd], [])
             except OSError as error:
                 raise ChannelError(f"the other side is gone: {error}") from error
@@ -142,7 +142,10 @@ class Channel:
                 return None
 
     def before_waiting(self) -> None:
-        """Do what must be done before one waits for the other side."""
+        """Do what must be done before one waits for the other side to say something."""
+
+    def before_waiting_for_room(self) -> None:
+        """Do what must be done before one waits for the other side to take something."""
 
     def more(self, left_s: float | None) -> bool:
         """Wait for more to read, and read it; False when the other side has closed.

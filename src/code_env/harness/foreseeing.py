@@ -42,6 +42,11 @@ _HARMLESS = frozenset(
 ) | frozenset(("round", "set", "sorted", "str", "sum", "tuple", "type"))
 """Builtin functions that call nothing of the tests' own, given data."""
 
+_TYPE_NAMES = frozenset(("bool", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"))
+"""Classes whose names may be arguments, of `isinstance`."""
+
+_DATA_KEYWORDS = frozenset(("reverse", "default", "start", "ndigits", "rel_tol", "abs_tol", "rtol", "atol"))
+
 _HARMLESS_MODULES = frozenset(("math", "cmath", "np", "numpy"))
 
 
@@ -102,6 +107,7 @@ class _Unforeseeable(Exception):
 class _Runs:
     def __init__(self, foreseen: Foreseen, names: set[str], harmless: frozenset[str] | set[str]) -> None:
         self._foreseen, self._names, self._harmless = foreseen, names, harmless
+        self._literals: set[str] = set(_TYPE_NAMES & harmless)
         self.calls = self.gaps = 0
         self.calls_before_gap = False
 
@@ -116,6 +122,9 @@ class _Runs:
                 run = []
                 self.gaps += 1
         self._close(run)
+
+    def _is_data(self, name: ast.Name) -> bool:
+        return name.id in self._literals
 
     def _close(self, run: list[tuple[ast.Call, Any]]) -> None:
         self.calls += len(run)
@@ -139,6 +148,8 @@ class _Runs:
         """The calls in an expression, in the order in which they are made."""
         if isinstance(node, ast.Call):
             yield from self._calls_of_call(node)
+        elif isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
+            raise _Unforeseeable  # Looking into an iterator takes its values.
         elif isinstance(node, ast.Compare | ast.BoolOp):
             parts = [node.left, *node.comparators] if isinstance(node, ast.Compare) else node.values
             certain = 2 if isinstance(node, ast.Compare) else 1
@@ -169,8 +180,17 @@ class _Runs:
             harmless = function.value.id in _HARMLESS_MODULES
         if not harmless:
             raise _Unforeseeable
-        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+        # A name may stand for a function, which is called, or for an iterator, whose values are taken.
+        if any(keyword.arg not in _DATA_KEYWORDS for keyword in node.keywords) or any(
+            isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and not self._is_data(inner)
+            for argument in node.args
+            for inner in _names_outside_calls(argument)
+        ):
+            raise _Unforeseeable
+        for argument in node.args:
             yield from self._calls_in(argument)
+        if any(_has_call(keyword.value) for keyword in node.keywords):
+            raise _Unforeseeable
 
 
 def _is_plain_data(statement: ast.stmt) -> bool:
@@ -184,6 +204,14 @@ def _is_plain_data(statement: ast.stmt) -> bool:
     except (ValueError, TypeError, SyntaxError, MemoryError):
         return False
     return True
+
+
+def _names_outside_calls(node: ast.AST) -> Iterator[ast.Name]:
+    if isinstance(node, ast.Name):
+        yield node
+    if not isinstance(node, ast.Call):
+        for inner in ast.iter_child_nodes(node):
+            yield from _names_outside_calls(inner)
 
 
 def _literal_arguments(node: ast.Call) -> Any:

@@ -35,6 +35,8 @@ class Origin(enum.Enum):
     """A class of the program: what a call returns is an instance."""
     INSTANCE = enum.auto()
     """An object of a class under test; its methods may be called."""
+    METHOD = enum.auto()
+    """An attribute of one of these; it may be called, and what it is otherwise is a result."""
     RESULT = enum.auto()
     """What a function or a method returned; its attributes are data, its methods may not be called."""
     RESULT_METHOD = enum.auto()
@@ -53,7 +55,7 @@ class Origin(enum.Enum):
     @property
     def of_attribute(self) -> Origin:
         """The origin of what its attributes are."""
-        return Origin.RESULT_METHOD if self in (Origin.RESULT, Origin.RESULT_METHOD) else Origin.FUNCTION
+        return Origin.METHOD if self in (Origin.FUNCTION, Origin.CLASS, Origin.INSTANCE) else Origin.RESULT_METHOD
 
 
 class Remote(Protocol):
@@ -195,13 +197,11 @@ class RemoteIterator(Iterator[Any]):
         number: The object's number.
     """
 
-    _MOST_AT_ONCE = 64
-
     def __init__(self, remote: Remote, number: int) -> None:
         self.number = number
         self._remote = remote
         self._values: deque[Any] = deque()
-        self._more, self._count = True, 1
+        self._more = True
         self._failure: BaseException | None = None
 
     def __next__(self) -> Any:
@@ -210,11 +210,10 @@ class RemoteIterator(Iterator[Any]):
         Raises:
             StopIteration: At the end.
         """
+        # One by one: what an iterator does between two values it does when the tests ask for the second.
         if not self._values and self._more:
-            # One by one at first: who wants few shall not set off what comes after.
-            values, self._more, self._failure = self._remote.next_values(self.number, self._count)
+            values, self._more, self._failure = self._remote.next_values(self.number, 1)
             self._values.extend(values)
-            self._count = min(2 * self._count, self._MOST_AT_ONCE)
         if self._values:
             return self._values.popleft()
         if self._failure is not None:
@@ -238,6 +237,35 @@ class TimeIsUp(ProgramDied):
 
 class ProgramError(Exception):
     """An exception of the program that no builtin class stands for."""
+
+
+class OwnException(Exception):
+    """An exception of the program under the name of its own class; see `own_exception`."""
+
+    text = ""
+    attributes: dict[str, Any]
+
+    def __init__(self) -> None:
+        self.attributes = {}
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return vars(self)["attributes"][name]
+        except KeyError:
+            raise AttributeError(f"the program's {type(self).__name__} has no plain attribute {name!r}") from None
+
+
+def own_exception(name: str, base: type[Exception]) -> type[OwnException]:
+    """A class to catch the program's exceptions of that name with.
+
+    Args:
+        name: Of the program's class.
+        base: The nearest builtin class that it derives from.
+    """
+    return type(name, (OwnException, base), {})
 
 
 def rebuild_exception(raised: dict[str, Any], args: list[Any] | None) -> BaseException:

@@ -34,10 +34,10 @@ from .channel import Channel, ChannelError, ChannelTimeout, Kind, conversations,
 from .checker import Checker
 from .comparing import MAX_ENDS_CHARS, brief, compare_text, compare_values, ends
 from .handles import HandleMisuse, ProgramDied, TimeIsUp
-from .limits import MAX_STREAM_BYTES, peak_bytes
+from .limits import MAX_STREAM_BYTES, cpu_limit_s, peak_bytes
 from .plain import Decoder, NotPlain
 from .quiet import QuietChannel
-from .remote import GRACE_S, Ended, Problem, RemoteModule, described
+from .remote import GRACE_S, PATIENCE, Ended, Problem, RemoteModule, described
 from .suite import CompiledSuite, SuiteRun
 from .time_limit import time_limit
 
@@ -63,8 +63,8 @@ _SMALL_CHARS = 1 << 16
 _MOST_ANSWERS = 500
 """How many answers one process judges."""
 
-_MOST_BYTES, _MOST_CPU_S = 400 << 20, 20.0
-"""What one process may have held at once, or used, and still judge another answer."""
+_MOST_BYTES = 400 << 20
+"""What one process may have held at once and still judge another answer."""
 
 
 def main() -> None:
@@ -94,7 +94,9 @@ def main() -> None:
 
 
 def _is_fresh() -> bool:
-    return time.process_time() < _MOST_CPU_S and peak_bytes() < _MOST_BYTES
+    """Whether there is room for one more answer, whatever that should cost."""
+    # The kernel's limit is on this process's whole life: one and a half times what one answer may cost, and more.
+    return time.process_time() < cpu_limit_s() / 4 and peak_bytes() < _MOST_BYTES
 
 
 class _Job:
@@ -139,6 +141,7 @@ class _Judge:
         self._suites = {index: SuiteRun(suite) for index, suite in suites.items()}
         self._began = False
         self._running: set[int] = set()
+        self._modules: list[RemoteModule] = []
 
     def run(self) -> bool:
         """Take the tests in turn; whether all went in order, to the last."""
@@ -151,6 +154,14 @@ class _Judge:
             status = "timeout" if isinstance(error, ChannelTimeout) else "error"
             self.report({"lost": str(error), "status": status})
             return False
+        finally:
+            for module in self._modules:
+                module.close()
+
+    def _load(self, *, per_message: bool = False) -> RemoteModule:
+        module = RemoteModule(self._channel, self._wall_s, self._objects, per_message=per_message)
+        self._modules.append(module)
+        return module
 
     def _run_all(self) -> bool:
         """Have the serving process run each test; tests that need the answer as a module share what they can."""
@@ -183,7 +194,7 @@ class _Judge:
             self.report({"began": True})
 
     def _expect(self, kind: int) -> bytes:
-        frame = self._channel.receive(self._wall_s + GRACE_S)
+        frame = self._channel.receive(PATIENCE * self._wall_s + GRACE_S)
         if frame is None:
             raise ProgramDied("the program's process ended")
         if frame[0] != kind:
@@ -246,7 +257,7 @@ class _Judge:
 
     def _take_output(self, output: bytearray) -> Ended:
         """Add a run's output to `output` as it comes; how the run ended."""
-        deadline = time.monotonic() + self._wall_s + GRACE_S
+        deadline = time.monotonic() + PATIENCE * self._wall_s + GRACE_S
         while True:
             frame = self._channel.receive(max(0.0, deadline - time.monotonic()))
             if frame is None:
@@ -262,7 +273,7 @@ class _Judge:
         return {"actual": ends(output, self._job.ends_chars if whole else _PIECE_CHARS), "actual_chars": len(output)}
 
     def _judge_calls(self, indexes: list[int]) -> None:
-        module = RemoteModule(self._channel, self._wall_s, self._objects, per_message=True)
+        module = self._load(per_message=True)
         problem = module.begin(self._entry_point)
         waiting = list(indexes)
         if problem is None:
@@ -328,7 +339,7 @@ class _Judge:
         """Take the word of the program's process for how a suite went."""
         job, suite = self._job, self._job.suites[index]
         sources = suite.suite.sources or ["the tests run to their end"]
-        module = RemoteModule(self._channel, self._wall_s, objects=False)
+        module = self._load()
         problem = module.begin(job.entry_point)
         records: dict[int, dict[str, Any]] = {}
         if problem is None:
@@ -360,7 +371,7 @@ class _Judge:
     def _judge_suite(self, index: int) -> bool:
         """Judge one suite with the program out of reach; whether it went to its end."""
         suite = self._suites[index]
-        module = RemoteModule(self._channel, self._wall_s, self._objects)
+        module = self._load()
         died: ProgramDied | None = None
         problem = suite.begin(module)
         if problem is None:

@@ -81,6 +81,14 @@ set_limit: Any = getattr(resource, "setrlimit", None)
 """As `resource.setrlimit`, bound before a program can replace it."""
 
 
+def cpu_limit_s() -> float:
+    """How much CPU time the kernel lets this process use in its life, in seconds."""
+    if resource is None:
+        return math.inf
+    soft = resource.getrlimit(resource.RLIMIT_CPU)[0]
+    return math.inf if soft == resource.RLIM_INFINITY else float(soft)
+
+
 def peak_bytes() -> int:
     """The most memory that this process has held at once; 0 where unknown."""
     if resource is None:

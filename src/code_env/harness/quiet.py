@@ -12,10 +12,7 @@ import select
 
 from .channel import Channel, ChannelTimeout
 
-_write = os.write
-
-_PILE_BYTES = 32768
-"""How much piles up before the bell is rung: less than a socket holds, so that nobody waits for the other."""
+_write, _set_blocking = os.write, os.set_blocking
 
 
 class QuietChannel(Channel):
@@ -61,31 +58,36 @@ class RingingChannel(Channel):
 
     def __init__(self, fd: int, bell: int) -> None:
         super().__init__(fd)
+        _set_blocking(fd, False)
         self._bell = bell
-        self._pile = 0
+        self._has_sent = False
 
     def send_frames(self, frames: bytes | bytearray) -> None:
         """Send frames, of which the other side learns later."""
-        self._pile += len(frames)
-        if self._pile > _PILE_BYTES:
-            self.ring()
+        self._has_sent = True
         super().send_frames(frames)
-        self._pile = self._pile or 1
 
-    def ring(self) -> None:
-        """Have the other side look."""
-        self._pile = 0
-        _write(self._bell, b".")
+    def look(self) -> bool:
+        """Read what the other side sends unasked, without ringing for it; False when it has closed."""
+        try:
+            return self.fill()
+        except BlockingIOError:
+            return self.more(None)
 
     def before_waiting(self) -> None:
         """Ring, if anything was sent since."""
-        if self._pile:
-            self.ring()
+        if self._has_sent:
+            self._has_sent = False
+            self.before_waiting_for_room()
+
+    def before_waiting_for_room(self) -> None:
+        """Ring: the other side sleeps, and must make room, as often as there is none."""
+        _write(self._bell, b".")
 
     def more(self, left_s: float | None) -> bool:
         """Ring, then wait for more to read, and read it; False when the other side has closed."""
         self.before_waiting()
         try:
             return self.fill()
-        except BlockingIOError:  # The program has set it so.
+        except BlockingIOError:
             return super().more(left_s)

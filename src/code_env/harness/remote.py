@@ -11,6 +11,7 @@ import builtins
 import contextlib
 import os
 import time
+import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -22,19 +23,25 @@ from .handles import (
     HandleMisuse,
     ObjectHandle,
     Origin,
+    OwnException,
     ProgramDied,
     ProgramError,
     RemoteIterator,
+    own_exception,
     rebuild_exception,
     remote_coroutine,
     update_in_place,
 )
 from .main_module import MAX_TEXT
-from .plain import Decoder, Encoder, NotPlain
+from .plain import Decoder, Encoder, NotPlain, is_iterator, name_of_callable
 from .quiet import QuietChannel
 
 GRACE_S = 2.0
-"""How much longer than a limit the peer waits: the serving process enforces the limit itself."""
+"""How much longer than a program may run the peer works on what it gave, in seconds of its own CPU time."""
+
+PATIENCE = 4
+"""How many times longer than the limit on wall time the peer waits. It is a last resort: others enforce the limit, and
+they give back the time that the program waited for a core."""
 
 
 class Problem:
@@ -43,6 +50,9 @@ class Problem:
     def __init__(self, status: str, message: str, error: dict[str, str] | None = None) -> None:
         self.status, self.message, self.error = status, message, error
 
+
+TRUSTED_CODE = ("<tests>", "<setup>", "<prefix>")
+"""What the code of a task is called where it is compiled."""
 
 LOST = "lost"
 """Status of a case that the end of the program's process cut short, where only the executor knows how it ended."""
@@ -102,6 +112,7 @@ class Ended:
 
 
 _KINDS = {"it": "iterator", "co": "coroutine"}
+_ENDS_OF_LOOPS = (StopIteration, StopAsyncIteration)
 
 
 def _update(old: Any, new: Any) -> None:
@@ -134,7 +145,7 @@ class RemoteModule:
     def __init__(self, channel: Channel, wall_s: float, objects: bool, *, per_message: bool = False) -> None:
         self._channel, self.wall_s, self._objects, self._per_message = channel, wall_s, objects, per_message
         self._alone = isinstance(channel, QuietChannel)
-        self._deadline = time.monotonic() + wall_s + GRACE_S
+        self._deadline = time.monotonic() + PATIENCE * wall_s + GRACE_S
         self._decoder = Decoder(self._reference)
         self._handles: dict[tuple[int, Origin], Handle] = {}
         self._origin = Origin.RESULT
@@ -147,7 +158,7 @@ class RemoteModule:
         self._ahead: dict[int, int] = {}
         self._early: dict[int, dict[str, Any]] = {}
         self._callbacks: list[Any] = []
-        self._exceptions: dict[str, type[Exception]] = {}
+        self._exceptions: dict[str, type[OwnException]] = {}
         self.uncompiled: dict[str, str] | None = None
         self.callables: set[str] = set()
         """Which of the names that were asked for the answer defines as something to call."""
@@ -204,11 +215,12 @@ class RemoteModule:
             raise ChannelError("a malformed reply")
         for name in set(names) & set(exceptions):
             base = getattr(builtins, str(exceptions[name]), None)
-            if isinstance(base, type) and issubclass(base, Exception):
-                self._exceptions[name] = type(name, (base,), {"__init__": lambda self, *args: None})
+            # One that ends loops would end the tests' (PEP 479).
+            if isinstance(base, type) and issubclass(base, Exception) and not issubclass(base, _ENDS_OF_LOOPS):
+                self._exceptions[name] = own_exception(name, base)
         self.callables.update(name for name in names if found.get(name) is True)
 
-    def exception(self, name: str) -> type[Exception] | None:
+    def exception(self, name: str) -> type[OwnException] | None:
         """The class under which the tests can catch the program's exceptions of that name, if it has such a class."""
         return self._exceptions.get(name)
 
@@ -218,7 +230,7 @@ class RemoteModule:
         self._send({"n": self._number, "op": "each", "target": target, "inputs": inputs})
         for _ in inputs:
             if self._per_message:
-                self._deadline = time.monotonic() + self.wall_s + GRACE_S
+                self._deadline = time.monotonic() + PATIENCE * self.wall_s + GRACE_S
             reply = self._receive(self._number)
             yield reply.get("ended"), reply.get("reply")
 
@@ -351,12 +363,17 @@ class RemoteModule:
         form = raised.get("args")
         args = None if form is None else decoder.decode(form)
         error = rebuild_exception(raised, args)
-        own = self._exceptions.get(str(raised.get("name")))
-        if own is None or not isinstance(error, own.__bases__ + (ProgramError,)):  # noqa: RUF005
-            return error
-        known = own()
-        known.args = tuple(args) if args is not None else (str(raised.get("message")),)
-        return known
+        classes, attributes = raised.get("classes"), raised.get("attributes")
+        for name in classes if isinstance(classes, list) else []:
+            own = self._exceptions.get(name) if isinstance(name, str) else None
+            if own is not None and isinstance(error, (*own.__bases__, ProgramError)):
+                known = own()
+                known.args = tuple(args) if args is not None else (str(raised.get("message")),)
+                known.text = str(raised.get("message"))
+                if isinstance(attributes, dict):
+                    known.attributes = {str(key): Decoder().decode(form) for key, form in attributes.items()}
+                return known
+        return error
 
     def end(self) -> Ended:
         """End the module if it has not ended by itself; how it ended."""
@@ -368,6 +385,15 @@ class RemoteModule:
             except ChannelError:
                 self._lost = "error"
         return self._wait_for_end()
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether the conversation is over before its end."""
+        return self._ended is not None or self._lost is not None
+
+    def close(self) -> None:
+        """Let nothing that still holds this module speak to anybody: the channel is about to be another's."""
+        self._lost = self._lost or "error"
 
     def check_alive(self) -> None:
         """Go on only if the conversation with the serving process is still in order.
@@ -407,19 +433,37 @@ class RemoteModule:
             raise HandleMisuse(f"what became of an argument is not plain data: {error}") from error
 
     def _encode_other(self, value: object, why: str) -> Any:
+        """What stands for an argument that is not plain data."""
+        known = name_of_callable(value)
+        if known is not None:
+            return {"bn": known}
+        if isinstance(value, Iterator) and is_iterator(value):
+            # What the program takes from it, it takes from a copy.
+            return {"il": [Encoder(self._encode_other).encode(item) for item in value]}
+        if callable(value) and not isinstance(value, Handle):
+            return self._hand_over(value)
+        return self._encode_result(value, why)
+
+    def _encode_result(self, value: object, why: str) -> Any:
+        """What stands for what a function of the tests gave to the program, where that is not plain data.
+
+        Not whatever can be called: the program chose the arguments, and from a method or a class that it got that
+        way it could go on to anything in this process. A function that the tests define is one that they mean to give.
+        """
         if isinstance(value, Handle):
-            target = value._code_env_target
-            if isinstance(target, int):
-                return {"r": target}
-        elif isinstance(value, RemoteIterator):
+            return {"r": value._code_env_target}
+        if isinstance(value, RemoteIterator):
             return {"r": value.number}
-        if callable(value):
-            self._callbacks.append(value)
-            return {"cb": len(self._callbacks) - 1}
+        if type(value) is types.FunctionType and value.__code__.co_filename in TRUSTED_CODE:
+            return self._hand_over(value)
         raise TypeError(f"a test handed the program a {why}; only plain data can be handed over")
 
+    def _hand_over(self, function: Any) -> dict[str, int]:
+        self._callbacks.append(function)
+        return {"cb": len(self._callbacks) - 1}
+
     def _reference(self, tag: str, body: Any) -> object:
-        if tag in _KINDS and type(body) is int:
+        if tag in _KINDS and type(body) is int and body >= 0:
             return RemoteIterator(self, body) if tag == "it" else remote_coroutine(self, body)
         if tag != "h" or not isinstance(body, list) or len(body) != 3 or type(body[0]) is not int:
             raise NotPlain("a malformed handle")
@@ -471,16 +515,19 @@ class RemoteModule:
         number = request["callback"]
         if type(number) is not int or not 0 <= number < len(self._callbacks):
             raise ProgramDied("the program's process called what it was not given")
+        origin, self._origin = self._origin, Origin.RESULT
         try:
             args = [self._decoder.decode(form) for form in request.get("args") or ()]
             named = {name: self._decoder.decode(form) for name, form in (request.get("kwargs") or {}).items()}
             value = self._callbacks[number](*args, **named)
-            reply = {"value": Encoder(self._encode_other).encode(value)}
+            reply = {"value": Encoder(self._encode_result).encode(value)}
         except (HandleMisuse, NotPlain) as error:
             raise HandleMisuse(f"a function of the tests was called with what is not plain data: {error}") from error
         except Exception as error:
             base = next(kind.__name__ for kind in type(error).__mro__ if vars(builtins).get(kind.__name__) is kind)
             reply = {"raised": {"builtin": base, "message": str(error)}}
+        finally:
+            self._origin = origin
         self._send(reply)
 
     def _frame(self) -> tuple[int, bytes]:

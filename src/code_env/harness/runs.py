@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import select
 import time
 from types import CodeType
@@ -47,6 +48,7 @@ class Runs:
     ) -> None:
         self._code, self._argv, self._limits = code, argv, limits
         self._confinement, self._workspace = confinement, workspace
+        self._draws = "random" in code.co_names
         self._rlimits, self._parent = limits.differing(), _getpid()
         self._streams: Streams | None = None
         self._outcomes: list[tuple[Any, ...]] = []
@@ -117,6 +119,9 @@ class Runs:
             self._streams = None
 
     def _become(self) -> NoReturn:
+        if self._draws:
+            random.seed()  # All tests are forks of one process, whose generator is in one state.
+
         def send_report(error: dict[str, Any]) -> None:
             view = memoryview(json.dumps(error).encode())
             while view:

@@ -13,7 +13,7 @@ from .asserting import CALL, RECORDER, compile_suite
 from .cases import Cases, brief_error
 from .handles import CallableHandle, Origin, ProgramDied
 from .plain import Decoder
-from .remote import GRACE_S, Problem, RemoteModule
+from .remote import ENDED, GRACE_S, Problem, RemoteModule
 from .time_limit import time_limit
 from .unit_testing import run_methods
 
@@ -40,6 +40,7 @@ class CompiledSuite:
         self.before.append(compile(setup, "<setup>", "exec", dont_inherit=True))
         texts = (prefix, setup, code)
         self.uses_random = any("random" in text for text in texts)
+        self.uses_numpy = any("numpy" in text for text in texts)
         self.leaves_nothing = all(map(leaves_nothing, texts))
         """Whether it may be run again in the same process, as far as can be told from the text."""
 
@@ -85,6 +86,7 @@ class SuiteRun:
             ProgramDied: If the program's process ended or stopped answering.
         """
         self._module = module
+        self.cases.program_is_dead = lambda: module.is_dead
         names = set(self.names_wanted()) & module.callables
         for name in names if self._compiled.entry_point is None else [self._compiled.entry_point, *names]:
             handle = CallableHandle(module, name, f"function {name!r}", Origin.of_name(name))
@@ -94,6 +96,8 @@ class SuiteRun:
             error = self.run_here()
             if error is not None:
                 module.settle()
+        if module.is_dead:
+            raise ProgramDied(ENDED)  # The tests may have caught it.
         if module.last_raised is not None and module.last_raised[0] is error:
             self.uncaught = module.last_raised[1]
 
@@ -105,7 +109,7 @@ class SuiteRun:
         """
         names, entry_point = self.names, self._compiled.entry_point
         if self._compiled.uses_random:
-            _seed_generators()
+            _seed_generators(self._compiled.uses_numpy)
         if entry_point is not None:
             names.setdefault("candidate", names[entry_point])
         try:
@@ -134,14 +138,16 @@ class SuiteRun:
         return sorted(self._compiled.unbound - set(self.names))
 
 
-def _seed_generators() -> None:
+def _seed_generators(with_numpy: bool) -> None:
     """Tests that draw their inputs draw the same ones each time."""
     import random
 
     random.seed(0)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed(0)
+    if with_numpy:
+        with contextlib.suppress(ImportError):  # The tests will say so.
+            import numpy
+
+            numpy.random.seed(0)
 
 
 _PURE_MODULES = frozenset(

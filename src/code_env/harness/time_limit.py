@@ -8,6 +8,9 @@ from collections.abc import Iterator
 
 from .handles import TimeIsUp
 
+_AGAIN_S = 0.1
+"""How soon after the first time it is raised again, for code that caught it, in seconds."""
+
 
 def _time_is_up(*_: object) -> None:
     raise TimeIsUp("the time limit was reached")
@@ -15,14 +18,14 @@ def _time_is_up(*_: object) -> None:
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `TimeIsUp` in the body after `seconds`.
+    """Raise `TimeIsUp` in the body after `seconds` of this process's CPU time.
 
     Python looks for signals between its own steps, so one long step of a built-in function runs to its
     end; the executor's limits on the peer are the last resort.
     """
-    signal.signal(signal.SIGALRM, _time_is_up)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.signal(signal.SIGPROF, _time_is_up)
+    signal.setitimer(signal.ITIMER_PROF, seconds, _AGAIN_S)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)

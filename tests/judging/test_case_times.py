@@ -1,8 +1,8 @@
-"""What a case says of the time that its test took."""
+"""The time that a test takes: what its case says of it, and that its limit is its own."""
 
 import pytest
 
-from code_env import AssertTest, CallTest, OutputTest, StdinTest, Task, judge, make_executor
+from code_env import AssertTest, CallTest, Limits, OutputTest, StdinTest, Task, judge, make_executor
 
 BUSY = "def busy(n):\n    while n: n -= 1\n"
 """A loop whose CPU time can be told from that of a call that does nothing, on any machine."""
@@ -62,3 +62,14 @@ def test_a_forged_time_is_none(executor, forged):
     verdict = judge(Task("t", "p", (CallTest((1,), expected=1),), entry_point="f"), code, executor)
     assert verdict.passed
     assert verdict.cases[0].wall_s is None
+
+
+@pytest.mark.parametrize("name", ["local", "subprocess"])
+def test_each_call_has_the_whole_limit(name):
+    """Five calls of 0.4 s, and loading of as much, each within a limit of 1 s."""
+    wait = "while time.process_time() < 0.4: pass"
+    code = f"import time\n{wait}\ndef f(x):\n    {wait}\n    return x"
+    tests = tuple(CallTest((x,), expected=x) for x in range(5))
+    with make_executor(name, workers=1) as runner:
+        verdict = judge(Task("t", "p", tests, entry_point="f", limits=Limits(cpu_s=1, wall_s=60)), code, runner)
+    assert [case.message for case in verdict.cases] == [""] * 5

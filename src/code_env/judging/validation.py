@@ -28,7 +28,7 @@ from .findings import FindingKind, Validation, ValidationFinding
 from .judge import judge_each
 from .phrases import denied_answers
 from .trivial import trivial_answers
-from .verdict import Verdict
+from .verdict import CaseResult, Verdict
 
 REPETITIONS = 3
 """How often each reference is judged."""
@@ -152,8 +152,8 @@ class _Proof:
             self._as_stated = verdicts
         if first and self._needs_time:
             return
-        # If it passes just sometimes, or the sandbox fails, it is not the way of judging that is wrong.
-        self.settled = any(verdict.passed or not verdict.valid for verdict in verdicts)
+        # If verdicts differ, or the sandbox fails, it is not the way of judging that is wrong.
+        self.settled = any(v.passed or not v.valid for v in verdicts) or bool(_changed(verdicts))
         if self.settled:
             self.task, self._verdicts = task, verdicts
 
@@ -184,17 +184,18 @@ class _Proof:
             self._look_at_times(judged)
 
     def _conclude_failure(self, judged: list[Verdict]) -> None:
-        passed = sum(verdict.passed for verdict in judged)
-        failed = next(verdict for verdict in judged if not verdict.passed)
-        if passed:
+        changed = _changed(judged)
+        if changed:
+            passed = sum(verdict.passed for verdict in judged)
+            failure = next(case for v in judged for case in v.cases if _key(case) == changed[0] and not case.passed)
             self._find(
                 FindingKind.FLAKY,
-                f"its reference passes {passed} of {len(judged)} times; "
-                f"{_named(self.task, _changed(judged))} changed: {_why(failed)}",
+                f"its reference passes {passed} of {len(judged)} times; {_named(self.task, changed)} changed: "
+                f"tests[{failure.test}]: {failure.message}",
             )
         else:
             hint = "; calibration finds the time it needs" if _timed_out(judged) and not self._calibrate else ""
-            self._find(FindingKind.REFERENCE_FAILS, f"its reference does not pass: {_why(failed)}{hint}")
+            self._find(FindingKind.REFERENCE_FAILS, f"its reference does not pass: {_why(judged[0])}{hint}")
         self.task = self._stated
 
     def _look_at_times(self, verdicts: list[Verdict]) -> None:
@@ -263,7 +264,7 @@ class _Proof:
     def _passed_by(self, verdict: Verdict) -> str:
         """The hidden cases that an answer passed by name, and the share of the public ones."""
         parts = []
-        hidden = [(case.test, case.case) for case in verdict.cases if case.passed and case.hidden]
+        hidden = [_key(case) for case in verdict.cases if case.passed and case.hidden]
         if hidden:
             parts.append(_named(self.task, hidden))
         public = [case.passed for case in verdict.cases if not case.hidden]
@@ -302,7 +303,7 @@ def _timed_out(verdicts: Iterable[Verdict]) -> bool:
 def _changed(verdicts: list[Verdict]) -> list[tuple[int, int]]:
     """The cases that passed in some verdicts only."""
     alike = zip(*[verdict.cases for verdict in verdicts], strict=True)
-    return [(cases[0].test, cases[0].case) for cases in alike if len({case.passed for case in cases}) > 1]
+    return [_key(cases[0]) for cases in alike if len({case.passed for case in cases}) > 1]
 
 
 def _solutions(task: Task) -> list[str]:
@@ -317,6 +318,10 @@ def _slim(verdict: Verdict) -> Verdict:
     execution = dataclasses.replace(verdict.execution, stdout="", stderr="", files={}, results=())
     cases = tuple(dataclasses.replace(case, actual="", stderr="") for case in verdict.cases)
     return dataclasses.replace(verdict, cases=cases, execution=execution)
+
+
+def _key(case: CaseResult) -> tuple[int, int]:
+    return case.test, case.case
 
 
 def _why(verdict: Verdict) -> str:

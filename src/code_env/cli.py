@@ -330,6 +330,8 @@ def _validation_row(found: Validation) -> dict[str, Any]:
         "tasks": len(found.suite),
         "sound_tasks": found.sound_tasks,
         "sound": found.sound,
+        "errors": len(found.errors),
+        "warnings": len(found.warnings),
         "findings": [
             {"task_id": finding.task_id, "level": finding.level, "kind": finding.kind, "problem": finding.problem}
             for finding in found.findings
@@ -343,9 +345,9 @@ def _show_validation(found: Validation) -> None:
         for finding in (*found.errors, *found.warnings):
             style = "red" if finding.level == "error" else "yellow"
             cells = (Text(printable(finding.task_id)), Text(finding.level, style), finding.kind.value)
-            table.add_row(*cells, Text(printable(finding.problem), overflow="fold"))
-        # Where nobody looks at it as it is, each finding keeps to its line.
-        _out.print(table, width=None if _out.is_terminal else _WIDE, crop=False)
+            table.add_row(*cells, Text(" ".join(printable(finding.problem).split("\n")), overflow="fold"))
+        # In a file or a pipe each finding keeps to its line.
+        (_out if _out.is_terminal else Console(width=_WIDE)).print(table)
     sound = f"{found.sound_tasks} of {len(found.suite)} tasks are sound"
     _out.print(f"{sound}; {len(found.errors)} errors, {len(found.warnings)} warnings", highlight=False)
 

@@ -174,14 +174,16 @@ class _Proof:
         if not all(verdict.passed for verdict in judged):
             self._conclude_failure(judged)
             return
+        if unjudged is not None:
+            self.task = self._stated
+            return
         if self.task.judge != self._stated.judge:
             self._find(
                 FindingKind.JUDGE_MODE,
                 f"its reference passes as {self.task.judge!r}, not as {self._stated.judge!r}: "
                 f"{_why(self._as_stated[0])}",
             )
-        if judged:
-            self._look_at_times(judged)
+        self._look_at_times(judged)
 
     def _conclude_failure(self, judged: list[Verdict]) -> None:
         changed = _changed(judged)

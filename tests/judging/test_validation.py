@@ -1,6 +1,7 @@
 """What `validate` finds: a task for each defect, beside tasks that have none."""
 
 import dataclasses
+import json
 
 import pytest
 
@@ -14,6 +15,7 @@ from code_env import (
     Task,
     TaskSuite,
     load_suite,
+    make_executor,
     row_from_task,
     validate,
 )
@@ -298,3 +300,29 @@ def test_humaneval_is_sound(data, executor):
     assert validation.errors == ()
     assert {finding.kind for finding in validation.warnings} == {FindingKind.TRIVIAL_SCORES}
     assert validation.suite == suite
+
+
+def test_solutions_and_statements_of_a_published_format(executor, tmp_path):
+    row = {
+        "problem_id": 1,
+        "question": "Read n and print any number below n.",
+        "input_output": json.dumps({"inputs": ["5\n", "9\n"], "outputs": ["4\n", "8\n"]}),
+        "solutions": json.dumps(["print(int(input()) - 1)", "print(int(input()) - 2)", "print(-1 + int(input()))"]),
+        "difficulty": "introductory",
+        "url": "",
+        "starter_code": "",
+    }
+    path = tmp_path / "apps.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    validation = validate(load_suite(path), executor, repetitions=1)
+    assert [finding.kind for finding in validation.findings] == ["solution_fails", "several_answers"]
+    assert validation.findings[0].problem.startswith("of 2 further solutions 1 do not pass: tests[0]: ")
+    assert 'the statement says "print any"' in validation.findings[1].problem
+
+
+def test_another_executor_proves_the_same():
+    wrong = changed("wrong", reference="def f(x): return 4")
+    with make_executor("subprocess", workers=2) as runner:
+        validation = proven(SOUND, wrong, executor=runner, repetitions=1, calibrate=True)
+    assert [(finding.task_id, finding.kind) for finding in validation.findings] == [("wrong", "reference_fails")]
+    assert [task.limits.cpu_s for task in validation.suite] == [1.0, 5.0]

@@ -18,6 +18,11 @@ TASK = {
     "reference": "def double(x):\n    return 2 * x\n",
 }
 
+OWN_CLASS = """class P:
+    def __init__(self, x): self.x = x
+    def __eq__(self, other): return self.x == other.x
+"""
+
 
 def run(*arguments, cwd, code=0):
     command = [sys.executable, "-W", "error", "-m", "code_env.cli", *map(str, arguments)]
@@ -142,7 +147,12 @@ def test_eval_of_humaneval(tmp_path, data):
 
 
 def test_validate_proves_the_starter_suite(tmp_path):
-    assert "40 of 40 tasks are sound" in run("validate", "starter", cwd=tmp_path)
+    shown = run("validate", "starter", "--repetitions", 1, "--calibrate", "--write", "proven.jsonl", cwd=tmp_path)
+    assert "40 of 40 tasks are sound; 0 errors" in shown
+    assert "the suite as proven is in proven.jsonl" in shown
+    suite, saved = code_env.load_suite("starter"), code_env.load_suite(tmp_path / "proven.jsonl")
+    assert [task.id for task in saved] == [task.id for task in suite]
+    assert all(now.limits.cpu_s <= task.limits.cpu_s for now, task in zip(saved, suite, strict=True))
 
 
 def test_validate_finds_what_is_unsound(tmp_path, suite):
@@ -152,15 +162,54 @@ def test_validate_finds_what_is_unsound(tmp_path, suite):
     ]
     suite.write_text("".join(json.dumps(row) + "\n" for row in rows))
     shown = run("validate", suite, cwd=tmp_path, code=1)
-    assert "wrong: its reference does not pass: tests[1]: expected 10, got 4" in shown
-    assert "double: it has no reference" in shown
-    assert "0 of 2 tasks are sound" in shown
+    lines = shown.splitlines()
+    for words in (
+        ("wrong", "error", "reference_fails", "its reference does not pass: tests[1]: expected 10, got 4"),
+        ("double", "error", "no_reference", "it has no reference to prove it with"),
+    ):
+        assert any(all(word in line for word in words) for line in lines), shown
+    assert "0 of 2 tasks are sound; 2 errors, 0 warnings" in shown
 
 
 def test_validate_finds_what_doing_nothing_passes(tmp_path, suite):
     idle = {"id": "idle", "prompt": "Do nothing.", "tests": [{"kind": "output", "expected": ""}], "reference": "pass"}
     suite.write_text(json.dumps(idle) + "\n")
-    assert "idle: a program that does nothing passes" in run("validate", suite, cwd=tmp_path, code=1)
+    assert "an answer passes that does nothing" in run("validate", suite, cwd=tmp_path, code=1)
+
+
+def test_validate_prints_json_and_a_warning_is_no_failure(tmp_path, suite):
+    rows = [TASK, TASK | {"id": "zero", "tests": [*TASK["tests"], {"kind": "call", "args": [0], "expected": 0}]}]
+    suite.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = json.loads(run("validate", suite, "--json", cwd=tmp_path))
+    finding = found.pop("findings")[0]
+    assert found == {"suite": "suite", "tasks": 2, "sound_tasks": 2, "sound": True, "errors": 0, "warnings": 1}
+    assert (finding["task_id"], finding["level"], finding["kind"]) == ("zero", "warning", "trivial_scores")
+    assert finding["problem"].startswith("an answer scores 0.33 (tests[2]) if it returns its first argument")
+
+
+def test_validate_writes_all_tasks_with_what_was_found(tmp_path, suite):
+    rows = [
+        TASK | {"id": "wrong", "reference": "def double(x): return 4"},
+        {"id": "own", "prompt": "Write the class P.", "entry_point": "P", "reference": OWN_CLASS}
+        | {"tests": [{"kind": "assert", "code": "assert P(1) == P(1)\nassert P(1).x == 1"}]},
+    ]
+    suite.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run("validate", suite, "--write", "proven.jsonl.gz", cwd=tmp_path, code=1)
+    saved = code_env.load_suite(tmp_path / "proven.jsonl.gz")
+    assert [(task.id, task.judge) for task in saved] == [("wrong", "blind"), ("own", "objects")]
+    shown = run("validate", "proven.jsonl.gz", "--json", cwd=tmp_path, code=1)
+    assert {finding["kind"] for finding in json.loads(shown)["findings"]} == {"reference_fails", "trivial_scores"}
+
+
+def test_validate_never_replaces_what_it_reads(tmp_path, suite):
+    before = suite.read_text()
+    (tmp_path / "link.jsonl").symlink_to(suite)
+    for source, target in ((suite, suite), (suite, "./suite.jsonl"), (suite, "link.jsonl"), ("link.jsonl", suite)):
+        shown = run("validate", source, "--write", target, cwd=tmp_path, code=2)
+        assert "would replace the one it was made from" in " ".join(shown.split())
+    assert suite.read_text() == before
+    starter = code_env.tasks.definitions.load_definition("starter").suite_path
+    run("validate", "starter", "--write", starter, cwd=tmp_path, code=2)
 
 
 @pytest.mark.parametrize(
@@ -179,6 +228,8 @@ def test_validate_finds_what_doing_nothing_passes(tmp_path, suite):
         (["eval", "--references", "--suite", "starter", "-o", "no/such/dir.jsonl"], "cannot be written"),
         (["eval", "--references", "--suite", "nowhere"], "known suites are starter"),
         (["validate", "broken.jsonl"], "broken.jsonl:1:"),
+        (["validate", "starter", "--write", "no/such/dir.jsonl"], "cannot be written"),
+        (["validate", "starter", "--write", "."], "cannot be written"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -39,7 +39,9 @@ from code_env.executors import (
 from code_env.extract import extract_code
 from code_env.judging import (
     CaseResult,
+    FindingKind,
     Outcome,
+    Validation,
     ValidationFinding,
     Verdict,
     ajudge,
@@ -88,6 +90,7 @@ __all__ = [
     "ExecutorClosed",
     "ExecutorError",
     "ExecutorNotFound",
+    "FindingKind",
     "Isolation",
     "IsolationUnavailable",
     "Limits",
@@ -107,6 +110,7 @@ __all__ = [
     "TaskSuite",
     "TermReward",
     "UnsupportedProgram",
+    "Validation",
     "ValidationFinding",
     "Verdict",
     "ajudge",

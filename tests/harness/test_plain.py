@@ -75,8 +75,8 @@ def time_zones():
 
 
 TEXT = st.text(st.characters(exclude_categories=[]))
-HASHABLE_BIG, LENGTH = st.integers(), st.integers(0, 1000)
-ATOMS = st.one_of(
+BIG, LENGTH = st.integers(), st.integers(0, 1000)
+HASHABLE_ATOMS = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(),

@@ -306,7 +306,9 @@ class _Judge:
         try:
             actual = module.unpack(reply, plain_only=True)
         except NotPlain as error:
-            self._case(index, "ok", f"what came back is not plain data: {error}", expected=brief(expected))
+            self._case(
+                index, "ok", f"what came back is not plain data: {error}", expected=brief(expected), **ended.used
+            )
             return
         # The call raised; whatever class that is, it is the program's outcome.
         except Exception as error:
@@ -405,7 +407,7 @@ class _Judge:
                     case=case,
                     passed=record.ran and not record.message,
                     expected=record.source[:_SOURCE_CHARS],
-                    **(details if ended_it else {}),
+                    **(ended.used | (details if ended_it else {})),
                 )
         if not self._job.one_process:
             module.check_alive()

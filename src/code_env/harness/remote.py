@@ -44,6 +44,10 @@ PATIENCE = 4
 they give back the time that the program waited for a core."""
 
 
+_MOST_SECONDS = 1e9
+"""More than any run takes: a measurement beyond it, NaN or infinity is none."""
+
+
 class Problem:
     """Why an answer could not be tested: its own doing."""
 
@@ -76,6 +80,8 @@ class Ended:
         self._signal = _whole_number(ended.get("signal"))
         stderr = ended.get("stderr")
         self._stderr = stderr if isinstance(stderr, str) else ""
+        times = {name: _seconds(ended.get(name)) for name in ("cpu_s", "wall_s")}
+        self.used = {name: value for name, value in times.items() if value is not None}
 
     @property
     def fault(self) -> str:
@@ -108,7 +114,9 @@ class Ended:
     def details(self) -> dict[str, Any]:
         """What a report says of it beside the status."""
         details = {"exit_code": self._exit_code, "signal": self._signal, "error": self.error}
-        return {key: value for key, value in details.items() if value is not None} | {"stderr": self._stderr}
+        return (
+            {key: value for key, value in details.items() if value is not None} | self.used | {"stderr": self._stderr}
+        )
 
 
 _KINDS = {"it": "iterator", "co": "coroutine"}
@@ -130,6 +138,10 @@ def _refuse_object(tag: str, body: Any) -> object:
 
 def _whole_number(value: Any) -> int | None:
     return value if type(value) is int else None
+
+
+def _seconds(value: Any) -> float | None:
+    return value if type(value) is float and 0 <= value < _MOST_SECONDS else None
 
 
 class RemoteModule:

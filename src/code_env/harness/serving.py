@@ -137,7 +137,7 @@ class _Server:
                         raise ChannelError("the program sent a frame that is not its to send")
                     self._channel.send(*frame)
                     if per_message:
-                        child.clock.restart()
+                        child.clock.begin_anew()
                         if gate is not None and not loaded:
                             gate.allowed += 1  # From here on: the child that runs a test.
                             loaded.append(True)

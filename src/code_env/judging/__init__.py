@@ -1,12 +1,15 @@
 """Judges answers blind: a program never sees an expected value."""
 
+from .findings import FindingKind, Validation, ValidationFinding
 from .judge import ajudge, ajudge_many, judge, judge_each, judge_many
-from .validation import ValidationFinding, validate
+from .validation import validate
 from .verdict import CaseResult, Outcome, Verdict
 
 __all__ = [
     "CaseResult",
+    "FindingKind",
     "Outcome",
+    "Validation",
     "ValidationFinding",
     "Verdict",
     "ajudge",

@@ -34,7 +34,7 @@ def program_for(task: Task, answer: str) -> Program:
         language=task.language,
         files=task.files,
         limits=task.limits,
-        one_process=_in_one_process(task),
+        one_process=in_one_process(task),
         peer=_peer_for(task),
     )
 
@@ -65,7 +65,7 @@ def _peer(task: Task) -> Program:
     return Program(code=_PEER_CODE, stdin=json.dumps(_job(task)), limits=limits)
 
 
-def _in_one_process(task: Task) -> bool:
+def in_one_process(task: Task) -> bool:
     """Whether nothing is asked but one suite, for which the answer is loaded once."""
     return len(task.tests) == 1 and isinstance(task.tests[0], AssertTest)
 
@@ -76,7 +76,7 @@ def _job(task: Task) -> dict[str, Any]:
         "prefix": "" if task.prefix == task.setup else task.prefix,
         "setup": task.setup,
         "judge": task.judge,
-        "one_process": _in_one_process(task),
+        "one_process": in_one_process(task),
         "wall_s": task.limits.wall_s,
         "tests": [_test(test) | {"hidden": test.hidden} for test in task.tests],
     }

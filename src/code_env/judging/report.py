@@ -17,6 +17,7 @@ from code_env.harness.remote import ENDED, LOST, Ended
 from code_env.harness.streams import STDERR_TAIL_BYTES
 from code_env.tasks.task import Task
 
+from .job import in_one_process
 from .verdict import CaseResult, Outcome, Verdict
 
 
@@ -62,6 +63,9 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
         elif "lost" in record and result.status is Status.OK:
             status, message = Status(record["status"]), record["lost"]
     _complete(reported.values(), result)
+    if in_one_process(task):
+        for record in reported.values():
+            record.update(cpu_s=result.cpu_s, wall_s=result.wall_s)
     began = any("began" in record for record in records)
     cases = _cases(task, reported, status, message, tested=began)
     first = next((case for case in cases if case.status is not Status.OK), None)
@@ -153,6 +157,8 @@ def _cases(
                     actual_chars=record.get("actual_chars", 0),
                     error_name=(record.get("error") or {}).get("name", ""),
                     stderr=record.get("stderr", ""),
+                    cpu_s=record.get("cpu_s"),
+                    wall_s=record.get("wall_s"),
                 )
             )
     return tuple(cases)

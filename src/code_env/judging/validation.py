@@ -1,75 +1,329 @@
-"""Proves a suite before use: each reference scores 1.0, an empty answer 0.0, and doing nothing does not pass."""
+"""Proves a suite before use.
+
+Each reference is judged several times and must pass each time; answers that solve nothing must not. What a reference
+shows beside that is reported too: which mode of judging it needs, and how much of its time limits it takes. The mode
+comes from references only, never from an answer.
+
+All judging runs where any answer runs, in the executor. Tasks take turns, so a reference meets another process, and
+mostly another judge, each time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import dataclasses
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, get_args
 
 from code_env.executors.base import Executor
+from code_env.executors.program import MAX_SECONDS
+from code_env.executors.result import Status
+from code_env.harness.limits import WHOLE_RUN
+from code_env.tasks.kinds import AssertTest
 from code_env.tasks.suite import TaskSuite
-from code_env.tasks.task import Task
+from code_env.tasks.task import JudgeMode, Task
 
-from .judge import judge_many
-from .verdict import Verdict
+from .calibration import FACTOR, calibrated
+from .findings import FindingKind, Validation, ValidationFinding
+from .judge import judge_each
+from .phrases import denied_answers
+from .trivial import trivial_answers
+from .verdict import CaseResult, Verdict
+
+REPETITIONS = 3
+"""How often each reference is judged."""
+
+MAX_SOLUTIONS = 10
+"""How many further solutions of a task are judged; some data sets have hundreds."""
 
 _BATCH = 16
-"""Tasks judged at a time, so that progress shows."""
+"""Tasks that take turns: enough that a task's runs lie apart, few enough that progress shows."""
 
+_IN_FLIGHT = 64
+"""Answers submitted ahead."""
 
-@dataclass(frozen=True)
-class ValidationFinding:
-    """What is wrong with one task."""
+_SHOWN = 8
+"""How many cases a sentence names."""
 
-    task_id: str
-    """The task."""
-    problem: str
-    """What is wrong, in a sentence."""
+_SLOW = 0.5
+"""The share of a time limit beyond which a reference is slow."""
 
 
 def validate(
-    suite: TaskSuite, executor: Executor, *, progress: Callable[[int], object] = lambda done: None
-) -> list[ValidationFinding]:
-    """Prove that each reference scores 1.0, an empty answer 0.0, and one that does nothing does not pass.
+    suite: TaskSuite,
+    executor: Executor,
+    *,
+    repetitions: int = REPETITIONS,
+    calibrate: bool = False,
+    progress: Callable[[int], object] = lambda done: None,
+) -> Validation:
+    """Prove that references pass each time and that answers which solve nothing do not.
 
     Args:
         suite: The tasks.
-        executor: Where references run.
+        executor: Where answers run.
+        repetitions: How often each reference is judged.
+        calibrate: Whether to set time limits by what references take on this host; see `calibrated`.
         progress: Called with the number of tasks done.
 
-    Returns:
-        What is wrong; empty if the suite is sound.
+    Raises:
+        ValueError: If `repetitions` is less than 1.
+        UnsupportedProgram: If the executor cannot do what a task asks.
 
     Example:
         >>> from code_env import load_suite, make_executor
         >>> with make_executor("local") as executor:
-        ...     validate(load_suite("starter")[:2], executor)
-        []
+        ...     validate(load_suite("starter")[:2], executor).sound
+        True
     """
+    if repetitions < 1:
+        raise ValueError(f"repetitions must be at least 1; got {repetitions}")
+    proven: list[Task] = []
     findings: list[ValidationFinding] = []
     for start in range(0, len(suite), _BATCH):
-        tasks = list(suite[start : start + _BATCH])
-        with_reference = [task for task in tasks if task.reference is not None]
-        references = judge_many([(task, task.reference or "") for task in with_reference], executor)
-        empty = judge_many([(task, "") for task in tasks], executor)
-        idle = judge_many([(task, _doing_nothing(task)) for task in tasks], executor)
-        findings += [
-            ValidationFinding(t.id, "it has no reference to prove it with") for t in tasks if t.reference is None
-        ]
-        for task, verdict in zip(with_reference, references, strict=True):
+        proofs = [_Proof(task, calibrate) for task in suite[start : start + _BATCH]]
+        _prove_references(proofs, executor, repetitions)
+        _try_others(proofs, executor)
+        for proof in proofs:
+            proof.look_at_statement()
+            proven.append(proof.task)
+            findings += proof.findings
+        progress(len(proven))
+    return Validation(TaskSuite(suite.name, proven), tuple(findings))
+
+
+def _prove_references(proofs: Sequence[_Proof], executor: Executor, repetitions: int) -> None:
+    """Judge references in turns: as stated, and those that never pass in the other ways that might help."""
+    waiting = [(proof, proof.ways()) for proof in proofs if proof.task.reference is not None]
+    while waiting:
+        tried = [(proof, task) for proof, ways in waiting if (task := next(ways, None)) is not None]
+        runs: dict[int, list[Verdict]] = {id(proof): [] for proof, _ in tried}
+        order = [pair for _ in range(repetitions) for pair in tried]
+        verdicts = judge_each([(task, task.reference or "") for _, task in order], executor, in_flight=_IN_FLIGHT)
+        for (proof, _), verdict in zip(order, verdicts, strict=True):
+            runs[id(proof)].append(verdict)
+        for proof, task in tried:
+            proof.take(task, runs[id(proof)])
+        waiting = [(proof, ways) for proof, ways in waiting if id(proof) in runs and not proof.settled]
+    for proof in proofs:
+        proof.conclude()
+
+
+def _try_others(proofs: Sequence[_Proof], executor: Executor) -> None:
+    """Judge answers that should not pass, and further ones that should."""
+    tried = [(proof, what, answer) for proof in proofs for what, answer in proof.others()]
+    verdicts = judge_each([(proof.task, answer) for proof, _, answer in tried], executor, in_flight=_IN_FLIGHT)
+    outcomes: dict[int, list[tuple[str | int, Verdict]]] = {id(proof): [] for proof in proofs}
+    for (proof, what, _), verdict in zip(tried, verdicts, strict=True):
+        outcomes[id(proof)].append((what, _slim(verdict)))
+    for proof in proofs:
+        proof.look_at_others(outcomes[id(proof)])
+
+
+class _Proof:
+    """One task on its way to being proven. `task` becomes the task as proven."""
+
+    def __init__(self, task: Task, calibrate: bool) -> None:
+        self.task = self._stated = task
+        self._calibrate = calibrate
+        self.settled = False
+        self.findings: list[ValidationFinding] = []
+        self._verdicts: list[Verdict] = []
+        self._as_stated: list[Verdict] = []
+
+    def ways(self) -> Iterator[Task]:
+        """The task as stated, then as it might be meant."""
+        task = self._stated
+        yield task
+        if self._needs_time:
+            limits = task.limits
+            more = {name: min(MAX_SECONDS, FACTOR * getattr(limits, name)) for name in ("cpu_s", "wall_s")}
+            yield dataclasses.replace(task, limits=dataclasses.replace(limits, **more))
+        # The modes concern the objects that test code gets, and other tests get none.
+        if any(isinstance(test, AssertTest) for test in task.tests):
+            modes: tuple[JudgeMode, ...] = get_args(JudgeMode)
+            for mode in modes[modes.index(task.judge) + 1 :]:
+                yield dataclasses.replace(task, judge=mode)
+
+    def take(self, task: Task, verdicts: list[Verdict]) -> None:
+        """Take the verdicts on the reference of the task as it was judged."""
+        first = not self._as_stated
+        if first:
+            self._as_stated = verdicts
+        if first and self._needs_time:
+            return
+        # If verdicts differ, or the sandbox fails, it is not the way of judging that is wrong.
+        self.settled = any(v.passed or not v.valid for v in verdicts) or bool(_changed(verdicts))
+        if self.settled:
+            self.task, self._verdicts = task, verdicts
+
+    @property
+    def _needs_time(self) -> bool:
+        return self._calibrate and _timed_out(self._as_stated)
+
+    def conclude(self) -> None:
+        """Say what the reference's verdicts come to, and set mode and limits accordingly."""
+        if self._stated.reference is None:
+            self._find(FindingKind.NO_REFERENCE, "it has no reference to prove it with")
+            return
+        verdicts = self._verdicts if self.settled else self._as_stated
+        unjudged = next((verdict for verdict in verdicts if not verdict.valid), None)
+        if unjudged is not None:
+            self._find(FindingKind.NO_VERDICT, f"there is no verdict on its reference: {_why(unjudged)}")
+        judged = [verdict for verdict in verdicts if verdict.valid]
+        if not all(verdict.passed for verdict in judged):
+            self._conclude_failure(judged)
+            return
+        if unjudged is not None:
+            self.task = self._stated
+            return
+        if self.task.judge != self._stated.judge:
+            self._find(
+                FindingKind.JUDGE_MODE,
+                f"its reference passes as {self.task.judge!r}, not as {self._stated.judge!r}: "
+                f"{_why(self._as_stated[0])}",
+            )
+        self._look_at_times(judged)
+
+    def _conclude_failure(self, judged: list[Verdict]) -> None:
+        changed = _changed(judged)
+        if changed:
+            passed = sum(verdict.passed for verdict in judged)
+            failure = next(case for v in judged for case in v.cases if _key(case) == changed[0] and not case.passed)
+            self._find(
+                FindingKind.FLAKY,
+                f"its reference passes {passed} of {len(judged)} times; {_named(self.task, changed)} changed: "
+                f"tests[{failure.test}]: {failure.message}",
+            )
+        else:
+            hint = "; calibration finds the time it needs" if _timed_out(judged) and not self._calibrate else ""
+            self._find(FindingKind.REFERENCE_FAILS, f"its reference does not pass: {_why(judged[0])}{hint}")
+        self.task = self._stated
+
+    def _look_at_times(self, verdicts: list[Verdict]) -> None:
+        # A moment in which the machine was busy slows a clock; what was used of it at least, was needed.
+        cpu_s, wall_s = statistics.median(map(_cpu_s, verdicts)), min(map(_wall_s, verdicts))
+        stated = self._stated.limits
+        took = f"{cpu_s:.3g} s of CPU time and {wall_s:.3g} s on the clock"
+        allowed = f"{stated.cpu_s:g} s and {stated.wall_s:g} s"
+        suffice = self.task.limits == stated
+        if self._calibrate:
+            self.task = dataclasses.replace(self.task, limits=calibrated(stated, cpu_s, wall_s, suffice=suffice))
+        limits = self.task.limits
+        if not suffice:
+            self._find(FindingKind.LIMITS, f"its reference takes {took}; the limits are {allowed}")
+        elif cpu_s > _SLOW * limits.cpu_s or wall_s > _SLOW * limits.wall_s:
+            self._find(FindingKind.SLOW, f"its reference takes {took}, more than half of a limit; these are {allowed}")
+
+    def others(self) -> Iterator[tuple[str | int, str]]:
+        """Answers beside the reference: an empty one, those that solve nothing, and further solutions by number."""
+        yield "", ""
+        yield from trivial_answers(self.task).items()
+        if self._is_proven:
+            yield from enumerate(_solutions(self.task))
+
+    @property
+    def _is_proven(self) -> bool:
+        return not any(finding.level == "error" for finding in self.findings)
+
+    def look_at_others(self, outcomes: Iterable[tuple[str | int, Verdict]]) -> None:
+        """Say what the verdicts on other answers come to."""
+        trivial: dict[str, Verdict] = {}
+        solutions: list[Verdict] = []
+        for what, verdict in outcomes:
+            if not verdict.valid:
+                # On a task without any verdict, this was said of the reference already.
+                if not any(finding.kind is FindingKind.NO_VERDICT for finding in self.findings):
+                    name = f"an answer that {what}" if isinstance(what, str) else "a further solution"
+                    self._find(FindingKind.NO_VERDICT, f"there is no verdict on {name}: {_why(verdict)}")
+            elif isinstance(what, int):
+                solutions.append(verdict)
+            elif not what:
+                if verdict.fraction:
+                    self._find(FindingKind.EMPTY_SCORES, f"an empty answer scores {verdict.fraction:.3g}")
+            elif verdict.fraction:
+                trivial[what] = verdict
+        self._look_at_trivial(trivial)
+        failed = [verdict for verdict in solutions if not verdict.passed]
+        if failed:
+            self._find(
+                FindingKind.SOLUTION_FAILS,
+                f"of {len(solutions)} further solutions {len(failed)} do not pass: {_why(failed[0])}",
+            )
+
+    def _look_at_trivial(self, trivial: dict[str, Verdict]) -> None:
+        passing = [what for what, verdict in trivial.items() if verdict.passed]
+        if passing:
+            self._find(FindingKind.TRIVIAL_PASSES, f"an answer passes that {' or '.join(passing)}")
+        alike: dict[str, list[str]] = {}
+        for what, verdict in trivial.items():
             if not verdict.passed:
-                findings.append(ValidationFinding(task.id, f"its reference does not pass: {_why(verdict)}"))
-        for task, verdict in zip(tasks, empty, strict=True):
-            if verdict.fraction != 0.0:
-                findings.append(ValidationFinding(task.id, f"an empty answer scores {verdict.fraction}, not 0.0"))
-        for task, verdict in zip(tasks, idle, strict=True):
-            if verdict.passed:
-                findings.append(ValidationFinding(task.id, "a program that does nothing passes"))
-        progress(min(start + _BATCH, len(suite)))
-    return findings
+                alike.setdefault(f"{verdict.fraction:.2f} ({self._passed_by(verdict)})", []).append(what)
+        if alike:
+            scores = [f"{score} if it {' or '.join(answers)}" for score, answers in alike.items()]
+            self._find(FindingKind.TRIVIAL_SCORES, f"an answer scores {'; '.join(scores)}")
+
+    def _passed_by(self, verdict: Verdict) -> str:
+        """The hidden cases that an answer passed by name, and the share of the public ones."""
+        parts = []
+        hidden = [_key(case) for case in verdict.cases if case.passed and case.hidden]
+        if hidden:
+            parts.append(_named(self.task, hidden))
+        public = [case.passed for case in verdict.cases if not case.hidden]
+        if any(public):
+            parts.append(f"{sum(public)} of {len(public)} public cases")
+        return ", ".join(parts)
+
+    def look_at_statement(self) -> None:
+        """Say where the statement allows what the tests deny."""
+        for phrase, words, tests in denied_answers(self.task):
+            cases = [(test, 0) for test in tests]
+            self._find(
+                FindingKind.SEVERAL_ANSWERS,
+                f'the statement says "{words}", which allows {phrase.name}; one is right in {_named(self.task, cases)}',
+            )
+
+    def _find(self, kind: FindingKind, problem: str) -> None:
+        self.findings.append(ValidationFinding(self.task.id, kind, problem))
 
 
-def _doing_nothing(task: Task) -> str:
-    return f"def {task.entry_point}(*args, **kwargs):\n    pass\n" if task.entry_point else "pass\n"
+def _cpu_s(verdict: Verdict) -> float:
+    """CPU time that must fit into the limit: of the dearest test, or the share that a test has in the whole run."""
+    tests = [case.cpu_s for case in verdict.cases if case.cpu_s is not None]
+    return max([verdict.execution.cpu_s / WHOLE_RUN, *tests])
+
+
+def _wall_s(verdict: Verdict) -> float:
+    tests = [case.wall_s for case in verdict.cases if case.wall_s is not None]
+    return max([verdict.execution.wall_s / WHOLE_RUN, *tests])
+
+
+def _timed_out(verdicts: Iterable[Verdict]) -> bool:
+    return any(case.status is Status.TIMEOUT for verdict in verdicts for case in verdict.cases)
+
+
+def _changed(verdicts: list[Verdict]) -> list[tuple[int, int]]:
+    """The cases that passed in some verdicts only."""
+    alike = zip(*[verdict.cases for verdict in verdicts], strict=True)
+    return [_key(cases[0]) for cases in alike if len({case.passed for case in cases}) > 1]
+
+
+def _solutions(task: Task) -> list[str]:
+    """Further correct solutions, where the format that read the task knew some."""
+    known: Any = task.metadata.get("solutions")
+    texts = [text for text in known if isinstance(text, str)] if isinstance(known, list | tuple) else []
+    return [text for text in dict.fromkeys(texts) if text != task.reference][:MAX_SOLUTIONS]
+
+
+def _slim(verdict: Verdict) -> Verdict:
+    """A verdict without the outputs, of which many would take much room."""
+    execution = dataclasses.replace(verdict.execution, stdout="", stderr="", files={}, results=())
+    cases = tuple(dataclasses.replace(case, actual="", stderr="") for case in verdict.cases)
+    return dataclasses.replace(verdict, cases=cases, execution=execution)
+
+
+def _key(case: CaseResult) -> tuple[int, int]:
+    return case.test, case.case
 
 
 def _why(verdict: Verdict) -> str:
@@ -77,4 +331,17 @@ def _why(verdict: Verdict) -> str:
     if failed is not None:
         return f"tests[{failed.test}]: {failed.message}"
     error = verdict.execution.error
-    return f"no verdict: {error.message if error else verdict.execution.status}"
+    return error.message if error else str(verdict.execution.status)
+
+
+def _named(task: Task, cases: list[tuple[int, int]]) -> str:
+    """Cases by name, those of one test together, as in `tests[0] cases 1, 4, tests[2] and 3 more`."""
+    by_test: dict[int, list[int]] = {}
+    for test, case in cases[:_SHOWN]:
+        by_test.setdefault(test, []).append(case)
+    names = []
+    for test, numbers in by_test.items():
+        word = "" if task.tests[test].cases == 1 else " case " if len(numbers) == 1 else " cases "
+        names.append(f"tests[{test}]{word}{', '.join(map(str, numbers)) if word else ''}")
+    more = len(cases) - _SHOWN
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from code_env.executors.result import ExecutionResult, Status
@@ -52,6 +52,11 @@ class CaseResult:
     """Class of the exception that ended it, if one did; the program may have made the name up."""
     stderr: str = ""
     """The end of what the test's run wrote to standard error."""
+    cpu_s: float | None = field(default=None, compare=False)
+    """CPU time of its test, in seconds: of an `assert` test as a whole, of a `call` test that of loading the program if
+    it is larger. None if unknown; for `call` tests the program may have made it up."""
+    wall_s: float | None = field(default=None, compare=False)
+    """The same on the clock, without loading."""
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,7 @@ class Channel:
         if self._poll is None:
             self._poll = _poll()
             self._poll.register(self.fd, select.POLLIN)
-        if not self._poll.poll(None if left_s is None else left_s * 1000):
+        if not self._poll.poll(milliseconds(left_s)):
             raise ChannelTimeout(f"no frame within {left_s:.1f} s")
         return self.fill()
 
@@ -187,6 +187,11 @@ class Channel:
         payload = bytes(memoryview(self._buffer)[_header.size : end])
         del self._buffer[:end]
         return kind, payload
+
+
+def milliseconds(seconds: float | None) -> float | None:
+    """Seconds as `poll` takes them, which counts in no more than 31 bits."""
+    return None if seconds is None else 1000 * min(seconds, 1e6)
 
 
 def frame(kind: int, payload: bytes = b"") -> bytes:

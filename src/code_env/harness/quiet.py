@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import select
 
-from .channel import Channel, ChannelTimeout
+from .channel import Channel, ChannelTimeout, milliseconds
 
 _write, _set_blocking = os.write, os.set_blocking
 
@@ -42,7 +42,7 @@ class QuietChannel(Channel):
         except BlockingIOError:
             if self._bell_is_closed:
                 return False
-        if not self._bell_poll.poll(None if left_s is None else left_s * 1000):
+        if not self._bell_poll.poll(milliseconds(left_s)):
             raise ChannelTimeout(f"no frame within {left_s:.1f} s")
         self._bell_is_closed = not os.read(self._bell, 64)
         return True

@@ -259,22 +259,23 @@ def test_a_worker_that_was_given_up_answers_for_no_other_program(jail, monkeypat
         assert jail.run(Program(f"print({n})")).stdout == f"{n}\n"
 
 
-def test_a_judged_run_of_which_one_half_cannot_be_started_costs_nothing(jail, monkeypatch):
+@pytest.mark.parametrize("half", ["JailedPeer", "JailedProgram"])
+def test_a_judged_run_of_which_one_half_cannot_be_started_costs_nothing(half, jail, monkeypatch):
     import code_env.executors.local.executor as module
 
-    start, calls = module.JailedProgram, 0
+    start, calls = getattr(module, half), 0
 
     def failing(*args):
         nonlocal calls
         calls += 1
-        if calls == 2:
+        if calls == 1:
             raise OSError(24, "Too many open files")
         return start(*args)
 
-    monkeypatch.setattr(module, "JailedProgram", failing)
+    monkeypatch.setattr(module, half, failing)
     task = code_env.Task(id="t", prompt="", tests=(code_env.StdinTest("a", "a\n"),))
     assert code_env.judge(task, "print(input())", jail).passed
-    assert calls == 4
+    assert calls == 2
 
 
 SURROUNDINGS = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from .asserting import NO_CASES
 from .comparing import brief
 from .handles import ProgramDied
 
@@ -43,7 +44,7 @@ class Cases:
     """
 
     def __init__(self, sources: list[str], around: Callable[[bool], None]) -> None:
-        self.records = [CaseRecord(source) for source in sources] or [CaseRecord("the tests run to their end")]
+        self.records = [CaseRecord(source) for source in sources] or [CaseRecord(NO_CASES)]
         self._around = around
         self.program_is_dead: Callable[[], bool] = lambda: False
         self.on_method_end: Callable[[int], None] = lambda index: None

@@ -10,7 +10,8 @@ Standard input brings the job, a JSON object::
 
 Standard output takes the report, JSON lines: `{"hello": true}` when the program's process has
 spoken, before it has looked at the answer (with `one_process`, when the tests are ready: the executor knows of that
-process); `{"began": true}` when the first test begins; one object for each case; `{"done": true}` last.
+process); `{"began": true}` when the first test begins; one object for each case, or `{"test": 0, "passed": [0, 1]}` for
+those of a suite that have passed; `{"done": true}` last.
 What test code prints goes to standard error instead.
 
 Where the executor keeps peers, this process judges one answer after the other. Each gets a namespace of its own, and
@@ -30,6 +31,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .asserting import NO_CASES
 from .channel import Channel, ChannelError, ChannelTimeout, Kind, conversations, frame, parse_json
 from .checker import Checker
 from .comparing import MAX_ENDS_CHARS, brief, compare_text, compare_values, ends
@@ -48,7 +50,7 @@ _PIECE_CHARS = 100
 """How much of an output a report shows at each end, at the least."""
 
 _SOURCE_CHARS = 2000
-"""How much of an `assert` statement's text a report shows."""
+"""How much of a case's message a report shows that comes from a shared suite."""
 
 
 _RUNS = ("stdin", "checker")
@@ -75,7 +77,7 @@ def main() -> None:
     def tell(record: dict[str, Any]) -> None:
         report.write(json.dumps(record, ensure_ascii=False) + "\n")
         # What was said holds, even if this process should be killed. The cases of a suite are told of together.
-        if not job.one_process or "case" not in record:
+        if not job.one_process or "test" not in record:
             report.flush()
 
     job = _Job(json.load(sys.stdin))
@@ -340,7 +342,7 @@ class _Judge:
     def _judge_beside(self, index: int) -> bool:
         """Take the word of the program's process for how a suite went."""
         job, suite = self._job, self._job.suites[index]
-        sources = suite.suite.sources or ["the tests run to their end"]
+        sources = suite.suite.sources or [NO_CASES]
         module = self._load()
         problem = module.begin(job.entry_point)
         records: dict[int, dict[str, Any]] = {}
@@ -359,15 +361,14 @@ class _Judge:
         elif problem is not None:
             self._untested(index, problem, cases=len(sources))
         else:
-            for case, source in enumerate(sources):
-                shown = {"case": case, "expected": source[:_SOURCE_CHARS]}
+            for case in range(len(sources)):
                 if case not in records:
-                    self._case(index, ended.fault, f"not reached: {ended.reason}", **shown, **ended.details)
+                    self._case(index, ended.fault, f"not reached: {ended.reason}", case=case, **ended.details)
                     continue
                 record = records[case]
                 message = str(record.get("message", ""))[:_SOURCE_CHARS]
                 status = "error" if record.get("unfinished") is True else "ok"
-                self._case(index, status, message, passed=record.get("ran") is True and not message, **shown)
+                self._case(index, status, message, passed=record.get("ran") is True and not message, case=case)
         return problem is None and len(records) >= len(sources)
 
     def _judge_suite(self, index: int) -> bool:
@@ -398,17 +399,14 @@ class _Judge:
             elif suite.uncaught is not None:
                 fault = "memory" if suite.uncaught["name"] == "MemoryError" else "error"
                 details = {"error": suite.uncaught}
+            # Whoever reads the report knows what a case expects.
+            passed = [case for case, record in enumerate(suite.records) if record.ran and not record.message]
+            self.report({"test": index, "passed": passed, **ended.used})
             for case, record in enumerate(suite.records):
-                ended_it = bool(record.message) and (record.unfinished or not record.ran)
-                self._case(
-                    index,
-                    fault if ended_it else "ok",
-                    record.message,
-                    case=case,
-                    passed=record.ran and not record.message,
-                    expected=record.source[:_SOURCE_CHARS],
-                    **(ended.used | (details if ended_it else {})),
-                )
+                if record.message or not record.ran:
+                    ended_it = bool(record.message) and (record.unfinished or not record.ran)
+                    more = ended.used | (details if ended_it else {})
+                    self._case(index, fault if ended_it else "ok", record.message, case=case, **more)
         if not self._job.one_process:
             module.check_alive()
         return died is None and problem is None

@@ -15,10 +15,20 @@ from typing import Any
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.harness.remote import ENDED, LOST, Ended
 from code_env.harness.streams import STDERR_TAIL_BYTES
+from code_env.tasks.kinds import AssertTest
 from code_env.tasks.task import Task
 
 from .job import in_one_process
 from .verdict import CaseResult, Outcome, Verdict
+
+_HELLO = '{"hello": true}\n'
+"""The first line of a report."""
+
+_PASSED: dict[str, Any] = {"status": Status.OK, "message": ""}
+"""What a report does not say of a case that has passed."""
+
+_SOURCE_CHARS = 2000
+"""How much of the source of a case a verdict shows."""
 
 
 def failed_before_tests(task: Task, response: str, code: str, error: ErrorInfo) -> Verdict:
@@ -41,7 +51,7 @@ def sandbox_fault(result: ExecutionResult) -> ExecutionResult | None:
             return dataclasses.replace(result, status=Status.SANDBOX_ERROR, error=half.error)
     if peer is None:
         error = ErrorInfo("SandboxError", "the executor ran no peer")
-    elif any("hello" in record for record in _records(peer)):
+    elif peer.stdout.startswith(_HELLO):
         return None
     else:
         error = peer.error or ErrorInfo("SandboxError", f"the judge ended ({peer.status}) before the program was heard")
@@ -55,8 +65,10 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
     status, message = _why_unreported(result)
     error = result.error
     for record in records:
-        if "test" in record:
+        if "case" in record:
             reported[record["test"], record["case"]] = record
+        elif "test" in record:
+            reported |= {(record["test"], case): _PASSED | record for case in record["passed"]}
         elif "uncompiled" in record:
             error = _error_info(record["uncompiled"])
             status, message = Status.ERROR, f"{error.name}: {error.message}"
@@ -138,7 +150,8 @@ def _cases(
     """One result for each case of the task, whether or not the report has it."""
     cases: list[CaseResult] = []
     for index, test in enumerate(task.tests):
-        count = test.cases
+        expected = [source[:_SOURCE_CHARS] for source in test.case_sources] if isinstance(test, AssertTest) else [""]
+        count = len(expected)
         for case in range(count):
             unreported = {"status": status, "message": message, "tested": tested}
             record = reported.get((index, case), unreported)
@@ -146,13 +159,13 @@ def _cases(
                 CaseResult(
                     test=index,
                     case=case,
-                    passed=record.get("passed") is True,
+                    passed=record is not unreported and bool(record.get("passed")),
                     hidden=test.hidden,
                     weight=test.weight / count,
                     tested=record.get("tested", True),
                     status=Status(record["status"]),
                     message=record["message"],
-                    expected=record.get("expected", ""),
+                    expected=record.get("expected", expected[case]),
                     actual=record.get("actual", ""),
                     actual_chars=record.get("actual_chars", 0),
                     error_name=(record.get("error") or {}).get("name", ""),

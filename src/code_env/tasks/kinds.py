@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from code_env.errors import TaskError
-from code_env.harness.asserting import compile_suite, count_cases
+from code_env.harness.asserting import case_sources, compile_suite, count_cases
 from code_env.harness.checker import compile_checker
 from code_env.harness.comparing import TEXT_RULES, VALUE_RULES, brief
 from code_env.harness.plain import NotPlain, encode
@@ -210,6 +210,11 @@ class AssertTest(_Common):
     def cases(self) -> int:
         """How many cases it is judged as: its `assert` statements, or one for its end."""
         return count_cases(self.code)
+
+    @property
+    def case_sources(self) -> tuple[str, ...]:
+        """What each case expects: the source of its `assert` statement, or the name of its test method."""
+        return case_sources(self.code)
 
 
 @dataclass(frozen=True)

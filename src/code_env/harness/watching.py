@@ -139,6 +139,7 @@ class Watch:
         held_bytes: Gives the memory that they hold beside their own, such as a file system in memory.
         reaper: A process that waits for orphans of the run, where it may start processes, and for other runs'.
         started: When the run began, by the monotonic clock; now by default.
+        tick_s: How often to look, in seconds.
     """
 
     def __init__(
@@ -148,9 +149,11 @@ class Watch:
         held_bytes: Callable[[], int] = lambda: 0,
         reaper: int | None = None,
         started: float | None = None,
+        tick_s: float = TICK_S,
     ) -> None:
         self.pids, self.limits, self._held_bytes, self._reaper = pids, limits, held_bytes, reaper
         self._cpu_before_s = 0.0
+        self._tick_s = tick_s
         self._waited_before_s = 0.0 if reaper is None else waited_for_cpu_s(reaper)
         self.peak_bytes = 0
         self.cpu_s = 0.0
@@ -177,13 +180,13 @@ class Watch:
     def wait_s(self) -> float:
         """How long one may wait before the next look."""
         left_s = max(_LEAST_TICK_S, self.limits.cpu_s - self.cpu_s)
-        return max(0.0, min(TICK_S, left_s, self._patience_s - self.wall_s))
+        return max(0.0, min(self._tick_s, left_s, self._patience_s - self.wall_s))
 
     def overrun(self) -> str | None:
         """`timeout` or `memory` if the run has used more than it may, else None."""
         now = _monotonic()
         out_of_time = now - self._started > self._patience_s
-        if not out_of_time and now - self._last_look < min(TICK_S, self.limits.cpu_s - self.cpu_s):
+        if not out_of_time and now - self._last_look < min(self._tick_s, self.limits.cpu_s - self.cpu_s):
             return None
         self._last_look = now
         pids = self.pids()

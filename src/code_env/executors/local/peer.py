@@ -16,7 +16,7 @@ from code_env.executors.running import watch
 from code_env.harness.channel import CONVERSATIONS_VARIABLE
 from code_env.harness.watching import descendants
 
-from .run import JailedProgram
+from .run import SELDOM_S, JailedProgram
 from .servers import ServerDied, Worker
 
 
@@ -31,6 +31,8 @@ class JailedPeer(JailedProgram):
     Raises:
         ServerDied: If the worker is gone.
     """
+
+    tick_s = SELDOM_S
 
     def __init__(self, worker: Worker, program: Program, joined: Mapping[str, int]) -> None:
         self._socket, theirs = socket.socketpair()

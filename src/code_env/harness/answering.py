@@ -203,7 +203,8 @@ class _Answer:
         from code_env_harness.beside import run_beside  # type: ignore[import-not-found]
 
         number = request["n"]
-        run_beside(request, self._names, lambda record: self._reply(number, record))
+        entry_point = self._target(request["entry_point"])
+        run_beside(request, self._names, entry_point, lambda record: self._reply(number, record))
 
     def _describe(self, names: list[str]) -> dict[str, Any]:
         """Which of `names` there are: whether each can be called, and for exceptions the nearest builtin class."""

@@ -13,25 +13,33 @@ from typing import Any
 from .suite import CompiledSuite, SuiteRun
 
 
-def run_beside(request: dict[str, Any], names: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> None:
+def run_beside(
+    request: dict[str, Any],
+    names: dict[str, Any],
+    entry_point: Callable[[], Any],
+    send: Callable[[dict[str, Any]], None],
+) -> None:
     """Run a suite with the program's own functions and report each case once it is known how it went.
 
     Args:
         request: `prefix`, `setup`, `code`, `entry_point` and `seal`.
         names: The program's names.
+        entry_point: Gives what the entry point stands for; for a method, that of a fresh instance.
         send: Takes `{"seal", "case", "ran", "message", "unfinished"}` for each test method that has ended, then for
             all cases, then `{"seal", "done"}`.
     """
-    entry_point, seal = request["entry_point"], request["seal"]
-    compiled = CompiledSuite(request["prefix"], request["setup"], request["code"], entry_point, foresees=False)
+    name, seal = request["entry_point"], request["seal"]
+    compiled = CompiledSuite(request["prefix"], request["setup"], request["code"], name, foresees=False)
     run = SuiteRun(compiled)
 
     def tell(case: int) -> None:
         send({"seal": seal, "case": case, **run.records[case].outcome})
 
     run.cases.on_method_end = tell
-    wanted = [*run.names_wanted(), *([entry_point] if entry_point is not None else [])]
-    run.names.update({name: names[name] for name in wanted if name in names})
+    run.names.update({wanted: names[wanted] for wanted in run.names_wanted() if wanted in names})
+    if name is not None:
+        method = "." in name
+        run.names[name] = (lambda *args, **kwargs: entry_point()(*args, **kwargs)) if method else entry_point()
     run.run_here()
     for case in range(len(run.records)):
         tell(case)

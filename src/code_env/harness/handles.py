@@ -157,6 +157,9 @@ _SPECIAL_METHODS = (
     *("int", "float", "index", "round", "format", "enter", "exit", "iadd", "isub", "imul"),
 )
 _REFLECTED = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "and", "or", "xor")
+_BINARY = frozenset(
+    ("eq", "ne", "lt", "le", "gt", "ge", "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow")
+)
 _EXACT = {"bool": bool, "contains": bool, "len": int, "hash": int, "int": int, "index": int, "float": float}
 
 
@@ -174,6 +177,10 @@ def _forward(name: str, *, reflected: bool = False) -> Callable[..., Any]:
         kind = _EXACT.get(name)  # Python insists on the exact type of what these return.
         if kind is not None and type(result) is not kind:
             raise HandleMisuse(f"{name} on {self!r} gave {type(result).__name__}, not {kind.__name__}")
+        # With data on the other side, the program would see what is expected and give what passes. What it may give is
+        # another object, as a frame does when it is compared with a number.
+        if name in _BINARY and not isinstance(result, Handle) and not any(isinstance(arg, Handle) for arg in args):
+            raise HandleMisuse(f"{name} of {self!r} and plain data gave plain data, which the program would choose")
         return result
 
     return method

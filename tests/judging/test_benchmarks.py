@@ -1,6 +1,8 @@
 """The judge on real problems and real model completions."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -38,14 +40,39 @@ def test_no_stub_passes(suite, executor):
     assert not any(verdict.passed for verdict in verdicts)
 
 
-def test_model_completions_get_the_recorded_verdicts(data, suite, executor):
+@pytest.fixture(scope="module")
+def rows(data):
     path = data / "llm_completions" / "humaneval.text-davinci-003.reflexion.jsonl"
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    verdicts = judge_many([(suite.task(row["task_id"]), row["completion"]) for row in rows], executor)
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.fixture
+def busy_machine():
+    """Eight processes that want all the time that there is."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8)]
+    yield
+    for process in busy:
+        process.kill()
+        process.wait()
+
+
+def completions(suite, rows, executor):
+    return judge_many([(suite.task(row["task_id"]), row["completion"]) for row in rows], executor)
+
+
+def test_model_completions_get_the_recorded_verdicts(rows, suite, executor):
+    verdicts = completions(suite, rows, executor)
     assert sum(verdict.passed for verdict in verdicts) == 93
     # These three use a name that neither prompt nor completion defines; their recorder's runner leaked it.
     other = [row["task_id"] for row, v in zip(rows, verdicts, strict=True) if v.passed != row["recorded_passed"]]
     assert other == ["HumanEval/133", "HumanEval/143", "HumanEval/150"]
+
+
+def test_verdicts_are_the_same_each_time_and_on_a_busy_machine(rows, suite, executor, request):
+    first = completions(suite, rows, executor)
+    assert [completions(suite, rows, executor) == first for _ in range(4)] == [True] * 4
+    request.getfixturevalue("busy_machine")
+    assert [completions(suite, rows, executor) == first for _ in range(5)] == [True] * 5
 
 
 def test_the_formats_own_example_loads(data):

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import multiprocessing
 import os
 import signal
@@ -18,7 +19,7 @@ import pytest
 import code_env
 from code_env import ExecutorClosed, Limits, Program, Status, make_executor
 from code_env.harness.watching import descendants
-from conftest import ROOT, local
+from conftest import LEVELS, ROOT, local
 
 SLEEP = Program("import time; time.sleep(60)", limits=Limits(wall_s=50))
 
@@ -76,7 +77,7 @@ def test_closing_ends_all_and_leaves_no_descriptor(level):
 HOST = """
 import sys, time
 sys.path.insert(0, {tests!r})
-from conftest import ROOT, local
+from conftest import LEVELS, ROOT, local
 from code_env import Limits, Program
 executor = local({level!r})
 daemon = "import os, time\\nif os.fork() == 0:\\n    os.setsid()\\n    while True: time.sleep(0.1)\\ntime.sleep(60)"
@@ -340,3 +341,72 @@ def test_a_judged_program_that_may_fork_leaves_nothing_behind(jail):
     assert not code_env.judge(task, code, jail).passed
     for _ in range(4):
         assert jail.run(Program("x = sum(range(10**6)); print(x > 0)", limits=Limits(cpu_s=1))).stdout == "True\n"
+
+
+# A peer that is kept
+
+
+def judge_pid(jail):
+    """The process of the judge that the only worker keeps, None if it keeps none."""
+    peer = jail._live.slots[0]._peer
+    return None if peer is None else next(iter(descendants(peer.worker.pid)))
+
+
+@pytest.fixture(params=LEVELS)
+def single(request):
+    with local(request.param, workers=1) as executor:
+        yield executor
+
+
+def adding(name, expected):
+    return code_env.Task(name, "p", (code_env.AssertTest(f"assert add(1, 2) == {expected}"),), entry_point="add")
+
+
+def test_one_judge_serves_the_answers_to_a_task_and_goes_with_the_next_task(single):
+    first, second = adding("first", 3), adding("second", 4)
+    seen = []
+    for task, answer in [(first, "a + b"), (first, "0"), (first, "a+b"), (second, "4"), (first, "a + b")]:
+        verdict = code_env.judge(task, f"def add(a, b): return {answer}", single)
+        assert verdict.passed is (answer != "0")
+        seen.append(judge_pid(single))
+    assert seen[0] == seen[1] == seen[2]
+    assert len({seen[0], seen[3], seen[4]}) == 3
+    assert not any(os.path.exists(f"/proc/{pid}") for pid in seen[:4])
+
+
+@pytest.mark.parametrize("code", ["def add(a, b):\n    while True: pass", "def add(a, b): import os; os._exit(0)"])
+def test_a_judge_that_did_not_get_to_its_end_is_not_used_again(code, single):
+    task = adding("t", 3)
+    task = dataclasses.replace(task, limits=Limits(cpu_s=0.5, wall_s=5))
+    assert code_env.judge(task, code, single).fraction == 0.0
+    assert judge_pid(single) is None
+    assert code_env.judge(task, "def add(a, b): return a + b", single).passed
+
+
+def test_a_judge_that_died_while_it_was_kept_is_replaced_and_nothing_else(single):
+    task = adding("t", 3)
+    assert code_env.judge(task, "def add(a, b): return a + b", single).passed
+    pid, workers = judge_pid(single), {w.pid for w in single._live.slots[0]._workers.values()}
+    os.kill(pid, signal.SIGKILL)
+    verdict = code_env.judge(task, "def add(a, b): return b + a", single)
+    assert verdict.passed
+    assert judge_pid(single) != pid
+    assert {w.pid for w in single._live.slots[0]._workers.values()} == workers
+
+
+def test_tests_that_may_leave_something_behind_have_a_judge_each(single):
+    code = "import os\nassert 'seen' not in os.environ\nos.environ['seen'] = '1'\nassert add(1, 2) == 3"
+    task = dataclasses.replace(adding("t", 3), tests=(code_env.AssertTest(code),))
+    for _ in range(3):
+        assert code_env.judge(task, "def add(a, b): return a + b", single).passed
+        assert judge_pid(single) is None
+
+
+def test_a_closed_executor_leaves_no_judge():
+    before = set(descendants(os.getpid()))
+    executor = local("full", workers=2)
+    tasks = [(adding(f"t{n}", 3), "def add(a, b): return a + b") for n in range(4)]
+    assert all(verdict.passed for verdict in code_env.judge_many(tasks, executor))
+    assert len(set(descendants(os.getpid())) - before) > 4
+    executor.close()
+    assert set(descendants(os.getpid())) <= before

@@ -266,10 +266,14 @@ class _Slot:
         if peer is not None and not (peer.worker is worker and peer.program == program):
             peer.close()
             peer = None
+        if peer is not None:
+            try:
+                peer.converse(descriptors)
+            except ServerDied:  # It died while nobody looked, and nobody but it.
+                peer.close()
+                peer = None
         if peer is None:
             peer = JailedPeer(worker, program, descriptors)
-        else:
-            peer.converse(descriptors)
         try:
             yield peer
         finally:

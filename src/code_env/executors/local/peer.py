@@ -60,11 +60,11 @@ class JailedPeer(JailedProgram):
             self._pid = next(iter(descendants(self._worker.pid)), 0)
             self.clock.pids = lambda: [self._pid]
         self.begin_anew()
-        self._idle = False
         try:
             socket.send_fds(self._socket, [b"."], list(joined.values()))
         except OSError as error:
             raise ServerDied(f"a peer is gone: {error}") from error
+        self._idle = False
 
     def readable(self) -> list[int]:
         """Its streams, the worker's socket, and its own."""
@@ -74,11 +74,17 @@ class JailedPeer(JailedProgram):
         """Take what is there on a stream, the worker's answer, or its word that it is done."""
         if fd != self._socket.fileno():
             super().read(fd)
-        elif self._socket.recv(16):
+        elif self._is_done():
             self._idle = True
             self.read_streams()
         else:
             self._socket.close()  # It ends.
+
+    def _is_done(self) -> bool:
+        try:
+            return bool(self._socket.recv(16))
+        except ConnectionResetError:  # It died before it took the channel.
+            return False
 
     def has_ended(self) -> bool:
         """Whether it is done with its program, or has ended."""

@@ -35,11 +35,12 @@ from .asserting import NO_CASES
 from .channel import Channel, ChannelError, ChannelTimeout, Kind, conversations, frame, parse_json
 from .checker import Checker
 from .comparing import MAX_ENDS_CHARS, brief, compare_text, compare_values, ends
+from .ends import Ended, Problem, described
 from .handles import HandleMisuse, ProgramDied, TimeIsUp
 from .limits import MAX_STREAM_BYTES, cpu_limit_s, peak_bytes
 from .plain import Decoder, NotPlain
 from .quiet import QuietChannel
-from .remote import GRACE_S, PATIENCE, Ended, Problem, RemoteModule, described
+from .remote import GRACE_S, PATIENCE, RemoteModule
 from .suite import CompiledSuite, SuiteRun
 from .time_limit import time_limit
 

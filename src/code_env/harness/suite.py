@@ -11,9 +11,10 @@ from typing import Any
 
 from .asserting import CALL, RECORDER, compile_suite
 from .cases import Cases, brief_error
+from .ends import ENDED, Problem
 from .handles import CallableHandle, Origin, ProgramDied
 from .plain import Decoder
-from .remote import ENDED, GRACE_S, Problem, RemoteModule
+from .remote import GRACE_S, RemoteModule
 from .time_limit import time_limit
 from .unit_testing import run_methods
 

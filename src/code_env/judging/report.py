@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
-from code_env.harness.remote import ENDED, LOST, Ended
+from code_env.harness.ends import ENDED, LOST, Ended
 from code_env.harness.streams import STDERR_TAIL_BYTES
 from code_env.tasks.kinds import AssertTest
 from code_env.tasks.task import Task

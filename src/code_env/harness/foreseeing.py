@@ -24,22 +24,10 @@ MAX_AT_ONCE = 1000
 
 _HARMLESS = frozenset(
     (
-        "abs",
-        "all",
-        "any",
-        "bool",
-        "dict",
-        "float",
-        "frozenset",
-        "int",
-        "isinstance",
-        "len",
-        "list",
-        "max",
-        "min",
-        "repr",
+        *("abs", "all", "any", "bool", "dict", "float", "frozenset", "int", "isinstance", "len", "list", "max", "min"),
+        *("repr", "round", "set", "sorted", "str", "sum", "tuple", "type"),
     )
-) | frozenset(("round", "set", "sorted", "str", "sum", "tuple", "type"))
+)
 """Builtin functions that call nothing of the tests' own, given data."""
 
 _TYPE_NAMES = frozenset(("bool", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"))
@@ -107,7 +95,7 @@ class _Unforeseeable(Exception):
 class _Runs:
     def __init__(self, foreseen: Foreseen, names: set[str], harmless: frozenset[str] | set[str]) -> None:
         self._foreseen, self._names, self._harmless = foreseen, names, harmless
-        self._literals: set[str] = set(_TYPE_NAMES & harmless)
+        self._type_names = _TYPE_NAMES & harmless
         self.calls = self.gaps = 0
         self.calls_before_gap = False
 
@@ -122,9 +110,6 @@ class _Runs:
                 run = []
                 self.gaps += 1
         self._close(run)
-
-    def _is_data(self, name: ast.Name) -> bool:
-        return name.id in self._literals
 
     def _close(self, run: list[tuple[ast.Call, Any]]) -> None:
         self.calls += len(run)
@@ -182,9 +167,7 @@ class _Runs:
             raise _Unforeseeable
         # A name may stand for a function, which is called, or for an iterator, whose values are taken.
         if any(keyword.arg not in _DATA_KEYWORDS for keyword in node.keywords) or any(
-            isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and not self._is_data(inner)
-            for argument in node.args
-            for inner in _names_outside_calls(argument)
+            name.id not in self._type_names for argument in node.args for name in _names_outside_calls(argument)
         ):
             raise _Unforeseeable
         for argument in node.args:

@@ -35,7 +35,7 @@ from .asserting import NO_CASES
 from .channel import Channel, ChannelError, ChannelTimeout, Kind, conversations, frame, parse_json
 from .checker import Checker
 from .comparing import MAX_ENDS_CHARS, brief, compare_text, compare_values, ends
-from .ends import Ended, Problem, described
+from .ends import ENDED, Ended, Problem, described
 from .handles import HandleMisuse, ProgramDied, TimeIsUp
 from .limits import MAX_STREAM_BYTES, cpu_limit_s, peak_bytes
 from .plain import Decoder, NotPlain
@@ -84,10 +84,10 @@ def main() -> None:
     job = _Job(json.load(sys.stdin))
     channels = conversations()
     for _ in range(_MOST_ANSWERS):
-        ends = next(channels, None)
-        if ends is None:
+        joined = next(channels, None)
+        if joined is None:
             break
-        channel, bell = ends
+        channel, bell = joined
         sys.setrecursionlimit(5000)  # Deep data, not deep code: see `plain.MAX_DEPTH`.
         judge = _Judge(job, Channel(channel) if bell is None else QuietChannel(channel, bell), tell)
         in_order = judge.run()
@@ -197,12 +197,12 @@ class _Judge:
             self.report({"began": True})
 
     def _expect(self, kind: int) -> bytes:
-        frame = self._channel.receive(PATIENCE * self._wall_s + GRACE_S)
-        if frame is None:
-            raise ProgramDied("the program's process ended")
-        if frame[0] != kind:
+        received = self._channel.receive(PATIENCE * self._wall_s + GRACE_S)
+        if received is None:
+            raise ProgramDied(ENDED)
+        if received[0] != kind:
             raise ChannelError("an unexpected frame")
-        return frame[1]
+        return received[1]
 
     def _run_ahead(self, indexes: list[int]) -> None:
         """Have the first of the tests run, and those right after it that need nothing else and fit into one piece."""

@@ -160,12 +160,13 @@ _PURE_MODULES = frozenset(
     )
 )
 
-_REACHING = frozenset(
-    (
-        *("open", "exec", "eval", "compile", "__import__", "__builtins__", "globals", "vars", "setattr", "delattr"),
-        *("patch", "mock"),
-    )
+_PATCHING = frozenset(("patch", "mock", "seterr", "set_printoptions"))
+"""Names, also of attributes, whose use may outlast the tests."""
+
+_REACHING = _PATCHING | frozenset(
+    ("open", "exec", "eval", "compile", "__import__", "__builtins__", "globals", "vars", "setattr", "delattr")
 )
+"""Names whose use may reach anything."""
 
 
 def leaves_nothing(code: str) -> bool:
@@ -181,7 +182,7 @@ def leaves_nothing(code: str) -> bool:
             modules = [node.module or ""]
         elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             modules = [] if isinstance(node.value, ast.Name) and node.value.id == "self" else ["another's attribute"]
-        elif isinstance(node, ast.Name) and node.id in _REACHING:
+        elif (isinstance(node, ast.Name) and node.id in _REACHING) or getattr(node, "attr", None) in _PATCHING:
             return False
         else:
             continue

@@ -394,8 +394,15 @@ def test_a_judge_that_died_while_it_was_kept_is_replaced_and_nothing_else(single
     assert {w.pid for w in single._live.slots[0]._workers.values()} == workers
 
 
-def test_tests_that_may_leave_something_behind_have_a_judge_each(single):
-    code = "import os\nassert 'seen' not in os.environ\nos.environ['seen'] = '1'\nassert add(1, 2) == 3"
+LEAVING = {
+    "environment": "import os\nassert 'seen' not in os.environ\nos.environ['seen'] = '1'\nassert add(1, 2) == 3",
+    "patch": "import math, unittest.mock as m\nassert math.floor(1.5) == 1\n"
+    "m.patch('math.floor', lambda x: 7).start()\nassert add(1, 2) == 3",
+}
+
+
+@pytest.mark.parametrize("code", LEAVING.values(), ids=LEAVING)
+def test_tests_that_may_leave_something_behind_have_a_judge_each(code, single):
     task = dataclasses.replace(adding("t", 3), tests=(code_env.AssertTest(code),))
     for _ in range(3):
         assert code_env.judge(task, "def add(a, b): return a + b", single).passed

@@ -72,8 +72,8 @@ def test_arguments_and_values_of_calls(inputs, outputs, tests):
         ({"inputs": [], "outputs": []}, None, "inputs: at least one was expected"),
         ({"inputs": [1], "outputs": ["1"]}, None, "inputs[0]: text or a list of lines was expected; got int"),
         ({"inputs": ["1"], "outputs": [[1]]}, None, "outputs[0]: text or a list of lines was expected; got a list of"),
-        ({"inputs": ["a"], "outputs": ["1"]}, "f", "inputs[0]: a JSON value was expected; got 'a': "),
-        ({"inputs": ["1"], "outputs": ["a"]}, "f", "outputs[0]: a JSON value was expected; got 'a': "),
+        ({"inputs": ["a"], "outputs": ["1"]}, "f", "inputs[0]: JSON text was expected; got 'a': "),
+        ({"inputs": ["1"], "outputs": ["a"]}, "f", "outputs[0]: JSON text was expected; got 'a': "),
         ({"inputs": [1], "outputs": ["1"]}, "f", "inputs[0]: a list of arguments, or text with one JSON value a line"),
     ],
 )

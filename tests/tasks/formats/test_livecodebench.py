@@ -131,7 +131,7 @@ def test_packed_tests_do_not_grow_without_bound(monkeypatch):
         ({"public_test_cases": [{**STDIN, "output": 1}]}, "public_test_cases[0]: output: text was expected; got int"),
         (
             {"public_test_cases": [{**CALL, "input": "a"}]},
-            "public_test_cases[0]: input: a JSON value was expected; got 'a'",
+            "public_test_cases[0]: input: JSON text was expected; got 'a'",
         ),
         (
             {"public_test_cases": [{"input": "1", "testtype": "functional"}]},

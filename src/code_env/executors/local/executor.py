@@ -251,13 +251,13 @@ class _Slot:
                 return main.result(queue_s)
         with contextlib.ExitStack() as stack:
             with joined(program) as (programs, peers):
-                peer = stack.enter_context(self._joined(program.peer, workers[1], peers))
+                peer = stack.enter_context(self._peer_with(program.peer, workers[1], peers))
                 main = stack.enter_context(JailedProgram(workers[0], program, role_of(program), programs))
             watch([main, peer], ended_early)
             return main.result(queue_s, peer.result(queue_s))
 
     @contextlib.contextmanager
-    def _joined(self, program: Program, worker: Worker, descriptors: dict[str, int]) -> Iterator[JailedPeer]:
+    def _peer_with(self, program: Program, worker: Worker, descriptors: dict[str, int]) -> Iterator[JailedPeer]:
         """The peer at the other end of descriptors: the one that was kept if it is equal, else a new one.
 
         It is kept if it is done with this program and waits for another.

@@ -5,7 +5,6 @@ A problem with a function's name has `call` tests, any other one `stdin` tests. 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +13,7 @@ from code_env.errors import TaskError
 from code_env.executors.program import Limits
 
 from ..kinds import AnyTest, CallTest, Comparison, StdinTest
-from .fields import in_each, shape
+from .fields import in_each, json_value, shape
 from .tolerance import text_rule, value_rule
 
 WALL_PER_CPU = 3.0
@@ -107,20 +106,6 @@ def arguments(value: Any) -> list[Any]:
     if isinstance(value, str):
         return [json_value(line) for line in value.split("\n") if line.strip()]
     raise TaskError(f"a list of arguments, or text with one JSON value a line, was expected; got {shape(value)}")
-
-
-def json_value(value: Any) -> Any:
-    """What JSON text stands for; a value that is no text stands for itself.
-
-    Raises:
-        TaskError: If it is text and not JSON.
-    """
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise TaskError(f"a JSON value was expected; got {shape(value)}: {error}") from None
 
 
 def function_name(cases: Mapping[str, Any], name: str = "fn_name") -> str | None:

@@ -94,8 +94,8 @@ def texts(row: Mapping[str, Any], name: str) -> list[str]:
     return value
 
 
-def from_json(value: Any, name: str) -> Any:
-    """What a field stands for that holds JSON text, or already what the JSON stands for.
+def json_value(value: Any) -> Any:
+    """What JSON text stands for; a value that is no text stands for itself.
 
     Raises:
         TaskError: If it is text and not JSON.
@@ -105,7 +105,16 @@ def from_json(value: Any, name: str) -> Any:
     try:
         return json.loads(value)
     except (ValueError, RecursionError) as error:
-        raise TaskError(f"{name}: JSON text was expected; got {shape(value)}: {error}") from None
+        raise TaskError(f"JSON text was expected; got {shape(value)}: {error}") from None
+
+
+def from_json(value: Any, name: str) -> Any:
+    """As `json_value`, for what a field of that name holds.
+
+    Raises:
+        TaskError: If it is text and not JSON; the message begins with the name.
+    """
+    return in_field(name, lambda: json_value(value))
 
 
 def json_object(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:

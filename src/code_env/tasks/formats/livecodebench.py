@@ -23,13 +23,14 @@ from code_env.errors import TaskError
 
 from ..kinds import AnyTest, CallTest, StdinTest
 from ..task import Task
-from .contest import arguments, function_name, json_value
+from .contest import arguments, function_name
 from .fields import (
     entry_point,
     in_each,
     in_field,
     json_list,
     json_object,
+    json_value,
     metadata,
     optional_text,
     row_id,

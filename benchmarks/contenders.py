@@ -1,7 +1,7 @@
 """What the benchmarks share: contenders in processes of their own, and their CPU time from outside.
 
 A contender is a process that lives through all rounds and runs what it is told, a line of JSON each time. Its CPU time
-is that of its whole tree, from /proc; kernel threads' work, such as the end of a mount, is not in it.
+is that of its whole tree, from /proc; what kernel threads do for it, such as the end of a mount, is in the machine's.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-# The server's list, read and not imported: the bare fork has nothing else of the package.
-SERVER = Path(__file__).parents[1] / "src/code_env/executors/local/jail/server.py"
+STOCKS = Path(__file__).parents[1] / "src/code_env/executors/local/stocks.py"
 
 Work = Callable[[list[Any]], int]
 """Runs pieces of work, one after the other or several at a time; returns how many failed."""
 
 
 def common_modules() -> tuple[str, ...]:
-    """The modules that the server of `local` has loaded."""
-    source = SERVER.read_text()
-    start = source.index("COMMON_MODULES = (") + len("COMMON_MODULES = ")
+    """The modules that servers of `local` have loaded for programs that need more than a few."""
+    # Read and not imported: the bare fork has nothing else of the package.
+    parts = STOCKS.read_text().split("\n\n")
     names: dict[str, Any] = {}
-    exec("names = " + source[start : source.index("\n)", start) + 2], names)
-    modules: tuple[str, ...] = names["names"]
+    for start in ("LEAN_MODULES = (", "COMMON_MODULES = ("):
+        exec(next(part for part in parts if part.lstrip().startswith(start)), names)
+    modules: tuple[str, ...] = names["COMMON_MODULES"]
     return modules
 
 
@@ -93,6 +93,16 @@ def serve(work: Work) -> None:
         sys.stderr.write(json.dumps([time.perf_counter() - started, failed]) + "\n")
 
 
+class Cost(NamedTuple):
+    """What a piece of work took, on average, in seconds."""
+
+    wall_s: float
+    cpu_s: float
+    """CPU time of the contender's processes."""
+    machine_s: float
+    """CPU time of everything that the machine did meanwhile, kernel threads and strangers included."""
+
+
 class Contender:
     """A contender's process, from outside.
 
@@ -132,8 +142,8 @@ class Contender:
             raise SystemExit(f"{self.name} ended")
         return line
 
-    def measure(self, pieces: list[Any]) -> tuple[float, float]:
-        """Wall and CPU seconds for one piece of work, on average."""
+    def measure(self, pieces: list[Any]) -> Cost:
+        """Have it work, and say what that took."""
         import tempfile
 
         if self._process.stdin is None:
@@ -141,7 +151,7 @@ class Contender:
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             json.dump(pieces, file)
             file.flush()
-            before = cpu_of_tree(self._process.pid)
+            before, machine_before = cpu_of_tree(self._process.pid), cpu_of_machine()
             self._process.stdin.write(file.name + "\n")
             self._process.stdin.flush()
             said = self.line()
@@ -151,7 +161,9 @@ class Contender:
             raise SystemExit(f"{self.name}: {said}") from None
         if failed:
             raise SystemExit(f"{self.name}: {failed} of {len(pieces)} failed")
-        return wall_s / len(pieces), (cpu_of_tree(self._process.pid) - before) / len(pieces)
+        cpu_s = cpu_of_tree(self._process.pid) - before
+        machine_s = cpu_of_machine() - machine_before
+        return Cost(wall_s / len(pieces), cpu_s / len(pieces), machine_s / len(pieces))
 
     def close(self) -> None:
         """End it."""
@@ -178,3 +190,9 @@ def cpu_of_tree(pid: int) -> float:
         except OSError:
             continue
     return total
+
+
+def cpu_of_machine() -> float:
+    """CPU seconds of all processors since the start, without those in which there was nothing to do."""
+    user, nice, system, _, _, irq, softirq, *_ = map(int, Path("/proc/stat").read_text().split("\n")[0].split()[1:])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")

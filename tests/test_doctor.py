@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import platform
 import subprocess
@@ -7,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from code_env import ExecutorError
+from code_env.abuses import SELECTION, Finding
 from code_env.cli import app
 from code_env.doctor import examine
 
@@ -71,6 +73,29 @@ def test_without_user_namespaces_it_says_what_they_would_need(no_user_namespaces
     assert not missing["granted"]
     assert "user.max_user_namespaces" in missing["remedy"]
     assert "user namespace" in told["why_not_full"]
+
+
+def test_it_shows_what_held(found):
+    done = CliRunner().invoke(app, ["doctor", "--probe"])
+    assert done.exit_code == 0, done.output
+    assert f"level: {found.level}" in done.output
+    assert f"probe: {len(SELECTION)} of {len(SELECTION)} held" in done.output
+
+
+def test_it_shows_what_held_without_user_namespaces(no_user_namespaces):
+    done = subprocess.run(
+        [*no_user_namespaces, sys.executable, "-m", "code_env", "doctor", "--json", "--probe"],
+        capture_output=True,
+        text=True,
+    )
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["level"], told["passed"]) == (0, "contained", True), done.stdout
+    assert [finding["held"] for finding in told["probe"]] == [True] * len(SELECTION)
+
+
+def test_a_breach_is_no_pass(found):
+    breach = Finding("reads a secret", "files", held=False, detail="a secret came out", wall_s=0.1)
+    assert not dataclasses.replace(found, probe=(breach,)).passed
 
 
 def test_a_wrong_option_is_one_line():

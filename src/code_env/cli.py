@@ -7,7 +7,7 @@ import difflib
 import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -358,15 +358,23 @@ def doctor(
         "contained"
     ),
     python: Annotated[str | None, typer.Option(help="Interpreter that runs programs.")] = None,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Also run programs that try what they must not, and show what held.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show what this machine grants the local executor. Exit code 1 below the least level."""
+    """Show what this machine grants the local executor. Exit code 1 below the least level, or if it did not hold."""
     with _user_errors():
         if sys.platform != "linux":
             raise ExecutorError(f"the local executor needs Linux, not {sys.platform}; there is nothing to examine")
+        from code_env.abuses import SELECTION, Finding
         from code_env.doctor import examine
 
-        found = examine(min_isolation, python)
+        def probing(findings: Iterable[Finding]) -> Iterator[Finding]:
+            with _progress() as progress:
+                yield from progress.track(findings, total=len(SELECTION), description="programs that try the jail")
+
+        found = examine(min_isolation, python, probing if probe else None)
     if as_json:
         typer.echo(json.dumps(found.to_dict()))
     else:
@@ -390,6 +398,13 @@ def _show_examination(found: Examination) -> None:
     if found.timing:
         times = ", ".join(f"{name} {value} ms" for name, value in found.timing.items())
         _out.print(f"timing: {times}", highlight=False)
+    if found.probe:
+        table = Table("kind", "a program that", "held", "how it went")
+        for finding in found.probe:
+            table.add_row(finding.kind, finding.name, "yes" if finding.held else "NO", Text(printable(finding.detail)))
+        _out.print(table)
+        held = sum(finding.held for finding in found.probe)
+        _out.print(f"probe: {held} of {len(found.probe)} held", highlight=False)
 
 
 @app.command("list")

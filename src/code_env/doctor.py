@@ -11,9 +11,11 @@ import platform
 import statistics
 import subprocess
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from code_env.abuses import Finding, probe
 from code_env.errors import ExecutorError
 from code_env.executors import Program, make_executor
 from code_env.executors.loader import loader_environment
@@ -62,23 +64,32 @@ class Examination:
     """The least level that was asked for."""
     timing: dict[str, float] = field(default_factory=dict)
     """Milliseconds: `start` of a server with the first program, then `program` and `judged` (medians)."""
+    probe: tuple[Finding, ...] = ()
+    """What came of programs that tried what they must not, if there were any."""
 
     @property
     def passed(self) -> bool:
-        """Whether the level reaches the least that was asked for."""
-        return self.level is not None and LEVELS.index(self.level) >= LEVELS.index(self.min_isolation)
+        """Whether the level reaches the least that was asked for, and held against what tried it."""
+        reached = self.level is not None and LEVELS.index(self.level) >= LEVELS.index(self.min_isolation)
+        return reached and all(finding.held for finding in self.probe)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data."""
         return {**asdict(self), "passed": self.passed}
 
 
-def examine(min_isolation: str = "contained", python: str | None = None) -> Examination:
+def examine(
+    min_isolation: str = "contained",
+    python: str | None = None,
+    probing: Callable[[Iterable[Finding]], Iterable[Finding]] | None = None,
+) -> Examination:
     """Ask the kernel for every layer, run programs, and time them.
 
     Args:
         min_isolation: The least level to be content with.
         python: Path of the interpreter that runs programs; this one by default.
+        probing: If given, also run programs that try what they must not, see `code_env.abuses`: it is handed what
+            comes of each as it comes, and gives it back, as a progress bar does.
 
     Raises:
         ExecutorError: If `min_isolation` is no level, or this is no system that `local` runs on.
@@ -86,11 +97,15 @@ def examine(min_isolation: str = "contained", python: str | None = None) -> Exam
     with LocalExecutor(workers=1, python=python, min_isolation=min_isolation):
         pass  # Checks the arguments, and starts nothing.
     level, why_not_full, timing = None, "", {}
+    findings: tuple[Finding, ...] = ()
     try:
         with make_executor("local", workers=1, python=python) as executor:
             if isinstance(executor, LocalExecutor):
                 timing = _time(executor)
                 level, why_not_full = executor.describe().level, executor.why_not_full()
+        if probing is not None:
+            with make_executor("local", workers=2, python=python) as executor:
+                findings = tuple(probing(probe(executor)))
     except ExecutorError as error:
         why_not_full = str(error)
     return Examination(
@@ -100,6 +115,7 @@ def examine(min_isolation: str = "contained", python: str | None = None) -> Exam
         why_not_full=why_not_full,
         min_isolation=min_isolation,
         timing=timing,
+        probe=findings,
     )
 
 

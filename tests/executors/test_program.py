@@ -27,6 +27,12 @@ def test_a_limit_out_of_range_names_itself(kwargs):
         Limits(**kwargs)
 
 
+@pytest.mark.parametrize("imports", ["csv", ["csv"], (1,)])
+def test_hints_of_imports_are_a_tuple_of_names(imports):
+    with pytest.raises(TaskError, match="imports must be a tuple of names"):
+        Program("", imports=imports)
+
+
 def test_an_unknown_limit_names_the_known_ones():
     with pytest.raises(TaskError, match="unknown limit 'cpu'; known are cpu_s"):
         Limits.from_dict({"cpu": 1})

@@ -65,16 +65,22 @@ def _read(directory: int, parts: tuple[str, ...], most_bytes: int) -> bytes | No
 
 
 def bytes_below(directory: Path, enough: int) -> int:
-    """Bytes on disk that files below a directory take, counted until there are more than enough.
+    """Bytes on disk that files below a directory take, each once, counted until there are more than enough.
 
     A directory that may not be looked into counts as more than enough.
     """
     total = 0
+    linked: set[tuple[int, int]] = set()
     try:
         for _, _, names, fd in os.fwalk(directory, onerror=_raise):
             for name in names:
                 with contextlib.suppress(OSError):
-                    total += 512 * os.stat(name, dir_fd=fd, follow_symlinks=False).st_blocks
+                    status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                    if status.st_nlink > 1:
+                        if (status.st_dev, status.st_ino) in linked:
+                            continue
+                        linked.add((status.st_dev, status.st_ino))
+                    total += 512 * status.st_blocks
             if total > enough:
                 break
     except PermissionError:

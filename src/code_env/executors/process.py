@@ -27,7 +27,7 @@ from code_env.harness.watching import Watch, descendants, open_pidfd
 from .files import collect_files, remove_directory, write_files
 from .loader import loader_environment
 from .program import Program
-from .running import RunningProgram, order_limits
+from .running import RunningProgram, order_limits, report_ends
 
 _BOOT = Path(harness.__file__).with_name("boot.py")
 
@@ -54,7 +54,7 @@ class ProgramProcess(RunningProgram):
             self._work = self._base / "work"
             self._work.mkdir()
             write_files(self._work, {**program.files, "main.py": program.code.encode("utf-8", "surrogatepass")})
-            self._report_fd, report = os.pipe()
+            self._report_fd, report = report_ends()
             try:
                 self._process = self._start(python, joined, report)
             except BaseException:

@@ -118,6 +118,9 @@ class Program:
     The limits then hold for that process. Otherwise a process that never runs the code serves the peer with as many
     runs and loads as it asks for, and the limits hold for each.
     """
+    imports: tuple[str, ...] = ()
+    """Modules that will be imported in its process though its text does not name them: a hint for executors that have
+    some at hand."""
 
     def __post_init__(self) -> None:
         for name in ("code", "language", "stdin"):
@@ -125,6 +128,8 @@ class Program:
                 raise TaskError(f"{name} must be text; got {type(getattr(self, name)).__name__}")
         if not isinstance(self.argv, tuple) or not all(isinstance(a, str) and "\0" not in a for a in self.argv):
             raise TaskError(f"argv must be a tuple of texts without NUL; got {self.argv!r}")
+        if not isinstance(self.imports, tuple) or not all(isinstance(name, str) for name in self.imports):
+            raise TaskError(f"imports must be a tuple of names; got {self.imports!r}")
         check_files(self.files)
         for path in self.collect:
             check_path(path)

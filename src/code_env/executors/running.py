@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import abc
 import contextlib
-import dataclasses
 import json
 import os
 import select
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from code_env.harness.channel import BELL_VARIABLE, CHANNEL_VARIABLE
@@ -21,7 +20,7 @@ from code_env.harness.limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
 from code_env.harness.watching import Watch, how_it_ended
 
 from .capture import HeadAndTail
-from .pool import sandbox_error
+from .pool import Place, sandbox_error
 from .program import Limits, Program
 from .result import ErrorInfo, ExecutionResult, Status
 
@@ -32,8 +31,13 @@ _REPORT_BYTES = 1 << 17
 """How much of a report is kept: an error's texts are clipped far below that."""
 
 
-def watch(programs: list[RunningProgram], ended_early: Callable[[], bool]) -> None:
-    """Serve the streams and enforce the limits until all have ended."""
+def watch(programs: list[RunningProgram], place: Place | None = None) -> None:
+    """Serve the streams and enforce the limits until all have ended.
+
+    Args:
+        programs: The halves of one run.
+        place: Its place, if it has one.
+    """
     running = list(programs)
     while running:
         poll = select.poll()
@@ -52,9 +56,11 @@ def watch(programs: list[RunningProgram], ended_early: Callable[[], bool]) -> No
                     if other.has_peer:
                         other.end_by(time.monotonic() + _GOODBYE_S)
                 continue
-            if ended_early():
+            if place is not None and place.is_over():
                 program.kill(None)
             program.enforce()
+        if place is not None:
+            place.sleeps(bool(running) and all(program.clock.asleep for program in running))
 
 
 class RunningProgram(abc.ABC):
@@ -75,7 +81,7 @@ class RunningProgram(abc.ABC):
         self.limits = process_limits(program.limits, WHOLE_RUN if self.is_served else 1)
         if self.is_served:
             # The serving process watches its tests; this is for what escapes it, and must not come first.
-            self.limits = dataclasses.replace(self.limits, memory_bytes=2 * self.limits.memory_bytes + (64 << 20))
+            self.limits = self.limits._replace(memory_bytes=2 * self.limits.memory_bytes + (64 << 20))
         self._stdout = HeadAndTail(program.limits.output_bytes)
         self._stderr = HeadAndTail(program.limits.output_bytes)
         self._report = HeadAndTail(_REPORT_BYTES)
@@ -238,4 +244,10 @@ def process_limits(limits: Limits, times: int) -> ProcessLimits:
 
 def order_limits(program: Program) -> dict[str, Any]:
     """The limits of one test or plain run, as plain data for a process's order."""
-    return vars(process_limits(program.limits, 1))
+    return process_limits(program.limits, 1)._asdict()
+
+
+def report_ends() -> tuple[int, int]:
+    """The trainer's and the program's end of a report: no pipe, which a program could open once more to read it."""
+    ours, theirs = socket.socketpair()
+    return ours.detach(), theirs.detach()

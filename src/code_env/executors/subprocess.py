@@ -16,13 +16,12 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future
 
 from code_env.errors import ExecutorClosed, ExecutorError, UnsupportedProgram
 
 from .base import Executor, Isolation
-from .pool import Pool, own_cores, renew_lock_after_fork
+from .pool import Place, Pool, own_cores, renew_lock_after_fork
 from .process import ProgramProcess
 from .program import Program
 from .result import ExecutionResult
@@ -77,7 +76,7 @@ class UnisolatedSubprocessExecutor(Executor):
             if self._closed:
                 raise ExecutorClosed("this executor was closed; make a new one")
             if self._pool is None or self._pool.pid != os.getpid():  # A fork has no threads of its parent.
-                self._pool = Pool("subprocess", [self._run] * self._workers)
+                self._pool = Pool("subprocess", self._workers, lambda: contextlib.nullcontext(self._run))
             return self._pool.submit(program)
 
     def close(self) -> None:
@@ -88,14 +87,14 @@ class UnisolatedSubprocessExecutor(Executor):
         if pool is not None and pool.pid == os.getpid():
             pool.close()
 
-    def _run(self, program: Program, ended_early: Callable[[], bool], queue_s: float) -> ExecutionResult:
+    def _run(self, program: Program, place: Place) -> ExecutionResult:
         with contextlib.ExitStack() as stack:
             if program.peer is None:
                 main = stack.enter_context(ProgramProcess(self._python, program, "program"))
-                watch([main], ended_early)
-                return main.result(queue_s)
+                watch([main], place)
+                return main.result(place.queue_s)
             with joined(program) as (programs, peers):
                 peer = stack.enter_context(ProgramProcess(self._python, program.peer, "program", peers))
                 main = stack.enter_context(ProgramProcess(self._python, program, role_of(program), programs))
-            watch([main, peer], ended_early)
-            return main.result(queue_s, peer.result(queue_s))
+            watch([main, peer], place)
+            return main.result(place.queue_s, peer.result(place.queue_s))

@@ -29,7 +29,6 @@ the program may call that: `{"callback": 1, "args": [...], "kwargs": {}}` is ans
 from __future__ import annotations
 
 import builtins
-import codecs
 import json
 import marshal
 import os
@@ -87,7 +86,7 @@ def answer_alone(source: bytes, filename: str, argv: list[str], fd: int, bell: i
         bell: What to ring for the peer, see `quiet.py`.
     """
     try:
-        code = compile_program(source.removeprefix(codecs.BOM_UTF8).decode(), filename)
+        code = compile_program(source, filename)
     except COMPILE_ERRORS as error:
         uncompiled = describe_error(error.with_traceback(None))  # It shows the program's line; the frames are ours.
         Channel(fd).send_json(Kind.MESSAGE, {"n": 0, "error": uncompiled, "uncompiled": True})
@@ -95,7 +94,13 @@ def answer_alone(source: bytes, filename: str, argv: list[str], fd: int, bell: i
     answer(code, argv, RingingChannel(fd, bell))
 
 
-def answer(code: CodeType, argv: list[str], channel: Channel, limits: ProcessLimits | None = None) -> NoReturn:
+def answer(
+    code: CodeType,
+    argv: list[str],
+    channel: Channel,
+    limits: ProcessLimits | None = None,
+    workspace: Workspace | None = None,
+) -> NoReturn:
     """Run the answer's top level as a module, then serve the peer on `channel` until it closes.
 
     Args:
@@ -103,8 +108,8 @@ def answer(code: CodeType, argv: list[str], channel: Channel, limits: ProcessLim
         argv: Its arguments, without its own name.
         channel: To the peer.
         limits: What each call of an `each` request may use; None if there will be none.
+        workspace: Gives each such call a directory.
     """
-    workspace = Workspace() if limits is not None else None  # Of where we are now: the program may go elsewhere.
     module = new_module(MODULE_NAME, code.co_filename)
     sys.argv = [code.co_filename, *argv]
     try:

@@ -24,6 +24,7 @@ import ast
 import functools
 import symtable
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -99,7 +100,7 @@ class Suite:
     """Test code, rewritten and compiled."""
 
     code: CodeType
-    sources: list[str]
+    sources: Sequence[str]
     """For each case, its source on one line; a test method's is its name."""
     methods: list[tuple[str, str]]
     """Class and name of the test methods, whose cases come last."""
@@ -109,6 +110,27 @@ class Suite:
     """HumanEval's form: `check(candidate)` is defined, and calling it is left to the harness."""
     foreseen: Foreseen
     """Calls of the entry point that can be foreseen."""
+    leaves_nothing: bool
+    """Whether it changes nothing but its own names, as far as its text tells."""
+
+
+class _Sources(Sequence[str]):
+    """The sources of a suite's cases, made when they are first asked for: that takes as long as all the rest."""
+
+    def __init__(self, code: str, asserts: int, methods: list[tuple[str, str]]) -> None:
+        self._code, self._asserts, self._methods = code, asserts, methods
+        self._texts: list[str] = []
+
+    def __len__(self) -> int:
+        return self._asserts + len(self._methods)
+
+    def __getitem__(self, index: Any) -> Any:
+        if not self._texts:
+            tree = _parse(self._code)
+            finder = _CaseFinder({kind.name for kind in _test_classes(tree)})
+            finder.visit(tree)
+            self._texts = finder.sources + [".".join(method) for method in self._methods]
+        return self._texts[index]
 
 
 def compile_suite(code: str, filename: str, entry_point: str | None = None) -> Suite:
@@ -123,6 +145,7 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
         SyntaxError: If the test code does not parse.
     """
     tree = _parse(code)
+    harmless = leaves_nothing(tree)
     free_names = _free_names(code)
     defines_check = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
     foreseen = Foreseen() if entry_point is None else foresee(tree, entry_point)
@@ -132,8 +155,9 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         compiled = compile(tree, filename, "exec", dont_inherit=True)
-    sources = [f"assert {source}" for source in rewriter.sources] + [".".join(method) for method in methods]
-    return Suite(compiled, sources, methods, free_names, defines_check and not _calls_check(tree), foreseen)
+    sources = _Sources(code, rewriter.asserts, methods)
+    leaves_check_uncalled = defines_check and not _calls_check(tree)
+    return Suite(compiled, sources, methods, free_names, leaves_check_uncalled, foreseen, harmless)
 
 
 def _calls_check(tree: ast.Module) -> bool:
@@ -185,9 +209,26 @@ def _is_constant(test: ast.expr) -> bool:
     return isinstance(test, ast.Constant) or (isinstance(test, ast.Tuple) and bool(test.elts))
 
 
+class _CaseFinder(ast.NodeVisitor):
+    """Finds the cases that `_Rewriter` makes, in its order."""
+
+    def __init__(self, test_classes: set[str]) -> None:
+        self.sources: list[str] = []
+        self._test_classes = test_classes
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        if node.name not in self._test_classes:
+            self.generic_visit(node)
+
+    def visit_Assert(self, node: ast.Assert) -> None:
+        if _is_case(node):
+            source = ast.unparse(node.test).replace("\n", " ")
+            self.sources.append(f"assert {source}")
+
+
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, foreseen: dict[int, int], test_classes: set[str]) -> None:
-        self.sources: list[str] = []
+        self.asserts = 0
         self._foreseen, self._test_classes = foreseen, test_classes
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
@@ -206,8 +247,8 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         if not _is_case(node):
             return node
-        index = len(self.sources)
-        self.sources.append(ast.unparse(node.test).replace("\n", " "))
+        index = self.asserts
+        self.asserts += 1
         self.generic_visit(node)
         sides: list[ast.expr] = []
         body: list[ast.stmt] = []
@@ -247,3 +288,52 @@ class _MethodRewriter(ast.NodeTransformer):
 def _call(method: str, *args: ast.expr) -> ast.Call:
     recorder = ast.Name(RECORDER, ast.Load())
     return ast.Call(ast.Attribute(recorder, method, ast.Load()), list(args), [])
+
+
+_PURE_MODULES = frozenset(
+    (
+        *("math", "cmath", "copy", "random", "itertools", "collections", "functools", "re", "string", "typing"),
+        *("numpy", "datetime", "fractions", "heapq", "bisect", "operator", "json", "statistics", "hashlib"),
+        *("dataclasses", "enum", "numbers", "types", "textwrap", "time", "unicodedata", "abc", "__future__"),
+        "unittest",
+    )
+)
+
+_PATCHING = frozenset(("patch", "mock", "seterr", "set_printoptions"))
+"""Names, also of attributes, whose use may outlast the tests."""
+
+_REACHING = _PATCHING | frozenset(
+    ("open", "exec", "eval", "compile", "__import__", "__builtins__", "globals", "vars", "setattr", "delattr")
+)
+"""Names whose use may reach anything."""
+
+
+def leaves_nothing(tree: ast.Module) -> bool:
+    """Whether code changes nothing but its own names, as far as its text tells."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = [node.module or ""]
+        elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            modules = [] if isinstance(node.value, ast.Name) and node.value.id == "self" else ["another's attribute"]
+        elif (isinstance(node, ast.Name) and node.id in _REACHING) or getattr(node, "attr", None) in _PATCHING:
+            return False
+        else:
+            continue
+        if not all(name.partition(".")[0] in _PURE_MODULES for name in modules):
+            return False
+    return True
+
+
+def compile_helpers(code: str, filename: str) -> tuple[CodeType, bool]:
+    """Compile code that stands in front of tests; whether it leaves nothing.
+
+    Raises:
+        SyntaxError: If it does not compile.
+    """
+    tree = _parse(code)
+    harmless = leaves_nothing(tree)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        return compile(tree, filename, "exec", dont_inherit=True), harmless

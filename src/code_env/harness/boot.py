@@ -44,8 +44,11 @@ def main() -> None:
     if order["role"] == "served":
         os.close(report)
         from code_env_harness.serving import serve  # type: ignore[import-not-found]
+        from code_env_harness.workspace import read_files  # type: ignore[import-not-found]
 
-        serve(order["file"], order["argv"], limits, order["channel"])
+        files = read_files()
+        limits.of_whole_run(max(map(len, files.values()))).apply()
+        serve(files, order["file"], order["argv"], limits, limits.of_tests(), order["channel"])
         return
     if order["role"] == "loaded":
         os.close(report)
@@ -59,6 +62,7 @@ def main() -> None:
         COMPILE_ERRORS,
         compile_program,
         describe_error,
+        prepare_main,
         run_as_main,
     )
 
@@ -67,14 +71,14 @@ def main() -> None:
 
     limits.apply()
     try:
-        with open(order["file"], encoding="utf-8-sig", newline="") as file:
+        with open(order["file"], "rb") as file:
             code = compile_program(file.read(), order["file"])
     except COMPILE_ERRORS as error:
         described = describe_error(error)
         send_report(described)
         sys.stderr.write(described["traceback"])
         sys.exit(1)
-    run_as_main(code, order["argv"], send_report)
+    run_as_main(code, prepare_main(order["file"], order["argv"]), send_report)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -20,7 +20,8 @@ _MAX_MESSAGE = 2000
 class CaseRecord:
     """What is known of one case."""
 
-    source: str
+    sources: Sequence[str]
+    index: int
     ran: bool = False
     message: str = ""
     """Why it failed; empty while it has not."""
@@ -28,6 +29,11 @@ class CaseRecord:
     """How many of its runs have begun and not been recorded to their end."""
     unfinished: bool = False
     """Whether an exception other than a failed assertion ended it, and the tests with it."""
+
+    @property
+    def source(self) -> str:
+        """Its source on one line."""
+        return self.sources[self.index] if self.sources else NO_CASES
 
     @property
     def outcome(self) -> dict[str, Any]:
@@ -43,8 +49,8 @@ class Cases:
         around: Called with True when a case begins and with False when it ends.
     """
 
-    def __init__(self, sources: list[str], around: Callable[[bool], None]) -> None:
-        self.records = [CaseRecord(source) for source in sources] or [CaseRecord(NO_CASES)]
+    def __init__(self, sources: Sequence[str], around: Callable[[bool], None]) -> None:
+        self.records = [CaseRecord(sources, index) for index in range(len(sources) or 1)]
         self._around = around
         self.program_is_dead: Callable[[], bool] = lambda: False
         self.on_method_end: Callable[[int], None] = lambda index: None

@@ -11,11 +11,12 @@ import json
 import marshal
 import os
 import select
-import socket
 import struct
 import time
 from collections.abc import Iterator
 from typing import Any
+
+from .sockets import Socket, receive_descriptors
 
 MAX_FRAME_BYTES = 24 * 1024 * 1024
 """Longest payload either side accepts; above the largest stream (16 MiB) and its JSON overhead."""
@@ -246,12 +247,12 @@ def conversations() -> Iterator[tuple[int, int | None]]:
     number = os.environ.get(CONVERSATIONS_VARIABLE)
     if number is None:
         return
-    with socket.socket(fileno=int(number)) as further:
+    with Socket(fileno=int(number)) as further:
         while True:
             for fd in fds:
                 os.close(fd)
             further.send(b".")
-            _, fds, _, _ = socket.recv_fds(further, 1, 2)
+            _, fds = receive_descriptors(further, 1, 2)
             if not fds:
                 return
             yield fds[0], fds[1] if len(fds) > 1 else None

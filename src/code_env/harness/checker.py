@@ -11,10 +11,10 @@ import ast
 from types import CodeType
 from typing import Any
 
+from .asserting import leaves_nothing
 from .cases import brief_error
 from .comparing import brief
 from .handles import ProgramDied
-from .suite import leaves_nothing
 
 NAME = "check"
 """The function that a checker defines."""
@@ -41,7 +41,7 @@ class Checker:
 
     def __init__(self, code: str) -> None:
         self._code = compile_checker(code)
-        self.leaves_nothing = leaves_nothing(code)
+        self.leaves_nothing = leaves_nothing(ast.parse(code))
         """Whether it may be run again in the same process, as far as can be told from the text."""
 
     def difference(self, stdin: str, stdout: str, answer: str) -> str | None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from .forks import ForkGate
-from .limits import ProcessLimits, die_with_parent, set_limit
+from .limits import ProcessLimits, die_with_parent, set_limits
 from .watching import Watch, descendants, how_it_ended, open_pidfd
 
 BROKEN_EXIT_CODE = 98
@@ -36,43 +36,48 @@ def start_child(
     limits: ProcessLimits,
     body: Callable[..., NoReturn],
     pipes: int = 0,
-    enter: Callable[[int], int | None] | None = None,
+    enter: Callable[[int], None] | None = None,
     gate: ForkGate | None = None,
+    rlimits: Sequence[tuple[int, int, int]] = (),
 ) -> Child:
     """Fork a child.
 
     Args:
-        limits: What the child may use. It sets them on itself before `body` runs.
+        limits: What the child may use.
         body: Called in the child with the child's ends of `pipes`; must not return.
         pipes: How many pipes from the child to make; the parent's ends are the child's `fds`.
-        enter: Called in the child before `body` with the parent's pid; the listener of its forks if they are counted.
-        gate: Counts them.
+        enter: Called in the child before `body` with the parent's pid.
+        gate: Counts its forks, if they are counted; `enter` hands it their listener.
+        rlimits: What the child sets on itself before `body` runs.
     """
     ends = [_pipe() for _ in range(pipes)]
     parent = _getpid()
     if gate is not None:
         gate.open()
-    rlimits = limits.differing()
-    pid = _fork()
+    pid = _fork_at_last()
     if pid == 0:
         try:
             for mine, _ in ends:
                 _close(mine)
-            for which, soft, hard in rlimits:
-                set_limit(which, (soft, hard))
-            listener = None
+            set_limits(rlimits)
             if enter is not None:
-                listener = enter(parent)
+                enter(parent)
             else:
                 die_with_parent(parent)
-            if gate is not None and listener is not None:
-                gate.hand_over(listener)
             body(*[theirs for _, theirs in ends])
         finally:
             _exit(BROKEN_EXIT_CODE)
     for _, theirs in ends:
         _close(theirs)
     return Child(pid, limits, gate, fds=[mine for mine, _ in ends])
+
+
+def _fork_at_last() -> int:
+    while True:
+        try:
+            return _fork()
+        except InterruptedError:  # By a signal of the program's own, where forks are counted; see `forks`.
+            continue
 
 
 class Child:

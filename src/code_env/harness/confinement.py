@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from .forks import ForkGate
 from .limits import die_with_parent
 
@@ -15,22 +18,26 @@ class Confinement:
     """Whether nothing that a test started outlives `clean`."""
     scratch: str | None = None
     """A directory that holds nothing but what is the tests', if there is one."""
-    stamps_changes = False
-    """Whether its file system is one of the kernel's own that stamps each change."""
+
+    steps: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]] | None = None
+    """Calls that do what `enter` does, -1 being failure, where that is all there is to do; else None."""
+
+    def notice_changes(self, directories: list[str]) -> int | None:
+        """A descriptor that can be read once anything was changed in these directories; None if nobody can tell."""
+        return None
 
     def gate(self) -> ForkGate | None:
         """What counts the processes of the next test, if they are counted; it lets it start what its task allows."""
         return None
 
-    def enter(self, parent: int, *, counted: bool) -> int | None:
-        """In the test's process: give up what a program must not have; the listener of its forks, if counted.
+    def enter(self, parent: int, gate: ForkGate | None) -> None:
+        """In the test's process: give up what a program must not have.
 
         Args:
             parent: Pid of the serving process.
-            counted: Whether there is a gate; if not, it must not start processes.
+            gate: Counts the processes that it starts, and is handed their listener; if None, it must start none.
         """
         die_with_parent(parent)
-        return None
 
     def clean(self) -> None:
         """When a test's process has ended: end what it left."""

@@ -14,19 +14,35 @@ import contextlib
 import errno
 import fcntl
 import os
-import socket
 import struct
 import time
+from typing import NamedTuple
 
-from .watching import descendants
+from .sockets import Socket, receive_descriptors, send_descriptors, socket_pair
+from .watching import children_of, descendants
 
 _NOTIFICATION_BYTES = 80  # struct seccomp_notif: id, pid, flags, the call
 _ANSWER = struct.Struct("<QqiI")  # struct seccomp_notif_resp: id, value, error, flags
 _RECEIVE, _SEND = 0xC0502100, 0xC0182101
 _CONTINUE = 1
 
-_SETTLE_S = 0.003
-"""How long an allowed fork takes at the most until it can be counted, in seconds."""
+_PATIENCE_S, _LOOK_S = 0.02, 0.0005
+"""How long a fork waits for others, allowed but not done yet, to show what became of them, and between two looks."""
+
+_FORGOTTEN_S = 1.0
+"""After this time an allowed fork of which nothing was seen has been done, and its process has ended."""
+
+_MOST_LOOKS = 5
+"""How often in a row one looks who lives, at the most."""
+
+
+class _Allowed(NamedTuple):
+    """A fork that was allowed and may not be done yet."""
+
+    at: float
+    """When, by the monotonic clock."""
+    before: frozenset[int]
+    """The processes that there were then."""
 
 
 class ForkGate:
@@ -38,13 +54,14 @@ class ForkGate:
 
     def __init__(self, allowed: int) -> None:
         self.allowed = allowed
-        self._sockets: tuple[socket.socket, socket.socket] | None = None
-        self._last: tuple[int, float] = (0, 0.0)
+        self._sockets: tuple[Socket, Socket] | None = None
+        self._open: dict[int, _Allowed] = {}
+        self._living: frozenset[int] = frozenset()
         self.listener: int | None = None
 
     def open(self) -> None:
         """Make what the listener comes through; right before the fork."""
-        self._sockets = socket.socketpair()
+        self._sockets = socket_pair()
 
     def descriptors(self) -> list[int]:
         """Descriptors that the program's process needs until `hand_over`."""
@@ -54,7 +71,7 @@ class ForkGate:
         """In the program's process: give the listener to the parent, and keep nothing."""
         mine, theirs = self._ends()
         mine.close()
-        socket.send_fds(theirs, [b"x"], [listener])
+        send_descriptors(theirs, b"x", [listener])
         os.close(listener)
         # Wait until it has arrived: a fork before that would wait for an answer that cannot come.
         theirs.recv(1)
@@ -65,14 +82,14 @@ class ForkGate:
         mine, theirs = self._ends()
         theirs.close()
         with mine:
-            _, fds, _, _ = socket.recv_fds(mine, 1, 1)
+            _, fds = receive_descriptors(mine, 1, 1)
             if fds:
                 self.listener = fds[0]
                 with contextlib.suppress(OSError):
                     mine.send(b"x")
         return self.listener
 
-    def _ends(self) -> tuple[socket.socket, socket.socket]:
+    def _ends(self) -> tuple[Socket, Socket]:
         if self._sockets is None:
             raise RuntimeError("the gate is not open")
         return self._sockets
@@ -86,26 +103,55 @@ class ForkGate:
             fcntl.ioctl(self.listener, _RECEIVE, notification)
         except OSError as error:
             return error.errno in (errno.EINTR, errno.ENOENT)  # Whoever asked is dead by now.
-        number, pid = struct.unpack_from("<QI", notification)
-        # A fork that was allowed a moment ago to somebody else may not be there to be counted yet. Who asks
-        # again has its own behind it.
-        last_pid, last_time = self._last
-        left_s = last_time + _SETTLE_S - time.monotonic()
-        if pid != last_pid and left_s > 0:
-            time.sleep(left_s)
-        allow = self._count() < self.allowed
+        number, thread = struct.unpack_from("<QI", notification)
+        self._open.pop(thread, None)  # Who asks again has the last one behind it.
+        allow = self._may_start()
         if allow:
-            self._last = (pid, time.monotonic())
+            self._open[thread] = _Allowed(time.monotonic(), self._living)
         answer = _ANSWER.pack(number, 0, 0 if allow else -errno.EAGAIN, _CONTINUE if allow else 0)
-        with contextlib.suppress(OSError):
+        try:
             fcntl.ioctl(self.listener, _SEND, bytearray(answer))
+        except OSError:  # Whoever asked is dead by now, or was interrupted and will ask again.
+            self._open.pop(thread, None)
         return True
 
-    def _count(self) -> int:
-        return len(descendants(os.getpid())) - 1  # Without the program's own process.
+    def _may_start(self) -> bool:
+        """Whether there is room for one more, those included that are about to be there."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            # In this order: what is done by now is counted then.
+            self._open = {thread: fork for thread, fork in self._open.items() if not _is_done(thread, fork)}
+            self._look()
+            living = len(self._living) - 1  # Without the program's own process.
+            if living + len(self._open) < self.allowed:
+                return True
+            if living >= self.allowed or time.monotonic() > deadline:
+                return False
+            time.sleep(_LOOK_S)
+
+    def _look(self) -> None:
+        """See who lives; until two looks agree: whoever is orphaned meanwhile moves to where the look has been."""
+        self._living = frozenset(descendants(os.getpid()))
+        for _ in range(_MOST_LOOKS):
+            before, self._living = self._living, self._living.union(descendants(os.getpid()))
+            if before == self._living:
+                break
 
     def close(self) -> None:
         """Let no fork happen any more: those that ask are told that there is no such call."""
         if self.listener is not None:
             os.close(self.listener)
             self.listener = None
+
+
+def _is_done(thread: int, fork: _Allowed) -> bool:
+    """Whether an allowed fork has happened, so that its process, if it lives, can be counted."""
+    if time.monotonic() - fork.at > _FORGOTTEN_S or not fork.before.issuperset(children_of(thread)):
+        return True
+    try:
+        with open(f"/proc/{thread}/stat", "rb") as file:
+            state = file.read().rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):
+        return True  # The thread is no more.
+    # A fork may have to wait, but not so that a signal could end it, as whoever sleeps does.
+    return state in (b"S", b"Z", b"X")

@@ -12,8 +12,8 @@ import math
 import os
 import signal
 import sys
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 try:
     import resource
@@ -27,8 +27,7 @@ WHOLE_RUN = 10
 """A judged run as a whole may take this many times what one test may."""
 
 
-@dataclass(frozen=True)
-class ProcessLimits:
+class ProcessLimits(NamedTuple):
     """What one process that runs a program may use; see `code_env.Limits` for the meaning."""
 
     cpu_s: float
@@ -36,6 +35,7 @@ class ProcessLimits:
     memory_bytes: int
     file_bytes: int
 
+    @functools.lru_cache(maxsize=64)  # noqa: B019 (a few numbers each)
     def rlimits(self) -> list[tuple[int, int, int]]:
         """What the kernel can enforce on a process that this one starts: resource, soft limit, hard limit."""
         if resource is None:
@@ -58,10 +58,24 @@ class ProcessLimits:
             limits.append((resource.RLIMIT_DATA, data, data))
         return [(which, *_at_most(which, soft, hard)) for which, soft, hard in limits]
 
-    @functools.lru_cache(maxsize=4)  # noqa: B019 (it holds no more than a few small objects)
-    def differing(self) -> list[tuple[int, int, int]]:
-        """As `rlimits`, without those that this process has already, which the processes that it starts inherit."""
-        return [one for one in self.rlimits() if resource.getrlimit(one[0]) != one[1:]]
+    def of_whole_run(self, largest_input: int) -> ProcessLimits:
+        """Those of the process that serves the tests: its own work grows with their number.
+
+        Args:
+            largest_input: Bytes of the largest file that is put into a test's directory. It copies these, which the
+                limit on files that a test writes does not concern.
+        """
+        file_bytes = max(self.file_bytes, largest_input)
+        return self._replace(cpu_s=WHOLE_RUN * self.cpu_s, wall_s=WHOLE_RUN * self.wall_s, file_bytes=file_bytes)
+
+    def of_tests(self) -> list[tuple[int, int, int]]:
+        """As `rlimits`, for processes that this one starts, without those that it has, which they inherit.
+
+        Nor is CPU time among them: whoever starts a process watches that, and the kernel's limit is for the case that
+        nobody does any more. For that, what this process has is good enough.
+        """
+        own = [one for one in self.rlimits() if one[0] != resource.RLIMIT_CPU]
+        return [one for one in own if resource.getrlimit(one[0]) != one[1:]]
 
     def apply(self) -> None:
         """Set them on this process, as far as they lower what it has."""
@@ -77,8 +91,18 @@ def _at_most(which: int, soft: int, hard: int) -> tuple[int, int]:
     return (soft, hard) if current == resource.RLIM_INFINITY else (min(soft, current), min(hard, current))
 
 
-set_limit: Any = getattr(resource, "setrlimit", None)
+setrlimit: Any = getattr(resource, "setrlimit", None)
 """As `resource.setrlimit`, bound before a program can replace it."""
+
+
+def set_limits(rlimits: Iterable[tuple[int, int, int]]) -> None:
+    """Set limits on this process: for each resource a soft and a hard one.
+
+    Raises:
+        OSError, ValueError: If the kernel refuses.
+    """
+    for which, soft, hard in rlimits:
+        setrlimit(which, (soft, hard))
 
 
 def cpu_limit_s() -> float:

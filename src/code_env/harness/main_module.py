@@ -8,9 +8,13 @@ The interpreter itself is never finalised: that costs ten times a fork.
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import builtins
+import codecs
 import contextlib
+import io
+import itertools
 import linecache
 import os
 import sys
@@ -25,22 +29,37 @@ MAX_TEXT = 8192
 # Bound here because the program shares this process and may replace them.
 _exit, _compile, _exec, _str, _type = os._exit, compile, exec, str, type
 _format_exception = traceback.format_exception
-_exit_functions, _run_exit_functions = atexit._ncallbacks, atexit._run_exitfuncs
+_exit_functions, _run_exit_functions, _threads = atexit._ncallbacks, atexit._run_exitfuncs, _thread._count
+_islice, _TextIOWrapper = itertools.islice, io.TextIOWrapper
 
 
-def compile_program(source: str, filename: str) -> types.CodeType:
-    """Compile a program, so that tracebacks can show its lines.
+def compile_program(source: bytes, filename: str) -> types.CodeType:
+    """Compile a program, UTF-8, so that tracebacks can show its lines.
 
     Raises:
         SyntaxError, ValueError, MemoryError, RecursionError, OverflowError: If it does not compile.
     """
+    text = source.removeprefix(codecs.BOM_UTF8).decode()
     # Where the file is not found any more, this is; made into lines only when somebody asks.
-    linecache.cache[filename] = (lambda: source,)
-    return _compile(source, filename, "exec", dont_inherit=True)
+    linecache.cache[filename] = (lambda: text,)
+    return _compile(text, filename, "exec", dont_inherit=True)
 
 
 COMPILE_ERRORS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError)
 """What `compile_program` raises for a program that does not compile."""
+
+
+def may_draw(source: bytes, *, brings_files: bool) -> bool:
+    """Whether a program may use the generators of random numbers, which all forks of a process have in one state."""
+    return brings_files or b"random" in source or b"statistics" in source
+
+
+def reseed() -> None:
+    """Give the generators of random numbers, where they are loaded, a state of their own."""
+    for name in ("random", "numpy.random"):
+        module = sys.modules.get(name)
+        if module is not None:
+            module.seed()
 
 
 def new_module(name: str, filename: str) -> types.ModuleType:
@@ -82,20 +101,30 @@ def _clip(text: str) -> str:
     return f"{plain[:half]}\n... {len(plain) - 2 * half} characters left out ...\n{plain[-half:]}"
 
 
-def run_as_main(code: types.CodeType, argv: list[str], report: Callable[[dict[str, Any]], object]) -> NoReturn:
+def prepare_main(filename: str, argv: list[str]) -> dict[str, Any]:
+    """Make a fresh `__main__` and `sys.argv`, for this process or for forks of it; the module's names.
+
+    Args:
+        filename: The program.
+        argv: Its arguments, without its own name.
+    """
+    names = new_module("__main__", filename).__dict__
+    names.update(__annotations__={}, __cached__=None)
+    sys.argv = [filename, *argv]
+    return names
+
+
+def run_as_main(code: types.CodeType, names: dict[str, Any], report: Callable[[dict[str, Any]], object]) -> NoReturn:
     """Run a compiled program as `__main__`, report an uncaught exception, and exit.
 
     Args:
         code: The program.
-        argv: Its arguments, without its own name.
+        names: What `prepare_main` gave.
         report: Called with `describe_error`'s dict if the program ends by an exception.
     """
-    module = new_module("__main__", code.co_filename)
-    module.__dict__.update(__annotations__={}, __cached__=None)
-    sys.argv = [code.co_filename, *argv]
     exit_code = 0
     try:
-        _exec(code, module.__dict__)
+        _exec(code, names)
     except SystemExit as error:
         exit_code = _exit_code(error)
     except BaseException as error:
@@ -103,7 +132,7 @@ def run_as_main(code: types.CodeType, argv: list[str], report: Callable[[dict[st
         described = describe_error(error)
         report(described)
         _to_stderr(described["traceback"])
-    _leave(exit_code)
+    _leave(exit_code, names)
 
 
 def _exit_code(error: SystemExit) -> int:
@@ -122,11 +151,12 @@ def _to_stderr(text: str) -> None:
         sys.stderr.write(text)
 
 
-def _leave(exit_code: int) -> NoReturn:
+def _leave(exit_code: int, names: dict[str, Any]) -> NoReturn:
     """What the interpreter does at its end and a program can see, in its order, then exit at once."""
     try:
         try:
-            _wait_for_threads()
+            if _threads():  # Where none was started there is nobody to wait for, and the asking costs.
+                _wait_for_threads()
             if _exit_functions():
                 _run_exit_functions()
         except BaseException:
@@ -140,7 +170,7 @@ def _leave(exit_code: int) -> NoReturn:
                 original = getattr(sys, f"__{name}__", None)
                 if own is not original:
                     setattr(sys, name, original)
-            _forget_names(sys.modules["__main__"].__dict__)
+            _forget_names(names)
         except BaseException:  # As in Python, what a `__del__` raises is its own loss.
             pass
     except BaseException:
@@ -156,8 +186,7 @@ def _leave(exit_code: int) -> NoReturn:
 
 def _wait_for_threads() -> None:
     threading = sys.modules.get("threading")
-    # Where no thread was started there is nobody to wait for, and the asking costs.
-    if threading is not None and (len(threading._active) > 1 or threading._threading_atexits):
+    if threading is not None:
         threading._shutdown()
 
 
@@ -180,7 +209,8 @@ def _flush(stream: Any) -> bool:
 def _forget_names(names: dict[str, Any]) -> None:
     """End the objects that only the program's module keeps: a file is flushed, a `__del__` runs."""
     used = []
-    for name in list(names):
+    # Without those that were there before it, which come first: to look at one writes to it.
+    for name in [*_islice(reversed(names), max(0, len(names) - _OWN_NAMES))][::-1]:
         kind = _type(names[name])
         if kind in _USED:
             used.append(name)  # What a `__del__` uses goes last.
@@ -190,6 +220,9 @@ def _forget_names(names: dict[str, Any]) -> None:
         if not name.startswith("__"):
             names[name] = None
 
+
+_OWN_NAMES = len(vars(types.ModuleType("__main__"))) + 4
+"""How many names a fresh `__main__` has, see `prepare_main`."""
 
 _USED = frozenset((types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type))
 _SIMPLE = frozenset((int, float, complex, bool, str, bytes, type(None)))

@@ -20,9 +20,9 @@ def memory_file(name: str, data: bytes) -> int:
     """
     fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
+        written = os.write(fd, data)
+        while written < len(data):
+            written += os.write(fd, data[written:])
         os.lseek(fd, 0, os.SEEK_SET)
         fcntl.fcntl(fd, _ADD_SEALS, _ALL_SEALS)
     except BaseException:

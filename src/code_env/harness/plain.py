@@ -17,13 +17,8 @@ Everything else is an object with one key, its tag::
 
 from __future__ import annotations
 
-import base64
-import binascii
 import builtins
 import collections
-import datetime
-import decimal
-import fractions
 import itertools
 import math
 import operator
@@ -135,7 +130,7 @@ def _range(self: Encoder, value: range) -> Any:
 
 
 def _datetime(self: Encoder, value: Any, depth: int) -> Any:
-    if value.tzinfo is not None and type(value.tzinfo) is not datetime.timezone:
+    if value.tzinfo is not None and type(value.tzinfo) is not vars(sys.modules["datetime"])["timezone"]:
         return self._refuse(value, f"{type_name(value)} with a time zone of type {type_name(value.tzinfo)}")
     offset = value.utcoffset() if value.tzinfo is not None else None
     parts = None if offset is None else [offset.days, offset.seconds, offset.microseconds]
@@ -195,14 +190,22 @@ def is_coroutine(value: object) -> bool:
 
 _FACTORIES: dict[str, Any] = {t.__name__: t for t in (list, int, dict, set, str, float, tuple, bool)}
 
+
+def _text_of(data: bytes) -> str:
+    # Few need it, and a library that is loaded is a cost to every fork.
+    import base64
+
+    return base64.b64encode(data).decode()
+
+
 _ENCODERS_BY_TYPE: dict[type, Callable[[Encoder, Any, int], Any]] = {
     list: lambda e, v, d: e.items(v, d),
     tuple: lambda e, v, d: {"t": e.items(v, d)},
     dict: lambda e, v, d: {"d": e.pairs(v, d)},
     set: lambda e, v, d: {"s": e.items(v, d)},
     frozenset: lambda e, v, d: {"fs": e.items(v, d)},
-    bytes: lambda e, v, d: {"b": base64.b64encode(v).decode()},
-    bytearray: lambda e, v, d: {"ba": base64.b64encode(v).decode()},
+    bytes: lambda e, v, d: {"b": _text_of(v)},
+    bytearray: lambda e, v, d: {"ba": _text_of(v)},
     complex: lambda e, v, d: {"c": [repr(v.real), repr(v.imag)]},
     type({}.keys()): lambda e, v, d: {"dk": e.items(v, d)},
     type({}.values()): lambda e, v, d: {"dv": e.items(v, d)},
@@ -212,13 +215,19 @@ _ENCODERS_BY_TYPE: dict[type, Callable[[Encoder, Any, int], Any]] = {
     collections.OrderedDict: lambda e, v, d: {"od": e.pairs(v, d)},
     collections.defaultdict: lambda e, v, d: {"dd": [_factory_name(v), e.pairs(v, d)]},
     collections.deque: lambda e, v, d: {"dq": [v.maxlen, e.items(v, d)]},
-    decimal.Decimal: lambda e, v, d: {"de": str(v)},
-    fractions.Fraction: lambda e, v, d: {"fr": [hex(v.numerator), hex(v.denominator)]},
-    datetime.date: lambda e, v, d: {"dt": ["date", v.isoformat(), None]},
-    datetime.time: _datetime,
-    datetime.datetime: _datetime,
-    datetime.timedelta: lambda e, v, d: {"td": [v.days, v.seconds, v.microseconds]},
 }
+
+_ENCODERS_BY_MODULE: dict[str, dict[str, Callable[[Encoder, Any, int], Any]]] = {
+    "decimal": {"Decimal": lambda e, v, d: {"de": str(v)}},
+    "fractions": {"Fraction": lambda e, v, d: {"fr": [hex(v.numerator), hex(v.denominator)]}},
+    "datetime": {
+        "date": lambda e, v, d: {"dt": ["date", v.isoformat(), None]},
+        "time": _datetime,
+        "datetime": _datetime,
+        "timedelta": lambda e, v, d: {"td": [v.days, v.seconds, v.microseconds]},
+    },
+}
+"""Those of classes of modules that need not be loaded, by module and name."""
 
 
 # By identity: a class of the program may bring a metaclass with a hash of its own.
@@ -232,12 +241,16 @@ def _encoder_of_structure(value: object) -> Callable[[Encoder, Any, int], Any] |
         fields = type.__getattribute__(kind, "__dict__").get("_fields")
         if type(fields) is tuple and all(type(f) is str for f in fields) and len(fields) == tuple.__len__(value):  # type: ignore[arg-type]
             return lambda e, v, d: {"nt": [type_name(v), list(fields), e.items(tuple.__iter__(v), d)]}
+    for module_name, encoders in _ENCODERS_BY_MODULE.items():
+        module = sys.modules.get(module_name)
+        if module is not None and kind is vars(module).get(type_name(value)):
+            return encoders.get(type_name(value))
     numpy = sys.modules.get("numpy")
     if numpy is not None and kind is vars(numpy).get(type_name(value)):
         if kind is numpy.ndarray and value.dtype.kind in _NUMPY_KINDS:  # type: ignore[attr-defined]
-            return lambda e, v, d: {"np": [v.dtype.str, list(v.shape), base64.b64encode(v.tobytes()).decode()]}
+            return lambda e, v, d: {"np": [v.dtype.str, list(v.shape), _text_of(v.tobytes())]}
         if issubclass(kind, numpy.generic) and value.dtype.kind in _NUMPY_KINDS:  # type: ignore[attr-defined]
-            return lambda e, v, d: {"ns": [v.dtype.str, base64.b64encode(v.tobytes()).decode()]}
+            return lambda e, v, d: {"ns": [v.dtype.str, _text_of(v.tobytes())]}
     return None
 
 
@@ -318,9 +331,11 @@ def decode(form: Any, reference: Callable[[str, Any], object] | None = None) -> 
 
 
 def _bytes(body: Any) -> bytes:
+    import base64
+
     try:
         return base64.b64decode(body, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         raise NotPlain("malformed base64") from error
 
 
@@ -352,19 +367,35 @@ _MAX_FRACTION_BITS = 1 << 20
 """Longest numerator or denominator of a fraction; cancelling takes the square of that: here a second."""
 
 
-def _fraction(body: Any) -> fractions.Fraction:
+def _decimal(body: Any) -> Any:
+    import decimal
+
+    return decimal.Decimal(str(body))
+
+
+def _fraction(body: Any) -> Any:
+    import fractions
+
     numerator, denominator = map(_int, body)
     if max(numerator.bit_length(), denominator.bit_length()) > _MAX_FRACTION_BITS:
         raise NotPlain(f"a fraction of more than {_MAX_FRACTION_BITS} bits")
     return fractions.Fraction(numerator, denominator)
 
 
+def _duration(body: Any) -> Any:
+    import datetime
+
+    return datetime.timedelta(*map(int, body))
+
+
 def _moment(body: Any) -> Any:
+    import datetime
+
     classes: dict[str, Any] = {"date": datetime.date, "time": datetime.time, "datetime": datetime.datetime}
     moment = classes[body[0]].fromisoformat(body[1])
     if body[2] is None:
         return moment
-    return moment.replace(tzinfo=datetime.timezone(datetime.timedelta(*map(int, body[2]))))
+    return moment.replace(tzinfo=datetime.timezone(_duration(body[2])))
 
 
 _named: dict[tuple[str, tuple[str, ...]], Any] = {}
@@ -421,10 +452,10 @@ _DECODERS: dict[str, Callable[[Decoder, Any, int], Any]] = {
     "dd": lambda s, b, d: collections.defaultdict(None if b[0] is None else _FACTORIES[b[0]], s.pairs(b[1], d)),
     "il": lambda s, b, d: iter(s.items(b, d)),
     "dq": lambda s, b, d: collections.deque(s.items(b[1], d), None if b[0] is None else int(b[0])),
-    "de": lambda s, b, d: decimal.Decimal(str(b)),
+    "de": lambda s, b, d: _decimal(b),
     "fr": lambda s, b, d: _fraction(b),
     "dt": lambda s, b, d: _moment(b),
-    "td": lambda s, b, d: datetime.timedelta(*map(int, b)),
+    "td": lambda s, b, d: _duration(b),
     "nt": _namedtuple,
     "np": lambda s, b, d: _array(b[0], [int(n) for n in b[1]], b[2]),
     "ns": lambda s, b, d: _array(b[0], [1], b[1])[0],

@@ -1,147 +1,155 @@
 """Runs an answer as a program, once for each `stdin` test, each in a fork of the process that has compiled it.
 
-Nearly all that a small test costs is memory: after each fork, every page that either side writes to is copied or
-remapped. So what is done between one fork and the next is written for few objects touched, not for few lines, and
-what can wait until several tests have run waits.
+How a test went is told of later, of several tests at once: waking whoever waits costs as much as a small test.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import random
-import select
 import time
 from types import CodeType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from .channel import Kind, frame, json_bytes
 from .children import BROKEN_EXIT_CODE, Child
 from .confinement import Confinement
-from .limits import MAX_STREAM_BYTES, ProcessLimits, set_limit
-from .main_module import run_as_main
+from .forks import ForkGate
+from .limits import MAX_STREAM_BYTES, ProcessLimits, set_limits
+from .main_module import prepare_main, reseed, run_as_main
 from .memory_file import memory_file
-from .streams import REPORT, Streams
-from .watching import how_it_ended, open_pidfd
+from .streams import Streams
+from .watching import how_it_ended
 from .workspace import Workspace
 
 _close, _write, _fork, _exit, _getpid = os.close, os.write, os.fork, os._exit, os.getpid
-_wait4, _poll, _monotonic, _POLLIN = os.wait4, select.poll, time.monotonic, select.POLLIN
+_closerange, _monotonic = os.closerange, time.monotonic
 
-_QUIET_S = 0.01
-"""How long nothing but a test's end is waited for, in seconds: most end before their pipes are full."""
+ALL_DESCRIPTORS = 1 << 30
+
+
+class CompiledAnswer(NamedTuple):
+    """An answer that is ready to be run, and what each of its tests may use."""
+
+    code: CodeType
+    argv: list[str]
+    """Its arguments, without its own name."""
+    limits: ProcessLimits
+    rlimits: list[tuple[int, int, int]]
+    """What of the limits a test's process sets on itself, because the serving process has it otherwise."""
+    draws: bool
+    """Whether it may use the generators of random numbers."""
+
+
+class Outcome(NamedTuple):
+    """How one test went."""
+
+    status: int
+    """Wait status."""
+    cpu_s: float
+    ended_for: str | None
+    """What it was killed for, if it was."""
+    wall_s: float
+    reading: tuple[int, ...]
+    """Descriptors of output, error and report."""
+    taken: dict[int, bytes | bytearray]
+    """What came on them."""
 
 
 class Runs:
     """The runs of one answer.
 
     Args:
-        code: The compiled answer.
-        argv: Its arguments, without its own name.
-        limits: What each run may use.
+        answer: The answer.
         confinement: What the executor asks of each run's process.
         workspace: Where they run.
     """
 
-    def __init__(
-        self, code: CodeType, argv: list[str], limits: ProcessLimits, confinement: Confinement, workspace: Workspace
-    ) -> None:
-        self._code, self._argv, self._limits = code, argv, limits
-        self._confinement, self._workspace = confinement, workspace
-        self._draws = "random" in code.co_names
-        self._rlimits, self._parent = limits.differing(), _getpid()
-        self._streams: Streams | None = None
-        self._outcomes: list[tuple[Any, ...]] = []
+    def __init__(self, answer: CompiledAnswer, confinement: Confinement, workspace: Workspace) -> None:
+        self.answer, self.confinement, self.workspace = answer, confinement, workspace
+        self.names = prepare_main(answer.code.co_filename, answer.argv)
+        self.streams: Streams | None = None
+        self.outcomes: list[Outcome] = []
         self.bytes_waiting = 0
         """How much the outcomes hold that `frames` has not given yet."""
 
     def run(self, stdin: bytes) -> None:
         """Run the answer with this standard input."""
-        streams = self._streams
-        if streams is None:
-            streams = self._streams = Streams()
-        streams.begin()
-        room = self._workspace.take_room()
-        given = _input_file(stdin)
-        gate = None
-        if not self._confinement.refuses_forks:
-            gate = self._confinement.gate()
-            if gate is not None:
-                gate.open()
-        rlimits, parent = self._rlimits, self._parent
-        started = _monotonic()
+        streams = self.streams = self.streams or Streams()
+        room = self.workspace.take_room()
+        streams.begin(_input_file(stdin))
+        gate = None if self.confinement.refuses_forks else self.confinement.gate()
+        if gate is not None:
+            gate.open()
+        parent, started = _getpid(), _monotonic()
         pid = _fork()
         if pid == 0:
             try:
-                for which, soft, hard in rlimits:
-                    set_limit(which, (soft, hard))
-                self._workspace.enter(room)
-                listener = self._confinement.enter(parent, counted=gate is not None)
-                if gate is not None and listener is not None:
-                    gate.hand_over(listener)
-                streams.enter(given)
-                self._become()
+                set_limits(self.answer.rlimits)
+                self.workspace.enter(room)
+                self.confinement.enter(parent, gate)
+                _closerange(3, streams.report_fd)
+                _closerange(streams.report_fd + 1, ALL_DESCRIPTORS)
+                self.become()
             finally:
                 _exit(BROKEN_EXIT_CODE)
-        _close(given)
-        pidfd = open_pidfd(pid) if gate is None else None
-        ended: tuple[int, int, Any] | None = None
-        if pidfd is not None:
-            poll = _poll()
-            poll.register(pidfd, _POLLIN)
-            if poll.poll(1000 * _QUIET_S):
-                ended = _wait4(pid, 0)
-            _close(pidfd)
-        ended_for = None
-        if ended is None:
-            child = Child(pid, self._limits, gate, started)
+        self.watch(pid, streams, started, gate)
+        self.workspace.leave(room)
+        if streams.too_much or not self.confinement.ends_all:
+            self.leave_streams()
 
-            def take() -> bool:
-                if not streams.take():
-                    child.end("output_limit")
-                return True
+    def become(self) -> NoReturn:
+        """In a test's process, when it has given up what it must not have: be the program."""
+        if self.answer.draws:
+            reseed()  # All tests are forks of one process, whose generators are in one state.
+        run_as_main(self.answer.code, self.names, self._send_report)
 
-            for fd in streams.fileno():
-                child.on_readable(fd, take, drain=False)
-            ended, ended_for = child.wait()
+    def watch(self, pid: int, streams: Streams, started: float, gate: ForkGate | None = None) -> None:
+        """Watch over a test until it has ended."""
+        child = Child(pid, self.answer.limits, gate, started)
+
+        def take() -> bool:
+            if not streams.take():
+                child.end("output_limit")
+            return True
+
+        for fd in streams.reading:
+            child.on_readable(fd, take, drain=False)
+        (_, status, usage), ended_for = child.wait()
         wall_s = _monotonic() - started
-        if not self._confinement.refuses_forks:
-            self._confinement.clean()
+        if not self.confinement.refuses_forks:
+            self.confinement.clean()
         # Nobody is left who could write; where somebody may be, what comes later is not looked at.
         if not streams.take():
             ended_for = ended_for or "output_limit"
-        self._workspace.leave(room)
-        stdout = streams.stdout
-        self._outcomes.append((ended[1], ended[2], ended_for, wall_s, stdout, streams.stderr, streams.report))
-        self.bytes_waiting += len(stdout) + 1000
-        if streams.too_much or not self._confinement.ends_all:
-            streams.close()
-            self._streams = None
+        cpu_s = usage.ru_utime + usage.ru_stime
+        self.outcomes.append(Outcome(status, cpu_s, ended_for, wall_s, streams.reading, streams.taken))
+        self.bytes_waiting += 1000 + sum(map(len, streams.taken.values()))
 
-    def _become(self) -> NoReturn:
-        if self._draws:
-            random.seed()  # All tests are forks of one process, whose generator is in one state.
+    def leave_streams(self) -> None:
+        """Have the process's own standard streams again."""
+        if self.streams is not None:
+            self.streams.close()
+            self.streams = None
 
-        def send_report(error: dict[str, Any]) -> None:
-            view = memoryview(json.dumps(error).encode())
-            while view:
-                view = view[_write(REPORT, view) :]
-
-        run_as_main(self._code, self._argv, send_report)
+    def _send_report(self, error: dict[str, Any]) -> None:
+        view = memoryview(json.dumps(error).encode())
+        while view and self.streams is not None:
+            view = view[_write(self.streams.report_fd, view) :]
 
     def frames(self) -> bytes:
         """What there is to say of the runs since the last call."""
-        outcomes, self._outcomes, self.bytes_waiting = self._outcomes, [], 0
+        outcomes, self.outcomes, self.bytes_waiting = self.outcomes, [], 0
         frames = bytearray()
-        for status, usage, ended_for, wall_s, stdout, stderr, report in outcomes:
+        for outcome in outcomes:
+            stdout, stderr, report = [outcome.taken.get(fd, b"") for fd in outcome.reading]
             if stdout:
                 frames += frame(Kind.OUTPUT, bytes(stdout[:MAX_STREAM_BYTES]))
-            cpu_s = usage.ru_utime + usage.ru_stime
-            ended = how_it_ended(status, cpu_s, self._limits, ended_for)
+            ended = how_it_ended(outcome.status, outcome.cpu_s, self.answer.limits, outcome.ended_for)
             error = _error_of(report)
             if error is not None and error["name"] == "MemoryError" and ended["status"] == "error":
                 ended["status"] = "memory"
-            ended |= {"cpu_s": round(cpu_s, 6), "wall_s": round(wall_s, 6)}
+            ended |= {"cpu_s": round(outcome.cpu_s, 6), "wall_s": round(outcome.wall_s, 6)}
             ended |= {"error": error, "stderr": stderr.decode("utf-8", "replace")}
             frames += frame(Kind.ENDED, json_bytes(ended))
         return bytes(frames)
@@ -159,7 +167,7 @@ def _input_file(data: bytes) -> int:
     return memory_file("stdin", data)
 
 
-def _error_of(report: bytearray) -> dict[str, str] | None:
+def _error_of(report: bytes | bytearray) -> dict[str, str] | None:
     """The error that a child reported; it may have been forged, so only its shape is trusted."""
     if not report:
         return None

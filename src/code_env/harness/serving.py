@@ -13,73 +13,81 @@ Nothing here knows an expected value. A child that lies can only be wrong about 
 
 from __future__ import annotations
 
-import dataclasses
 import os
-import socket
 import time
-from types import CodeType
+from collections.abc import Mapping
 from typing import NoReturn
 
 from .answering import answer
-from .channel import PER_MESSAGE, Channel, ChannelError, Kind
+from .channel import PER_MESSAGE, Channel, ChannelError, Kind, frame, json_bytes
 from .children import start_child
 from .confinement import Confinement
-from .limits import WHOLE_RUN, ProcessLimits
-from .main_module import COMPILE_ERRORS, compile_program, describe_error
-from .runs import Runs
+from .lean_runs import LeanRuns
+from .limits import ProcessLimits
+from .main_module import COMPILE_ERRORS, compile_program, describe_error, may_draw
+from .runs import CompiledAnswer, Runs
+from .sockets import socket_pair
 from .workspace import Workspace
 
 _MANY_BYTES, _LONG_S = 1 << 18, 0.02
 """How much may wait to be sent, and how long after the last was."""
 
+_COMPILED = frame(Kind.COMPILED, json_bytes({"error": None}))
+
 _close, _monotonic = os.close, time.monotonic
 
 
 def serve(
-    filename: str, argv: list[str], limits: ProcessLimits, fd: int, confinement: Confinement | None = None
+    files: Mapping[str, bytes],
+    filename: str,
+    argv: list[str],
+    limits: ProcessLimits,
+    rlimits: list[tuple[int, int, int]],
+    fd: int,
+    confinement: Confinement | None = None,
 ) -> None:
-    """Serve the program in `filename` on channel `fd` until the peer closes it.
+    """Serve a program on channel `fd` until the peer closes it.
 
     Args:
-        filename: The program, a UTF-8 file.
+        files: What is in the current directory, by path.
+        filename: The program, one of them.
         argv: Its arguments, without its own name.
         limits: What one test may use.
+        rlimits: What of that a test's process sets on itself, because this one has it otherwise.
         fd: The channel's descriptor.
         confinement: What the executor asks of each test's process.
     """
     channel = Channel(fd)
     channel.send(Kind.HELLO)
-    # This process's own work grows with the number of tests; it compiles under the same bounds.
-    # It copies the program's files, which the limit on files that a test writes does not concern.
-    sizes = [os.path.getsize(os.path.join(path, name)) for path, _, names in os.walk(".") for name in names]
-    file_bytes = max(limits.file_bytes, *sizes)
-    dataclasses.replace(limits, cpu_s=WHOLE_RUN * limits.cpu_s, file_bytes=file_bytes).apply()
     try:
-        with open(filename, encoding="utf-8-sig", newline="") as file:
-            code = compile_program(file.read(), os.path.basename(filename))
+        code = compile_program(files[filename], filename)
     except COMPILE_ERRORS as error:
         channel.send_json(Kind.COMPILED, {"error": describe_error(error)})
         channel.receive()  # The peer may come up later than we; it closes when it has heard.
         return
-    channel.send_json(Kind.COMPILED, {"error": None})
-    server = _Server(code, argv, limits, channel, confinement or Confinement())
-    while (frame := channel.pop() or server.wait()) is not None:
-        kind, payload = frame
-        if kind == Kind.RUN:
-            server.run(payload)
-        elif kind == Kind.LOAD:
-            server.load(per_message=payload == PER_MESSAGE)
-        # An `UNLOAD` or a message for a module that has ended meanwhile is out of date.
+    channel.send_frames(_COMPILED)
+    confinement = confinement or Confinement()
+    workspace = Workspace(files, confinement.scratch, confinement.notice_changes)
+    draws = may_draw(files[filename], brings_files=len(files) > 1)
+    answer = CompiledAnswer(code, argv, limits, rlimits, draws)
+    runs_kind = Runs if confinement.steps is None else LeanRuns
+    server = _Server(channel, runs_kind(answer, confinement, workspace))
+    try:
+        while (received := channel.pop() or server.wait()) is not None:
+            kind, payload = received
+            if kind == Kind.RUN:
+                server.run(payload)
+            elif kind == Kind.LOAD:
+                server.load(per_message=payload == PER_MESSAGE)
+            # An `UNLOAD` or a message for a module that has ended meanwhile is out of date.
+    finally:
+        server.close()  # An error shall be seen where this process's errors are.
 
 
 class _Server:
-    def __init__(
-        self, code: CodeType, argv: list[str], limits: ProcessLimits, channel: Channel, confinement: Confinement
-    ) -> None:
-        self._code, self._argv, self._limits, self._channel = code, argv, limits, channel
-        self._confinement = confinement
-        self._workspace = Workspace(confinement.scratch, stamped=confinement.stamps_changes)
-        self._runs = Runs(code, argv, limits, confinement, self._workspace)
+    def __init__(self, channel: Channel, runs: Runs) -> None:
+        self._channel, self._runs = channel, runs
+        self._confinement, self._workspace = runs.confinement, runs.workspace
         self._flushed_at = _monotonic()
 
     def run(self, stdin: bytes) -> None:
@@ -88,6 +96,10 @@ class _Server:
         # The peer is not woken for each: waking it costs as much as a small test.
         if self._runs.bytes_waiting > _MANY_BYTES or _monotonic() > self._flushed_at + _LONG_S:
             self.flush()
+
+    def close(self) -> None:
+        """Leave the tests' streams."""
+        self._runs.leave_streams()
 
     def wait(self) -> tuple[int, bytes] | None:
         """The next frame, for which one has to wait."""
@@ -108,22 +120,25 @@ class _Server:
                 the module runs in children of its own) or for the module's whole life.
         """
         self.flush()
-        mine, theirs = socket.socketpair()
+        self._runs.leave_streams()
+        asked = self._runs.answer
+        mine, theirs = socket_pair()
         room = self._workspace.take_room()
 
         def body() -> NoReturn:
             mine.close()
-            answer(self._code, self._argv, Channel(theirs.detach()), self._limits)
+            workspace = Workspace(self._workspace.files) if per_message else None
+            answer(asked.code, asked.argv, Channel(theirs.detach()), asked.limits, workspace)
 
         # Where none may be started and the module starts none for us, there is nothing to count.
         gate = self._confinement.gate() if per_message or not self._confinement.refuses_forks else None
 
-        def enter(parent: int) -> int | None:
+        def enter(parent: int) -> None:
             _close(self._channel.fd)
             self._workspace.enter(room)
-            return self._confinement.enter(parent, counted=gate is not None)
+            self._confinement.enter(parent, gate)
 
-        child = start_child(self._limits, body, enter=enter, gate=gate)
+        child = start_child(asked.limits, body, enter=enter, gate=gate, rlimits=asked.rlimits)
         theirs.close()
         module = Channel(mine.fileno())
         loaded: list[bool] = []
@@ -132,10 +147,10 @@ class _Server:
             try:
                 if not module.fill():
                     return False
-                while (frame := module.pop()) is not None:
-                    if frame[0] != Kind.MESSAGE:
+                while (received := module.pop()) is not None:
+                    if received[0] != Kind.MESSAGE:
                         raise ChannelError("the program sent a frame that is not its to send")
-                    self._channel.send(*frame)
+                    self._channel.send(*received)
                     if per_message:
                         child.clock.begin_anew()
                         if gate is not None and not loaded:
@@ -147,12 +162,12 @@ class _Server:
             return True
 
         def relay_to_module() -> bool:
-            while (frame := self._channel.pop()) is not None:
-                if frame[0] != Kind.MESSAGE:
+            while (received := self._channel.pop()) is not None:
+                if received[0] != Kind.MESSAGE:
                     child.end(None)
                     return False
                 try:
-                    module.send(*frame)
+                    module.send(*received)
                 except ChannelError:  # It has ended; its end is reported below.
                     return False
             return True

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import contextlib
 import sys
 import types
 from typing import Any
 
-from .asserting import CALL, RECORDER, compile_suite
+from .asserting import CALL, RECORDER, compile_helpers, compile_suite
 from .cases import Cases, brief_error
 from .ends import ENDED, Problem
 from .handles import CallableHandle, Origin, ProgramDied
@@ -35,15 +34,21 @@ class CompiledSuite:
         self.entry_point = entry_point
         self.unbound = self.suite.free_names - set(dir(builtins)) - {"candidate", entry_point}
         self.before: list[types.CodeType] = []
+        self.leaves_nothing = self.suite.leaves_nothing
+        """Whether it may be run again in the same process, as far as can be told from the text."""
         # Helpers in front of every answer are the task's: the answer may have put others in their place.
         with contextlib.suppress(SyntaxError):  # A prefix need not stand by itself.
-            self.before.append(compile(prefix, "<prefix>", "exec", dont_inherit=True))
-        self.before.append(compile(setup, "<setup>", "exec", dont_inherit=True))
+            self._put_before(prefix, "<prefix>")
+        self._put_before(setup, "<setup>")
         texts = (prefix, setup, code)
         self.uses_random = any("random" in text for text in texts)
         self.uses_numpy = any("numpy" in text for text in texts)
-        self.leaves_nothing = all(map(leaves_nothing, texts))
-        """Whether it may be run again in the same process, as far as can be told from the text."""
+
+    def _put_before(self, code: str, filename: str) -> None:
+        if code:
+            compiled, harmless = compile_helpers(code, filename)
+            self.before.append(compiled)
+            self.leaves_nothing = self.leaves_nothing and harmless
 
 
 class SuiteRun:
@@ -149,43 +154,3 @@ def _seed_generators(with_numpy: bool) -> None:
             import numpy
 
             numpy.random.seed(0)
-
-
-_PURE_MODULES = frozenset(
-    (
-        *("math", "cmath", "copy", "random", "itertools", "collections", "functools", "re", "string", "typing"),
-        *("numpy", "datetime", "fractions", "heapq", "bisect", "operator", "json", "statistics", "hashlib"),
-        *("dataclasses", "enum", "numbers", "types", "textwrap", "time", "unicodedata", "abc", "__future__"),
-        "unittest",
-    )
-)
-
-_PATCHING = frozenset(("patch", "mock", "seterr", "set_printoptions"))
-"""Names, also of attributes, whose use may outlast the tests."""
-
-_REACHING = _PATCHING | frozenset(
-    ("open", "exec", "eval", "compile", "__import__", "__builtins__", "globals", "vars", "setattr", "delattr")
-)
-"""Names whose use may reach anything."""
-
-
-def leaves_nothing(code: str) -> bool:
-    """Whether code changes nothing but its own names, as far as its text tells."""
-    try:
-        tree = ast.parse(code)
-    except SyntaxError:  # It does not run either.
-        return True
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            modules = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            modules = [node.module or ""]
-        elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            modules = [] if isinstance(node.value, ast.Name) and node.value.id == "self" else ["another's attribute"]
-        elif (isinstance(node, ast.Name) and node.id in _REACHING) or getattr(node, "attr", None) in _PATCHING:
-            return False
-        else:
-            continue
-        if not all(name.partition(".")[0] in _PURE_MODULES for name in modules):
-            return False
-    return True

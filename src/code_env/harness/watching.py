@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .limits import ProcessLimits
 
@@ -24,6 +24,15 @@ TICK_S = 0.02
 """How often a running process's clock and memory are looked at, in seconds."""
 
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+_DOZE_S = 0.1
+"""How long one hardly uses a core until it is taken to be asleep, in seconds."""
+
+_DOZING = 0.1
+"""Which part of a time counts as hardly."""
+
+_LITTLE_BYTES = 64 << 20
+"""What a run that is asleep may hold of memory to be taken to be out of the way."""
 
 _LEAST_TICK_S = 0.002
 """How long to wait at the least when hardly any CPU time is left, in seconds."""
@@ -52,14 +61,42 @@ def cpu_seconds(pid: int) -> float | None:
         return None
 
 
-def resident_bytes(pid: int) -> int | None:
-    """Memory that `pid` holds now, or None where unknown: anonymous, shared, swapped out, and for its page tables."""
+class _Memory(NamedTuple):
+    """What a process holds of the machine's memory, in bytes."""
+
+    resident: int
+    """Anonymous, shared, swapped out, and for its page tables."""
+    elsewhere: int
+    """Mapped, and neither its own data nor its stack: files, address space set aside, memory that may be shared."""
+
+
+def _memory_of(pid: int) -> _Memory:
+    """What a process holds; nothing where unknown."""
     try:
         with open(f"/proc/{pid}/status", "rb") as status:
             fields = dict(line.split(b":", 1) for line in status if b":" in line)
-        return 1024 * sum(int(fields[name].split()[0]) for name in (b"RssAnon", b"RssShmem", b"VmSwap", b"VmPTE"))
+        kib = {name: int(fields[name].split()[0]) for name in _MEMORY_FIELDS}
     except (OSError, KeyError, ValueError):
-        return None
+        return _Memory(0, 0)
+    resident = kib[b"RssAnon"] + kib[b"RssShmem"] + kib[b"VmSwap"] + kib[b"VmPTE"]
+    return _Memory(1024 * resident, 1024 * (kib[b"VmSize"] - kib[b"VmData"] - kib[b"VmStk"]))
+
+
+_MEMORY_FIELDS = (b"RssAnon", b"RssShmem", b"VmSwap", b"VmPTE", b"VmSize", b"VmData", b"VmStk")
+
+
+def _mapped_shared_bytes(pid: int) -> int:
+    """Memory that is mapped by `pid` to be shared: it stays there also where the process has let go of its pages."""
+    total = 0
+    try:
+        with open(f"/proc/{pid}/maps", "rb") as maps:
+            for line in maps:
+                if line.endswith(b" /dev/zero (deleted)\n"):  # So Linux calls it.
+                    start, _, end = line.partition(b" ")[0].partition(b"-")
+                    total += int(end, 16) - int(start, 16)
+    except (OSError, ValueError):
+        pass
+    return total
 
 
 def descendants(pid: int) -> list[int]:
@@ -70,26 +107,26 @@ def descendants(pid: int) -> list[int]:
     found: list[int] = []
     parents = [pid]
     while parents:
-        children = _children(parents.pop())
+        children = [child for thread in _threads(parents.pop()) for child in children_of(thread)]
         found += children
         parents += children
     return found
 
 
-def _children(pid: int) -> list[int]:
+def _threads(pid: int) -> list[int]:
     try:
-        # Each thread has children of its own.
-        threads = os.listdir(f"/proc/{pid}/task")
+        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
     except OSError:
         return []
-    children: list[int] = []
-    for thread in threads:
-        try:
-            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
-                children += map(int, file.read().split())
-        except OSError:
-            continue
-    return children
+
+
+def children_of(thread: int) -> list[int]:
+    """Processes that a thread has started, dead ones that nobody has waited for included; none where unknown."""
+    try:
+        with open(f"/proc/{thread}/task/{thread}/children", "rb") as file:
+            return [int(pid) for pid in file.read().split()]
+    except OSError:
+        return []
 
 
 def end_descendants() -> float:
@@ -159,6 +196,7 @@ class Watch:
         self.cpu_s = 0.0
         self._started = self._last_look = _monotonic() if started is None else started
         self._patience_s = limits.wall_s
+        self._ready_s = self._slept_s = 0.0
 
     @property
     def wall_s(self) -> float:
@@ -169,6 +207,12 @@ class Watch:
         """Give the process its whole wall time anew."""
         self._started = _monotonic()
         self._patience_s = self.limits.wall_s
+        self._slept_s = 0.0
+
+    @property
+    def asleep(self) -> bool:
+        """Whether the run has hardly wanted a core for a while, and holds little memory."""
+        return self._slept_s >= _DOZE_S and self.peak_bytes <= _LITTLE_BYTES
 
     def begin_anew(self) -> None:
         """Measure from here on, for another run of the same processes."""
@@ -188,7 +232,7 @@ class Watch:
         out_of_time = now - self._started > self._patience_s
         if not out_of_time and now - self._last_look < min(self._tick_s, self.limits.cpu_s - self.cpu_s):
             return None
-        self._last_look = now
+        since_s, self._last_look = now - self._last_look, now
         pids = self.pids()
         if out_of_time:
             # Time without a core is the machine's doing; the program gets it back.
@@ -198,14 +242,27 @@ class Watch:
             if now - self._started - waited_s > self.limits.wall_s:
                 return "timeout"
             self._patience_s = self.limits.wall_s + waited_s
-        resident = self._held_bytes()
-        for pid in pids:
-            resident += resident_bytes(pid) or 0
+        resident = self._held_bytes() + self._resident(pids)
+        self._note_sleep(pids, since_s)
         self.cpu_s = max(self.cpu_s, self._cpu_now(pids))
         self.peak_bytes = max(self.peak_bytes, resident)
         if self.cpu_s > self.limits.cpu_s:
             return "timeout"
         return "memory" if resident > self.limits.memory_bytes else None
+
+    def _note_sleep(self, pids: list[int], since_s: float) -> None:
+        """Add the time since the last look if hardly any of it was spent with a core, or waiting for one."""
+        ready_s = self._cpu_now(pids) + sum(map(waited_for_core_s, pids))
+        idle = ready_s - self._ready_s < _DOZING * since_s
+        self._ready_s, self._slept_s = ready_s, self._slept_s + since_s if idle else 0.0
+
+    def _resident(self, pids: list[int]) -> int:
+        memory = {pid: _memory_of(pid) for pid in pids}
+        resident = sum(one.resident for one in memory.values())
+        # What is mapped is looked at only where it could make the difference: it takes much longer.
+        if resident <= self.limits.memory_bytes < resident + sum(one.elsewhere for one in memory.values()):
+            resident += sum(map(_mapped_shared_bytes, pids))
+        return resident
 
     def _cpu_now(self, pids: list[int]) -> float:
         """CPU time of those that live, and of those that were waited for."""

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
+import select
 import stat
 import time
+from collections.abc import Callable, Mapping
+from typing import Any
 
 _chdir, _getcwd, _getpid, _mkdir, _rmdir, _unlink = os.chdir, os.getcwd, os.getpid, os.mkdir, os.rmdir, os.unlink
 _walk, _chmod, _listdir, _lstat, _rename, _clock = os.walk, os.chmod, os.listdir, os.lstat, os.rename, time.monotonic_ns
 _S_ISDIR = stat.S_ISDIR
 _open, _environ, _join, _dirname = open, os.environ, os.path.join, os.path.dirname
-_os_open, _read, _close, _READ_ONLY = os.open, os.read, os.close, os.O_RDONLY | os.O_CLOEXEC
+_close, _POLLIN = os.close, getattr(select, "POLLIN", 0)
+_poll: Any = getattr(select, "poll", None)
 
 _WORK = "work"
 
@@ -56,45 +59,76 @@ def _is_directory(path: str) -> bool:
     return _S_ISDIR(_lstat(path).st_mode)
 
 
+def read_files() -> dict[str, bytes]:
+    """What is in the current directory and below, by path."""
+    files = {}
+    for directory, _, names in _walk("."):
+        for name in names:
+            path = _join(directory, name)
+            with _open(path, "rb") as file:
+                files[path.removeprefix("./")] = file.read()
+    return files
+
+
 class Workspace:
     """Gives each test a directory with what is in the current one now.
 
     Args:
+        files: What is in the current one, by path.
         scratch: The directory around the current one, if it holds nothing but what is the tests'. Then each test has
             the current one itself, made anew where the test before has changed anything. If not, each has a copy.
-        stamped: Whether `scratch` is on a file system that stamps each change, where the kernel has stamps fine enough.
+        notice: Makes a descriptor that can be read once anything was changed in directories, if there is one to be had.
     """
 
-    def __init__(self, scratch: str | None = None, *, stamped: bool = False) -> None:
-        self._original = _getcwd()
-        self._scratch, self._stamped = scratch, stamped and _HAS_FINE_STAMPS
+    def __init__(
+        self,
+        files: Mapping[str, bytes],
+        scratch: str | None = None,
+        notice: Callable[[list[str]], int | None] = lambda directories: None,
+    ) -> None:
+        self.original = _getcwd()
+        """The directory itself."""
+        self._scratch, self._notice = scratch, notice
         self._made = 0
-        self._directories: list[str] = []
-        self._files: dict[str, bytes] = {}
-        for directory, _, names in _walk("."):
-            self._directories.append(directory[1:])
-            for name in names:
-                with _open(_join(directory, name), "rb") as file:
-                    self._files[_join(directory, name)[1:]] = file.read()
-        self._paths = [self._original + name for name in (*self._directories, *self._files)]
-        self._stamps: list[tuple[int, ...]] = []
+        self.files = files
+        """What is in it, by path."""
+        self._directories = [""]
+        for path in files:
+            parts = path.split("/")
+            for depth in range(1, len(parts)):
+                above = "/" + "/".join(parts[:depth])
+                if above not in self._directories:
+                    self._directories.append(above)
+        self.noticed: int | None = None
+        """A descriptor that can be read once anything was changed in it, if there is one."""
+        self._changes: Any = None
         self._is_ready = scratch is not None
-        self._note()
 
     def take_room(self) -> str:
         """A directory in which nothing has been changed; its path."""
         if self._scratch is None:
             return self.make_room()
         if not self._is_ready:
-            self._fill(self._original)
-            self._note()
+            self._fill(self.original)
+            _chdir(self.original)
             self._is_ready = True
-        return self._original
+        if self._changes is None:
+            self._look_out()
+        return self.original
+
+    def _look_out(self) -> None:
+        if self.noticed is not None:
+            _close(self.noticed)
+        around = [] if self._scratch is None else [self._scratch]
+        self.noticed = self._notice([*around, *(self.original + name for name in self._directories)])
+        if self.noticed is not None:
+            self._changes = _poll()
+            self._changes.register(self.noticed, _POLLIN)
 
     def make_room(self) -> str:
         """Make a copy beside the original; its path."""
         self._made += 1
-        room = _join(_dirname(self._original), f"room-{_getpid()}-{self._made}")
+        room = _join(_dirname(self.original), f"room-{_getpid()}-{self._made}")
         _mkdir(room)
         self._fill(_join(room, _WORK))
         return _join(room, _WORK)
@@ -102,22 +136,22 @@ class Workspace:
     def _fill(self, work: str) -> None:
         for directory in self._directories:
             _mkdir(work + directory)
-        for path, content in self._files.items():
-            with _open(work + path, "wb") as copy:
+        for path, content in self.files.items():
+            with _open(f"{work}/{path}", "wb") as copy:
                 copy.write(content)
 
     def enter(self, room: str) -> None:
         """Make a room the current directory, and a copy also the one that programs find as their home."""
         _chdir(room)
-        if room != self._original:
+        if room != self.original:
             _environ["HOME"] = _environ["TMPDIR"] = room
 
     def leave(self, room: str) -> None:
         """When nothing runs in a room any more: see that no later test finds what this one left."""
         if self._scratch is None:
             self.remove(room)
-        elif not self._is_untouched():
-            self._is_ready = False
+        elif self._changes is None or self._changes.poll(0):
+            self._changes, self._is_ready = None, False
             empty_directory(self._scratch)
 
     @staticmethod
@@ -126,49 +160,3 @@ class Workspace:
         with contextlib.suppress(OSError):
             empty_directory(_dirname(room))
             _rmdir(_dirname(room))
-
-    def _note(self) -> None:
-        if self._stamped and self._scratch is not None:
-            self._stamps = [_stamp(path) for path in (self._scratch, *self._paths)]
-
-    def _is_untouched(self) -> bool:
-        """Whether all is as it was made.
-
-        The kernel stamps each change of a directory or an attribute. It does not stamp what is written to a file
-        through a mapping, so contents are compared.
-        """
-        if not self._stamps or self._scratch is None:
-            return False
-        try:
-            for path, stamp in zip((self._scratch, *self._paths), self._stamps, strict=True):
-                if _stamp(path) != stamp:
-                    return False
-            return all(_holds(self._original + path, content) for path, content in self._files.items())
-        except OSError:
-            return False
-
-
-def _holds(path: str, content: bytes) -> bool:
-    fd = _os_open(path, _READ_ONLY)
-    try:
-        read = _read(fd, len(content) + 1)
-        while 0 < len(read) < len(content) and (more := _read(fd, len(content) + 1 - len(read))):
-            read += more
-        return read == content
-    finally:
-        _close(fd)
-
-
-def _stamp(path: str) -> tuple[int, ...]:
-    found = _lstat(path)
-    return found.st_ctime_ns, found.st_mode, found.st_size, found.st_ino, found.st_nlink
-
-
-def _has_fine_stamps() -> bool:
-    """Whether file systems stamp each change that comes after a look with a time of its own (Linux 6.13)."""
-    system, _, release, *_ = os.uname() if hasattr(os, "uname") else ("", "", "")
-    numbers = re.match(r"(\d+)\.(\d+)", release)
-    return system == "Linux" and numbers is not None and tuple(map(int, numbers.groups())) >= (6, 13)
-
-
-_HAS_FINE_STAMPS = _has_fine_stamps()

@@ -7,6 +7,7 @@ executor may let one serve all answers to a task.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from code_env.executors.program import MAX_SECONDS, Limits, Program
@@ -36,7 +37,14 @@ def program_for(task: Task, answer: str) -> Program:
         limits=task.limits,
         one_process=in_one_process(task),
         peer=_peer_for(task),
+        imports=_imports_beside(task) if task.judge == "shared" else (),
     )
+
+
+def _imports_beside(task: Task) -> tuple[str, ...]:
+    """What a suite that runs in the program's process may import there: all words of its text."""
+    text = "\n".join([task.setup, *(test.code for test in task.tests if isinstance(test, AssertTest))])
+    return ("code_env_harness.beside", *sorted(set(re.findall(r"\w+", text))))
 
 
 _RECENT = 16

@@ -68,7 +68,7 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
         if "case" in record:
             reported[record["test"], record["case"]] = record
         elif "test" in record:
-            reported |= {(record["test"], case): _PASSED | record for case in record["passed"]}
+            reported |= dict.fromkeys([(record["test"], case) for case in record["passed"]], _PASSED | record)
         elif "uncompiled" in record:
             error = _error_info(record["uncompiled"])
             status, message = Status.ERROR, f"{error.name}: {error.message}"
@@ -130,6 +130,8 @@ def _records(peer: ExecutionResult) -> list[dict[str, Any]]:
     """The report's lines; an unfinished last one, of a peer that was killed, is left out."""
     records: list[dict[str, Any]] = []
     for line in peer.stdout.split("\n"):  # A program's text may hold other line separators.
+        if not line:
+            continue
         try:
             record = json.loads(line)
         except ValueError:

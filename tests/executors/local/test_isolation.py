@@ -5,12 +5,15 @@ import signal
 import socket
 import subprocess
 import time
+import weakref
 from pathlib import Path
 
 import pytest
 
 import code_env
 from code_env import Limits, Program, Status
+from code_env.executors.local import servers
+from conftest import local
 
 FIND = """
 import os
@@ -113,6 +116,98 @@ print(seen, hasattr(json, 'left'), hasattr(builtins, 'left'), hasattr(sys, 'left
     for _ in range(3):  # On every worker.
         assert jail.run(Program(leave)).stdout == "done\n"
         assert jail.run(Program(look)).stdout == "[] False False False False False\n"
+
+
+CHANGES = {
+    "nothing": "pass",
+    "a file": "open('left', 'w').close()",
+    "a file above": "open('../left', 'w').close()",
+    "a file that is gone again": "open('x', 'w').close(); os.unlink('x')",
+    "a directory": "os.makedirs('../a/b')",
+    "its own text": "open('main.py', 'a').write('left')",
+    "its own text through a mapping": "f = open('main.py', 'r+b'); mmap.mmap(f.fileno(), 0)[:4] = b'left'",
+    "its own text anew": "open('main.py', 'w').write('left')",
+    "another file in its place": "open('x', 'w').write('left'); os.replace('x', 'main.py')",
+    "no file in its place": "os.unlink('main.py')",
+    "a directory in its place": "os.unlink('main.py'); os.mkdir('main.py')",
+    "a link to it": "os.link('main.py', '../left')",
+    "a symbolic link": "os.symlink('main.py', 'left')",
+    "another directory": "os.rename('../work', '../left'); os.mkdir('../work')",
+    "no directory": "os.rename('../work', '../left')",
+    "its mode": "os.chmod('.', 0o500)",
+    "the mode of its text": "os.chmod('main.py', 0)",
+    "times": "os.utime('.', (1, 1)); os.utime('main.py', (1, 1))",
+    "a pipe": "os.mkfifo('left')",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_no_change_of_its_directory_is_seen_by_the_next(change, jail):
+    look = """
+import os, mmap
+here, above = os.stat('.'), os.stat('..')
+print(sorted(os.listdir()), os.listdir('..'), oct(here.st_mode), oct(above.st_mode), here.st_mtime > 1e9, os.stat('main.py').st_mtime > 1e9)
+print('le' + 'ft' in open('main.py').read().partition('#')[0])
+"""
+    fresh = jail.run(Program(look)).stdout
+    assert fresh.startswith("['main.py'] ['work'] ")
+    assert fresh.endswith(" True True\nFalse\n")
+    leave = f"import os, mmap\n{CHANGES[change]}\nprint('done')"
+    for _ in range(2):
+        assert jail.run(Program(leave)).stdout == "done\n"
+        assert jail.run(Program(look)).stdout == fresh
+    # The tests of one answer, too; each looks first and then leaves something.
+    answer = f"{look}# {change}\n{CHANGES[change]}"
+    for tests in (2, 3):
+        task = code_env.Task("t", "", tuple(code_env.StdinTest(str(n), fresh) for n in range(tests)))
+        verdict = code_env.judge(task, answer, jail)
+        assert verdict.passed, verdict.cases
+
+
+@pytest.mark.parametrize("level", ["full", "contained"])
+def test_where_the_kernel_tells_of_no_changes_all_is_made_anew(level, monkeypatch):
+    monkeypatch.setattr(servers, "_may_notice", lambda: False)
+    look = "import os\nprint(sorted(os.listdir()), os.listdir('..'))\n"
+    with local(level, workers=1) as executor:
+        for _ in range(3):
+            assert executor.run(Program(look + "open('left', 'w')")).stdout == "['main.py'] ['work']\n"
+        tests = tuple(code_env.StdinTest(str(n), "['main.py'] ['work']\n") for n in range(3))
+        assert code_env.judge(code_env.Task("t", "", tests), look + "os.mkdir('../left')", executor).passed
+
+
+def test_workers_leave_half_of_what_tells_of_changes_to_others(monkeypatch):
+    monkeypatch.setattr(servers.Path, "read_text", lambda self: "8\n")
+    monkeypatch.setattr(servers, "_open_workers", weakref.WeakSet())
+    one = servers.Worker(None, None, 0, None, notices=True)
+    assert servers._may_notice()
+    another = servers.Worker(None, None, 0, None, notices=True)
+    assert not servers._may_notice()
+    another.notices = False
+    assert servers._may_notice()
+    assert one.notices
+
+
+STEALS_ITS_REPORT = """
+import os
+for name in ('/dev/fd/7', '/proc/self/fd/7'):
+    try: os.read(os.open(name, os.O_RDONLY | os.O_NONBLOCK), 100)
+    except OSError: pass
+os.set_blocking(7, False)
+try: os.read(7, 100)
+except OSError: pass
+"""
+"""Its descriptor is the same in every program."""
+
+
+def test_a_program_cannot_take_its_own_report_away(jail):
+    assert [result.status for result in jail.run_many([Program(STEALS_ITS_REPORT)] * 8)] == ["ok"] * 8
+    for test in (code_env.AssertTest("assert f(1) == 2"), code_env.CallTest((1,), {}, 2)):
+        task = code_env.Task("t", "", (test,), entry_point="f")
+        for value, outcome in ((1, "fail"), (2, "pass")):
+            steal = STEALS_ITS_REPORT if test.kind == "assert" else ""  # In others it is closed.
+            answer = f"{steal}\ndef f(x):\n    return {value}\n"
+            verdicts = code_env.judge_many([(task, answer)] * 4, jail)
+            assert [verdict.outcome for verdict in verdicts] == [outcome] * 4
 
 
 def test_the_memory_that_a_program_inherits_is_blank(jail):
@@ -330,7 +425,7 @@ def test_what_is_collected_is_the_programs_own(jail, tmp_path):
 
 def test_a_program_reaches_no_directory_of_its_worker(jail):
     leave = (
-        "import os\ndone = []\nfor n in range(60):\n    for name in (f'../../run-{n}', f'../run-{n}', '../../leak'):\n"
+        "import os\ndone = []\nfor n in range(60):\n    for name in (f'../../../worker-{n}', '../../run', '../../leak'):\n"
         "        try: os.mkdir(name)\n        except OSError: pass\n"
         "for name in ('../..', '..'):\n    try: os.chmod(name, 0)\n    except OSError: pass\nprint('tried')"
     )
@@ -384,10 +479,10 @@ import os, stat
 for fd in range(3, 300):
     try: mode = os.fstat(fd).st_mode
     except OSError: continue
-    print(fd, 'pipe' if stat.S_ISFIFO(mode) else oct(mode))
+    print(fd, 'socket' if stat.S_ISSOCK(mode) else oct(mode))
 """
-    # One pipe: the program may write an error of its own making there, and would only fool itself.
-    assert jail.run(Program(code)).stdout == "7 pipe\n"
+    # One socket: the program may write an error of its own making there, and would only fool itself.
+    assert jail.run(Program(code)).stdout == "7 socket\n"
 
 
 def test_threads_of_a_program_cannot_outlive_it(jail):

@@ -79,6 +79,7 @@ import sys, time
 sys.path.insert(0, {tests!r})
 from conftest import LEVELS, ROOT, local
 from code_env import Limits, Program
+from code_env.executors.local.stocks import LEAN
 executor = local({level!r})
 daemon = "import os, time\\nif os.fork() == 0:\\n    os.setsid()\\n    while True: time.sleep(0.1)\\ntime.sleep(60)"
 futures = [executor.submit(Program(daemon, limits=Limits(processes=4, wall_s=50))) for _ in range(2)]
@@ -105,12 +106,12 @@ def test_nothing_survives_the_host(level, end):
 
 def test_the_host_that_is_killed_leaves_no_directory():
     code = HOST.format(level="contained", end="time.sleep(60)", tests=str(ROOT / "tests"))
-    code = code.replace('print("up"', "print(executor._live.servers.get(())._base").replace(
+    code = code.replace('print("up"', "print(executor._live.servers.get(LEAN)._base").replace(
         "time.sleep(1)", "time.sleep(0.5)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as host:
         base = Path(host.stdout.readline().strip())
-        assert list(base.glob("worker-*/run-*/work/main.py"))
+        assert list(base.glob("worker-*/run/**/main.py"))
         host.kill()
     deadline = time.monotonic() + 10
     while base.exists() and time.monotonic() < deadline:
@@ -182,13 +183,13 @@ def test_a_program_under_which_the_sandbox_dies_twice_is_held_responsible(jail, 
 
     watch, deaths = module.watch, 0
 
-    def deadly(programs, ended_early):
+    def deadly(programs, place):
         nonlocal deaths
         deaths += 1
         timer = threading.Timer(0.2, os.kill, (programs[0]._worker.pid, signal.SIGKILL))
         timer.start()
         try:
-            watch(programs, ended_early)
+            watch(programs, place)
         finally:
             timer.join()
 
@@ -220,7 +221,9 @@ def test_many_programs_leave_everything_flat(jail):
     def measure():
         return len(os.listdir("/proc/self/fd")), len(descendants(os.getpid())), threading.active_count()
 
-    jail.run_many([Program("print(1)")] * 8)
+    # On each kind of server, and long enough for each thread to get some.
+    plain = [Program(f"{imports}sum(range(10**6))") for imports in ("", "import csv\n") for _ in range(8)]
+    jail.run_many(plain)
     before = measure()
     jail.run_many(
         [
@@ -230,6 +233,7 @@ def test_many_programs_leave_everything_flat(jail):
             for n in range(300)
         ]
     )
+    jail.run_many(plain)
     assert measure() == before
     for worker in workers_of(jail):
         with contextlib.suppress(PermissionError):
@@ -244,13 +248,13 @@ def test_a_worker_that_was_given_up_answers_for_no_other_program(jail, monkeypat
     failures = 2
     watch = module.watch
 
-    def failing(programs, ended_early):
+    def failing(programs, place):
         nonlocal failures
         if failures:
             failures -= 1
             time.sleep(0.05)
             raise OSError(24, "Too many open files")
-        watch(programs, ended_early)
+        watch(programs, place)
 
     monkeypatch.setattr(module, "watch", failing)
     slow = Program("import time; time.sleep(0.5); print('slow')")

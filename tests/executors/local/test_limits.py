@@ -177,6 +177,21 @@ def test_files_together_are_limited_as_linux_limits_them(jail):
     assert (uncaught.status, uncaught.error.name) == (Status.ERROR, "OSError")
 
 
+def test_a_file_under_many_names_is_charged_once(jail):
+    code = """
+import os
+with open("one", "wb") as file:
+    file.write(bytes(1 << 20))
+for number in range(20):
+    os.link("one", f"name-{number}")
+import time
+time.sleep(0.2)
+print("done")
+"""
+    result = jail.run(Program(code, limits=Limits(file_bytes=4 << 20)))
+    assert (result.status, result.stdout) == (Status.OK, "done\n"), result
+
+
 def test_input_files_are_not_charged(jail):
     files = {"data": b"x" * 3_000_000}
     code = "open('out', 'wb').write(open('data', 'rb').read()[:900_000]); print('done')"
@@ -225,6 +240,19 @@ def test_one_after_another_there_may_be_many(jail):
     code = "import subprocess, sys\nfor n in range(5): print(subprocess.run(['echo', str(n)], capture_output=True, text=True).stdout.strip())"
     result = jail.run(Program(code, limits=Limits(processes=1)))
     assert result.stdout == "0\n1\n2\n3\n4\n", result
+
+
+def test_a_program_that_gets_signals_all_the_time_is_forked_for_each_test(jail):
+    code = """
+import signal
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+def double(x):
+    return 2 * x
+"""
+    tests = tuple(code_env.CallTest((x,), {}, 2 * x) for x in range(20))
+    verdict = code_env.judge(code_env.Task("double", "p", tests, entry_point="double"), code, jail)
+    assert verdict.passed, verdict
 
 
 def test_orphans_count(jail):

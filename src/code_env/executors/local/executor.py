@@ -1,12 +1,13 @@
 """`local`: each program is a fork of a warm interpreter in a Linux jail. The trainer's side.
 
-What runs where, and who is trusted, is told in `jail/__init__.py`. Here, in the trainer: a queue and one
-thread for each worker (`pool.py`); a thread hands a program's descriptors to its worker, reads the program's streams,
+What runs where, and who is trusted, is told in `jail/__init__.py`. Here, in the trainer: a queue and threads
+(`pool.py`); a thread hands a program's descriptors to its worker, reads the program's streams,
 measures it from outside and ends it at its limits (`run.py`). The trainer is not forked, gets no
 signals, and parses nothing that a program sends but a bounded report.
 
 When a server dies, the programs that were running there are run again, each alone on a server of its own. One that
-takes that down too is held responsible: its result is an `error`.
+takes that down too is held responsible: its result is an `error`. One whose process ends before it has begun is run
+again likewise.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 
 from code_env.errors import ExecutorClosed, ExecutorError, UnsupportedProgram
 from code_env.executors.base import Executor, Isolation
-from code_env.executors.pool import Pool, own_cores, renew_lock_after_fork
+from code_env.executors.pool import Place, Pool, Runner, own_cores, renew_lock_after_fork
 from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.executors.running import joined, role_of, watch
@@ -32,6 +34,7 @@ from .jail import linux
 from .peer import JailedPeer
 from .run import JailedProgram
 from .servers import Level, ServerDied, Servers, Worker
+from .stocks import COMMON, Stock, stock_for
 
 LEVELS = ("contained", "full")
 """Levels of isolation, weakest first."""
@@ -43,13 +46,18 @@ HEAVY_MODULES = ("numpy", "pandas")
 """Modules that take long to import, for which there are servers that have them loaded."""
 
 
+_IN_FLIGHT = 8
+"""How many programs for each worker are in flight at the most, sleeping ones included."""
+
+
 class LocalExecutor(Executor):
     """Runs each program in a jail of its own on this machine.
 
     Servers start with the first program; that takes some tenths of a second.
 
     Args:
-        workers: How many programs run at once; the cores this process may use by default.
+        workers: How many programs run at once, those that sleep not counted; the cores this process may use by
+            default.
         python: Path of the interpreter that runs programs, with the packages of its environment; the trainer's
             by default.
         min_isolation: The least level to accept: `contained`, or `full`.
@@ -131,8 +139,8 @@ class LocalExecutor(Executor):
             servers, live = self._started(), self._live
             servers.level()
             if live.pool is None:
-                live.slots = [_Slot(servers, self._preload) for _ in range(self._workers)]
-                live.pool = Pool("local", [slot.run for slot in live.slots])
+                open_slot = partial(live.open_slot, servers, self._preload)
+                live.pool = Pool("local", self._workers, open_slot, _IN_FLIGHT * self._workers)
             return live.pool.submit(program)
 
     def close(self) -> None:
@@ -159,19 +167,28 @@ class _Live:
     slots: list[_Slot] = field(default_factory=list)
 
     def close(self) -> None:
-        servers, pool, slots = self.servers, self.pool, self.slots
-        self.servers, self.pool, self.slots = None, None, []
+        servers, pool = self.servers, self.pool
+        self.servers, self.pool = None, None
         if servers is None or servers.pid != os.getpid():
             return
         if pool is not None:
             pool.close()
-        for slot in slots:
-            slot.close()
         servers.close()
+
+    @contextlib.contextmanager
+    def open_slot(self, servers: Servers, preload: tuple[str, ...]) -> Iterator[Runner]:
+        """What one thread of the pool runs programs with."""
+        slot = _Slot(servers, preload)
+        self.slots.append(slot)
+        try:
+            yield slot.run
+        finally:
+            self.slots.remove(slot)
+            slot.close()
 
 
 _DETAILS = {
-    "full": "namespaces, Landlock, seccomp and rlimits; each program has a fresh pid namespace and tmpfs to itself",
+    "full": "namespaces, Landlock, seccomp and rlimits; each program has a pid namespace and a tmpfs to itself",
     "contained": "Landlock, seccomp and rlimits, without namespaces: programs share the machine's list of processes",
 }
 
@@ -189,32 +206,36 @@ class _Slot:
     def __init__(self, servers: Servers, preload: tuple[str, ...]) -> None:
         self._servers, self._preload = servers, preload
         self._peer: JailedPeer | None = None
-        self._workers: dict[tuple[str, tuple[str, ...]], Worker] = {}
+        self._workers: dict[tuple[str, Stock], Worker] = {}
 
-    def run(self, program: Program, ended_early: Callable[[], bool], queue_s: float) -> ExecutionResult:
-        """Run a program, once more on a server of its own if its server dies."""
-        preload = self._modules_for(program)
+    def run(self, program: Program, place: Place) -> ExecutionResult:
+        """Run a program, once more on a server of its own if its server dies, or it does before it has begun."""
+        stock = stock_for(program, self._preload)
         used = []
         try:
-            used.append(self._worker("program", preload))
+            used.append(self._worker("program", stock))
             if program.peer is not None:
-                used.append(self._worker("peer", ()))
-            return self._attempt(program, used, ended_early, queue_s)
+                used.append(self._worker("peer", COMMON))
+            result = self._attempt(program, used, place)
+            if result.status is not Status.SANDBOX_ERROR:
+                return result
         except ServerDied:
             self._drop_peer()
             for worker in used:
                 self._servers.drop(worker.server)
         # Alone: nobody else's program suffers if it happens again, and none can be what did it.
         with contextlib.ExitStack() as stack:
-            server = stack.enter_context(contextlib.closing(self._servers.fresh(preload)))
+            if program.peer is not None:  # Both halves come from this one.
+                stock = Stock((*COMMON.modules, *stock.modules), judges=True)
+            server = stack.enter_context(contextlib.closing(self._servers.fresh(stock)))
             halves = 1 if program.peer is None else 2
             own = [stack.enter_context(contextlib.closing(server.open_worker())) for _ in range(halves)]
             try:
-                return self._attempt(program, own, ended_early, queue_s)
+                return self._attempt(program, own, place)
             except ServerDied as died:
                 error = ErrorInfo("SandboxKilled", f"the program's sandbox died under it twice: {died}")
                 peer_result = None if program.peer is None else ExecutionResult(Status.ERROR, error=error)
-                return ExecutionResult(Status.ERROR, error=error, peer=peer_result, queue_s=queue_s)
+                return ExecutionResult(Status.ERROR, error=error, peer=peer_result, queue_s=place.queue_s)
 
     def close(self) -> None:
         """Have its workers end."""
@@ -223,18 +244,14 @@ class _Slot:
             worker.close()
         self._workers.clear()
 
-    def _modules_for(self, program: Program) -> tuple[str, ...]:
-        # A search in the text, which is no parse: a wrong guess costs time and nothing else.
-        return tuple(name for name in self._preload if name in program.code)
-
-    def _worker(self, role: str, preload: tuple[str, ...]) -> Worker:
-        key = (role, preload)
+    def _worker(self, role: str, stock: Stock) -> Worker:
+        key = (role, stock)
         worker = self._workers.get(key)
         if worker is not None and not worker.usable:
             worker.close()
             worker = None
         if worker is None:
-            server = self._servers.get(preload)
+            server = self._servers.get(stock)
             try:
                 worker = self._workers[key] = server.open_worker()
             except ServerDied:
@@ -242,19 +259,17 @@ class _Slot:
                 raise
         return worker
 
-    def _attempt(
-        self, program: Program, workers: list[Worker], ended_early: Callable[[], bool], queue_s: float
-    ) -> ExecutionResult:
+    def _attempt(self, program: Program, workers: list[Worker], place: Place) -> ExecutionResult:
         if program.peer is None:
             with JailedProgram(workers[0], program, "program") as main:
-                watch([main], ended_early)
-                return main.result(queue_s)
+                watch([main], place)
+                return main.result(place.queue_s)
         with contextlib.ExitStack() as stack:
             with joined(program) as (programs, peers):
                 peer = stack.enter_context(self._peer_with(program.peer, workers[1], peers))
                 main = stack.enter_context(JailedProgram(workers[0], program, role_of(program), programs))
-            watch([main, peer], ended_early)
-            return main.result(queue_s, peer.result(queue_s))
+            watch([main, peer], place)
+            return main.result(place.queue_s, peer.result(place.queue_s))
 
     @contextlib.contextmanager
     def _peer_with(self, program: Program, worker: Worker, descriptors: dict[str, int]) -> Iterator[JailedPeer]:

@@ -107,15 +107,17 @@ class JailedPeer(JailedProgram):
 
     def close(self) -> None:
         """End it."""
-        if self._idle and self._status is None:
-            # It ends when there is nobody any more who could send it another channel.
-            self._idle = False
-            with contextlib.suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
-            with contextlib.suppress(ServerDied, OSError):
-                watch([self], lambda: False)
-        self._socket.close()
-        super().__exit__()
+        try:
+            if self._idle and self._status is None and self._worker.usable:
+                # It ends when there is nobody any more who could send it another channel.
+                self._idle = False
+                with contextlib.suppress(OSError):
+                    self._socket.shutdown(socket.SHUT_RDWR)
+                with contextlib.suppress(ServerDied, OSError):
+                    watch([self])
+        finally:
+            self._socket.close()
+            super().__exit__()
 
     def __exit__(self, *_: object) -> None:
         self.close()

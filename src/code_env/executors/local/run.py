@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import errno
 import os
+import resource
 import socket
 import time
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from code_env.executors.files import bytes_below, bytes_without_name, collect_files, remove_directory
+from code_env.executors.files import bytes_without_name, collect_files
 from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
-from code_env.executors.running import RunningProgram, order_limits, process_limits
+from code_env.executors.running import RunningProgram, order_limits, process_limits, report_ends
 from code_env.harness.memory_file import memory_file
 from code_env.harness.watching import TICK_S, Watch, descendants
 
@@ -21,8 +22,6 @@ from .jail import namespaces, wire
 from .servers import ServerDied, Worker, kill_descendant
 
 _PAGE = 4096
-
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 SELDOM_S = 0.2
 """How often those that can be trusted are looked at, in seconds."""
@@ -55,13 +54,8 @@ class JailedProgram(RunningProgram):
     ) -> None:
         super().__init__(program, role)
         self._worker = worker
-        self._directory, self._work_fd = worker.make_directory(), -1
-        if self._directory is not None:
-            # Held from before the program runs: it may put anything else in its place.
-            try:
-                self._work_fd = os.open(self._directory / "work", _DIRECTORY)
-            except FileNotFoundError as error:
-                raise ServerDied("the server was ended meanwhile") from error
+        self._directory, self._untouched = worker.directory, False
+        worker.make_directory()
         self._collected: dict[str, bytes] = {}
         self._killed_at: float | None = None
         self._files_looked_at_s, self._too_many_bytes = 0.0, False
@@ -79,23 +73,28 @@ class JailedProgram(RunningProgram):
             raise
 
     def _send(self, joined: Mapping[str, int]) -> None:
-        program, full = self.program, self._directory is None
+        program = self.program
         code = program.code.encode("utf-8", "surrogatepass")
         files = {str(name): bytes(content) for name, content in program.files.items()}
-        directory = namespaces.WORK_DIRECTORY if full else f"{self._directory}/work"
-        environment = {} if full else {"HOME": directory, "TMPDIR": str(self._directory)}
+        scratch = namespaces.SCRATCH if self._directory is None else str(self._directory.run)
+        directory = namespaces.work_in(scratch)
+        environment: dict[str, str] = {}
         if not self.has_peer:
-            environment |= {name: str(number) for number, name in enumerate(joined, start=wire.FIRST + 5)}
+            environment = {name: str(number) for number, name in enumerate(joined, start=wire.FIRST + 5)}
         rest = None
         if self.is_served or environment:
             rest = {
                 "environment": environment,
-                "path": directory,
                 "limits": order_limits(program),
                 "processes": program.limits.processes,
-                "scratch": namespaces.SCRATCH if full else str(self._directory),
+                "scratch": scratch,
             }
         rlimits = process_limits(program.limits, 1).rlimits()
+        if self.is_served and rest is not None:
+            own = process_limits(program.limits, 1).of_whole_run(max(map(len, (code, *files.values())))).rlimits()
+            # CPU time is watched; the kernel's limit is a precaution, and the serving process's own is good enough.
+            rest["test_rlimits"] = [one for one in rlimits if one not in own and one[0] != resource.RLIMIT_CPU]
+            rlimits = own
         order = wire.pack((self.role, directory, code, [str(one) for one in program.argv], files, rlimits, rest))
         inputs = sum(_in_pages(len(content)) for content in (code, *program.files.values()))
         self._input_bytes = inputs
@@ -106,18 +105,17 @@ class JailedProgram(RunningProgram):
         theirs: list[int] = []  # Ours to close; the worker has copies.
         try:
             theirs.append(memory_file("order", order))
-            if program.stdin:
-                theirs.append(memory_file("stdin", program.stdin.encode("utf-8", "surrogatepass")))
-            for _ in range(3):
-                read_fd, write_fd = os.pipe()
+            # Each has a file of its own, also where nothing is in it: its place, flags and times are the program's.
+            theirs.append(memory_file("stdin", program.stdin.encode("utf-8", "surrogatepass")))
+            for make in (os.pipe, os.pipe, report_ends):
+                read_fd, write_fd = make()
                 self._pipes.append(read_fd)
                 theirs.append(write_fd)
                 os.set_blocking(read_fd, False)
             # Whoever the program is inside, it may open its own output by name (/dev/stdout).
             os.fchmod(theirs[-3], 0o666)
             os.fchmod(theirs[-2], 0o666)
-            sent = theirs if program.stdin else [theirs[0], self._worker.server.empty_input, *theirs[1:]]
-            socket.send_fds(self._worker.sock, [message], [*sent, *joined.values()])
+            socket.send_fds(self._worker.sock, [message], [*theirs, *joined.values()])
         except OSError as error:
             if error.errno in (errno.EPIPE, errno.ECONNRESET, errno.EBADF):
                 raise ServerDied(f"a worker is gone: {error}") from error
@@ -196,10 +194,21 @@ class JailedProgram(RunningProgram):
                 raise ServerDied("a program could not be killed")
 
     def result(self, queue_s: float, peer: ExecutionResult | None = None) -> ExecutionResult:
-        """The result, once it has ended."""
-        if self._directory is not None:
-            self._check_files()
-        result = super().result(queue_s, peer)
+        """The result, once it has ended.
+
+        Raises:
+            ServerDied: If its files are gone with the server.
+        """
+        try:
+            if self._directory is not None:
+                self._untouched = self._directory.is_as_made(self.program.limits.file_bytes)
+                if not self._untouched:
+                    self._check_files()
+            result = super().result(queue_s, peer)
+        except OSError as error:
+            if not self._worker.usable:  # Another of its programs noticed that it died, and cleared up.
+                raise ServerDied(f"the server was ended meanwhile: {error}") from error
+            raise
         if self._too_many_bytes and result.status is Status.ERROR:
             text = f"its files together passed file_bytes={self.program.limits.file_bytes}"
             result = dataclasses.replace(result, error=ErrorInfo("OSError", f"[Errno {errno.ENOSPC}] {text}"))
@@ -220,7 +229,7 @@ class JailedProgram(RunningProgram):
         allowed = self.program.limits.file_bytes + 2 * self._input_bytes
         if self._directory is None:
             return
-        held = bytes_below(self._directory, allowed)
+        held = self._directory.bytes_held(allowed)
         if held <= allowed and self._status is None:
             held += bytes_without_name(descendants(self._worker.pid))
         if held > allowed:
@@ -236,7 +245,7 @@ class JailedProgram(RunningProgram):
     def _files(self) -> dict[str, bytes]:
         if self._directory is None:
             return self._collected
-        return collect_files(self._work_fd, self.program.collect, self.program.limits.file_bytes)
+        return collect_files(self._directory.fd, self.program.collect, self.program.limits.file_bytes)
 
     def __enter__(self) -> JailedProgram:
         return self
@@ -249,9 +258,7 @@ class JailedProgram(RunningProgram):
     def _release(self) -> None:
         for fd in self._pipes:
             os.close(fd)
-        if self._directory is not None:
-            os.close(self._work_fd)
-            remove_directory(self._directory)
+        self._worker.clear_directory(untouched=self._untouched)
 
 
 def _in_pages(size: int) -> int:

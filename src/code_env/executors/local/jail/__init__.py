@@ -8,7 +8,8 @@ Processes, from the trainer inwards; each is the parent of the next::
                            └─ child.py   reads its order, gives up what is left of its rights, becomes the program
 
 The layers they enter are one file each: `namespaces.py`, `landlock.py`, `seccomp.py`, with the system
-calls in `linux.py`. `wire.py` has the messages.
+calls in `linux.py`. `wire.py` has the messages. What keeps forks cheap is in `fork_hooks.py`, `rehearsal.py`
+and `heap.py`.
 
 Who is trusted: all of these until the child runs the first line of a program. Guardian, server and worker
 hold nothing that a program must not see, because a fork passes on whatever memory holds: the

@@ -1,9 +1,10 @@
-"""First code of a guardian's interpreter, run by path: makes the jail's package importable, and goes on there.
+"""First code of an interpreter of the jail's, run by path: makes the jail's package importable, and goes on there.
 
 The packages above it are set up as names only. Their own `__init__.py` would import Gymnasium and NumPy.
 
-The arguments are two descriptors: the control socket, and one that stands for the trainer's process
-(pidfd_open(2)). With `probe` first, the arguments are a user and a group, see `probe.py`.
+The first argument says who it is to be: `guardian`, then with two descriptors, the control socket and one that
+stands for the trainer's process (pidfd_open(2)); `server`, with the control socket and a file that holds its
+configuration; or `probe`, with a user and a group.
 """
 
 import os
@@ -27,12 +28,15 @@ def name_packages(package: str, directory: str) -> None:
 
 
 if __name__ == "__main__":
+    # What it imports of its own it may compile once and for all, as any program may.
+    sys.dont_write_bytecode = False
     name_packages("code_env.executors.local", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-    if sys.argv[1] == "probe":
+    role, numbers = sys.argv[1], list(map(int, sys.argv[2:]))
+    if role == "probe":
         from code_env.executors.local.jail.probe import main as probe
 
-        probe(int(sys.argv[2]), int(sys.argv[3]))
+        probe(*numbers)
         sys.exit()
 
     # The trainer's own arrangements are inherited, and would keep us from waiting for our children, and programs
@@ -46,6 +50,11 @@ if __name__ == "__main__":
 
     fork_hooks.collect()
 
-    from code_env.executors.local.jail.guardian import main
+    if role == "server":
+        from code_env.executors.local.jail.server import main as serve
 
-    main(control_fd=int(sys.argv[1]), trainer_fd=int(sys.argv[2]))
+        serve(*numbers)
+    else:
+        from code_env.executors.local.jail.guardian import main as guard
+
+        guard(*numbers)

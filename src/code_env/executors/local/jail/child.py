@@ -12,14 +12,11 @@ test's process.
 from __future__ import annotations
 
 import atexit
-import codecs
 import contextlib
 import gc
 import json
-import logging
 import marshal
 import os
-import random
 import resource
 import signal
 import sys
@@ -29,7 +26,15 @@ from code_env.harness.answering import answer_alone
 from code_env.harness.confinement import Confinement
 from code_env.harness.forks import ForkGate
 from code_env.harness.limits import ProcessLimits, die_with_parent
-from code_env.harness.main_module import COMPILE_ERRORS, compile_program, describe_error, run_as_main
+from code_env.harness.main_module import (
+    COMPILE_ERRORS,
+    compile_program,
+    describe_error,
+    may_draw,
+    prepare_main,
+    reseed,
+    run_as_main,
+)
 from code_env.harness.serving import serve
 from code_env.harness.watching import end_descendants
 
@@ -41,7 +46,7 @@ BROKEN_EXIT_CODE = 97
 _dup2, _close, _closerange, _exit, _write, _read = os.dup2, os.close, os.closerange, os._exit, os.write, os.read
 _syscall = linux.syscall_function
 _open, _chdir, _setrlimit, _loads, _gc_enable = os.open, os.chdir, resource.setrlimit, marshal.loads, gc.enable
-_setsid = os.setsid
+_setsid, _setgroups, _setresgid, _setresuid = os.setsid, os.setgroups, os.setresgid, os.setresuid
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _ALL_DESCRIPTORS = 1 << 30
 
@@ -56,15 +61,22 @@ class ChildLayers:
     Args:
         rules: Paths and rights of a program, see `landlock.Ruleset`.
         full: Whether namespaces keep the program apart, with a /proc of its own to read.
+        notices: Whether one may have the kernel tell of changes to files.
         user: User to become; None if it is that user already.
         private: Whether that user needs a right beyond its own to reach the interpreter: to pass
             directories that are closed to it. Landlock still decides on what is read there.
     """
 
     def __init__(
-        self, rules: list[tuple[str, int]], *, full: bool, user: int | None = None, private: bool = False
+        self,
+        rules: list[tuple[str, int]],
+        *,
+        full: bool,
+        notices: bool,
+        user: int | None = None,
+        private: bool = False,
     ) -> None:
-        self.user, self.full = user, full
+        self.user, self.full, self.notices = user, full, notices
         self.capabilities = linux.CapabilitySet(*([linux.CAP_DAC_READ_SEARCH] if private else []))
         self.rules = landlock.Ruleset(rules)
         # A process that serves tests measures them, and reads /proc for that.
@@ -74,40 +86,61 @@ class ChildLayers:
         self._stray_signals = not full and landlock.version() < landlock.SIGNAL_SCOPE_VERSION
         self._truncates = full or landlock.version() >= landlock.TRUNCATE_VERSION
         self._filters = {counted: self._filter(counted) for counted in (False, True)}
+        self._last_filter = seccomp.last_filter()
         self.plain: tuple[linux.PreparedCall, ...] = ()
-        """All layers of a program that may start no processes, in their order, if nothing else is to be done."""
-        if full:
-            self.plain = (self.capabilities.call, self.rules.restriction, self._filters[False].call)
+        """All layers of a program that may start no processes, in their order, if they are the same for each."""
+        self.of_test: tuple[linux.PreparedCall, ...] = ()
+        """The same of a test's process, which has no capabilities any more."""
+        if not self._stray_signals:
+            # Where no namespace ends it with its worker, the kernel is asked to.
+            ends = () if full else (linux.prepare_prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL),)
+            own = (self.rules.restriction, self._filters[False].call)
+            self.plain, self.of_test = (*ends, *self.capabilities.calls, *own), (*ends, *own)
+        self._keep_capabilities = linux.prepare_prctl(linux.PR_SET_KEEPCAPS, 1)
+        self._be_measurable = linux.prepare_prctl(linux.PR_SET_DUMPABLE, 1)
 
     def become_user(self) -> None:
         """Become the user that is the worker's programs' alone."""
-        if self.user is not None:
-            linux.prctl(linux.PR_SET_KEEPCAPS, 1)
-            os.setgroups([])
-            os.setresgid(self.user, self.user, self.user)
-            os.setresuid(self.user, self.user, self.user)
+        user = self.user
+        if user is not None:
+            self._keep_capabilities.make()
+            _setgroups([])
+            _setresgid(user, user, user)
+            _setresuid(user, user, user)
             # So that those who are the same user may measure it; nothing else lets them in.
-            linux.prctl(linux.PR_SET_DUMPABLE, 1)
+            self._be_measurable.make()
 
-    def confine(self, rules: landlock.Ruleset, directory: str | None) -> None:
-        """Give up all capabilities, and what the rules do not grant.
-
-        Args:
-            rules: What may be read and written.
-            directory: The only one of the worker's where this program may write; needed at level `contained`.
-        """
+    def confine(self, rules: landlock.Ruleset) -> None:
+        """Give up all capabilities, and what the rules do not grant."""
         self.capabilities.apply()
         rules.restrict()
-        if directory is not None and not self.full:
-            # The rules were made for all programs of the worker; this is the one's own part of what they grant.
-            own = landlock.Ruleset([(directory, landlock.WORK), ("/dev/null", landlock.WRITE_FILE)], landlock.CHANGE)
-            own.restrict()
-            os.close(own.fd)
 
-    def filter_calls(self, *, counted: bool) -> int | None:
-        """Install the last layer; the listener of forks if they are counted."""
+    def filter_calls(self, gate: ForkGate | None) -> None:
+        """Install the last layer.
+
+        Args:
+            gate: Gets the listener of forks; None if there must be none.
+
+        Raises:
+            OSError: If the kernel refuses.
+        """
+        counted = gate is not None
         filter_ = self._filter(counted, os.getpid()) if self._stray_signals else self._filters[counted]
-        return filter_.install()
+        listener = filter_.install()
+        if gate is not None and listener is not None:
+            gate.hand_over(listener)
+            self._last_filter.install()
+
+    def try_filters(self) -> None:
+        """Install all that `filter_calls` may.
+
+        Raises:
+            OSError: If the kernel refuses, or has no listeners.
+        """
+        self._filters[False].install()
+        self._last_filter.install()
+        if self._filters[True].install() is None:
+            raise OSError("seccomp gave no listener")
 
     def _filter(self, counted: bool, signals_of: int | None = None) -> seccomp.Filter:
         return seccomp.program_filter(
@@ -134,6 +167,8 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         _dup2(wire.FIRST + 2, 1)
         _dup2(wire.FIRST + 3, 2)
         _closerange(wire.FIRST, wire.FIRST + 4)
+        if layers.user is not None:
+            layers.become_user()
         _chdir(directory)
         if files:
             _put_files(files)
@@ -142,23 +177,23 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
             raise OSError("the program does not fit into its working directory")
         _close(fd)
         _setsid()
-        if layers.user is not None:
-            _give_away(layers.user)
         if role == "served":
-            _serve(layers, argv, rest)
+            _serve(layers, argv, {**files, "main.py": code}, rlimits, rest)
         for which, soft, hard in rlimits:
             _setrlimit(which, (soft, hard))
-        if layers.user is not None:
-            layers.become_user()
         for layer in layers.plain if gate is None else ():
             if _syscall(*layer.args) < 0:
                 layer.make()  # Once more, for its error.
         if gate is not None or not layers.plain:
-            _confine(layers, gate, directory)
+            _confine(layers, gate)
         else:
             _closerange(_LAST_JOINED + 1, _ALL_DESCRIPTORS)
-        if rest is not None or files or b"random" in code or b"statistics" in code or b"logging" in code:
-            _prepare_interpreter(rest)
+        if rest is not None:
+            _take_rest(rest)
+        if files or b"logging" in code:
+            _shut_logging_down()
+        if may_draw(code, brings_files=bool(files)):
+            reseed()
         _gc_enable()
         _write(_REPORT, b"{}\n")
     except BaseException as error:
@@ -168,11 +203,13 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
     if role == "loaded":
         answer_alone(code, "main.py", argv, _CHANNEL, _CHANNEL + 1)
     try:
-        compiled = compile_program(code.removeprefix(codecs.BOM_UTF8).decode(), "main.py")
+        compiled = compile_program(code, "main.py")
     except COMPILE_ERRORS as error:
         _refuse(error)
     else:
-        run_as_main(compiled, argv, _send_report)
+        if argv:
+            sys.argv += argv
+        run_as_main(compiled, _main, _send_report)
 
 
 def _send_report(error: dict[str, str]) -> None:
@@ -190,21 +227,32 @@ def _refuse(error: BaseException) -> NoReturn:
     _exit(1)
 
 
-def _serve(layers: ChildLayers, argv: list[str], rest: dict[str, Any]) -> NoReturn:
+def _serve(
+    layers: ChildLayers,
+    argv: list[str],
+    files: dict[str, bytes],
+    rlimits: list[tuple[int, int, int]],
+    rest: dict[str, Any],
+) -> NoReturn:
     """Be the serving process of a judged run: trusted, and so with the right to fork."""
     try:
         _closerange(_CHANNEL + 1, wire.OWN)
-        if layers.user is not None:
-            layers.become_user()
+        for which, soft, hard in rlimits:
+            _setrlimit(which, (soft, hard))
         if not layers.full:
             linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-        layers.confine(layers.server_rules, rest["scratch"])
-        _prepare_interpreter(rest)
+        layers.confine(layers.server_rules)
+        _take_rest(rest)
+        if len(files) > 1 or b"logging" in files["main.py"]:
+            _shut_logging_down()
+        if may_draw(files["main.py"], brings_files=len(files) > 1):
+            reseed()
         _gc_enable()
         _write(_REPORT, b"{}\n")
         _close(_REPORT)
         limits = ProcessLimits(**rest["limits"])
-        serve("main.py", argv, limits, _CHANNEL, _JailedTests(layers, rest["processes"], rest["scratch"]))
+        tests = _JailedTests(layers, rest["processes"], rest["scratch"])
+        serve(files, "main.py", argv, limits, rest["test_rlimits"], _CHANNEL, tests)
         _exit(0)
     except BaseException as error:
         _write(2, describe_error(error)["traceback"].encode())
@@ -212,21 +260,20 @@ def _serve(layers: ChildLayers, argv: list[str], rest: dict[str, Any]) -> NoRetu
         _exit(BROKEN_EXIT_CODE)
 
 
-def _confine(layers: ChildLayers, gate: ForkGate | None, directory: str) -> None:
-    """The layers of a program for which it takes more than three calls."""
+def _confine(layers: ChildLayers, gate: ForkGate | None) -> None:
+    """The layers of a program for which it takes more than calls that are the same for each."""
     if not layers.full:
         # No namespace ends it with its worker.
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-    layers.confine(layers.rules, os.path.dirname(directory))
+    layers.confine(layers.rules)
     kept = [] if gate is None else gate.descriptors()
     for fd in range(_REPORT + 1, wire.OWN):
         if fd not in kept and not _CHANNEL <= fd <= _LAST_JOINED:
             with contextlib.suppress(OSError):
                 _close(fd)
     _closerange(wire.OWN, _ALL_DESCRIPTORS)
-    listener = layers.filter_calls(counted=gate is not None)
-    if gate is not None and listener is not None:
-        gate.hand_over(listener)
+    layers.filter_calls(gate)
+    if gate is not None:
         fork_hooks.restore()
 
 
@@ -238,27 +285,16 @@ def _put_files(files: dict[str, bytes]) -> None:
             file.write(content)
 
 
-def _give_away(user: int) -> None:
-    for directory, _, names in os.walk("."):
-        for name in (".", *names):
-            os.chown(os.path.join(directory, name), user, user)
+def _take_rest(rest: dict[str, Any]) -> None:
+    """Take over what few programs have otherwise than the server."""
+    os.environ.update(rest["environment"])
 
 
-def _prepare_interpreter(rest: dict[str, Any] | None) -> None:
-    """What few programs need of the interpreter; asked for by those whose text, or a file, may.
-
-    Args:
-        rest: The parts of the order that most have not, if there are any.
-    """
-    if rest is not None:
-        os.environ.update(rest["environment"])
-        sys.path[0] = rest["path"]
-    # Every fork has the same generators, in the same state.
-    random.seed()
-    numpy_random = sys.modules.get("numpy.random")
-    if numpy_random is not None:
-        numpy_random.seed()
-    atexit.register(logging.shutdown)
+def _shut_logging_down() -> None:
+    """Have done at the end what the module, where the server has loaded it, wanted to have done."""
+    logging = sys.modules.get("logging")
+    if logging is not None:
+        atexit.register(logging.shutdown)
 
 
 class _JailedTests(Confinement):
@@ -268,34 +304,41 @@ class _JailedTests(Confinement):
 
     def __init__(self, layers: ChildLayers, processes: int, scratch: str) -> None:
         self._layers, self._processes = layers, processes
-        self.scratch, self.stamps_changes, self.refuses_forks = scratch, layers.full, not processes
-        # Orphans of a test are this process's to count and to end.
-        linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+        self.scratch, self.refuses_forks = scratch, not processes
+        if layers.of_test and not processes:
+            self.steps = [(_syscall, layer.args) for layer in layers.of_test]
+        if processes or not layers.full:
+            # Orphans of a test are this process's to count and to end.
+            linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+
+    def notice_changes(self, directories: list[str]) -> int | None:
+        if self._layers.notices:
+            with contextlib.suppress(OSError):
+                return linux.move_descriptor(linux.notice_changes(directories), wire.OWN)
+        return None
 
     def gate(self) -> ForkGate | None:
         return ForkGate(self._processes)
 
-    def enter(self, parent: int, *, counted: bool) -> int | None:
+    def enter(self, parent: int, gate: ForkGate | None) -> None:
         layers = self._layers
-        if layers.plain and not counted:
-            # As `become_program`: few pages touched. It has no capabilities any more, and dies with its namespace.
-            for layer in layers.plain[1:]:
-                if _syscall(*layer.args) < 0:
-                    layer.make()
-            _closerange(wire.OWN, _ALL_DESCRIPTORS)
-            return None
         die_with_parent(parent)
         layers.rules.restrict()
         _closerange(wire.OWN, _ALL_DESCRIPTORS)
-        listener = layers.filter_calls(counted=counted)
+        layers.filter_calls(gate)
         fork_hooks.restore()
-        return listener
 
     def clean(self) -> None:
         end_descendants()
 
 
+_main: dict[str, Any] = {}
+"""The names of the `__main__` that programs run in."""
+
+
 def prepare() -> None:
     """Do once, in the server, what every child would have to do for the first time."""
+    global _main
+    _main = prepare_main("main.py", [])
     marshal.loads(wire.pack(("program", "", b"", [], {}, [(0, 1, 2)], None)))
     describe_error(ValueError("x"))

@@ -1,6 +1,6 @@
 """The outermost process of the jail: stands between the trainer and the server, and ends with either.
 
-It enters the namespaces, so that the server it forks is process 1 in them: when the
+It enters the namespaces, so that the server, which is its child, is process 1 in them: when the
 guardian kills the server, the kernel kills all that is inside. Where there are no namespaces it is the
 reaper of all orphans (PR_SET_CHILD_SUBREAPER), and kills them one by one. The trainer may end in any way, `kill -9`
 included: the descriptor that stands for it becomes readable. If the guardian is killed, the server, which asked
@@ -14,13 +14,16 @@ import json
 import os
 import select
 import signal
-import socket
+import sys
 from typing import Any, NoReturn
 
+from code_env.harness.limits import die_with_parent
+from code_env.harness.memory_file import memory_file
+from code_env.harness.sockets import Socket
 from code_env.harness.watching import end_descendants, open_pidfd
 from code_env.harness.workspace import empty_directory
 
-from . import linux, namespaces, server, wire
+from . import linux, namespaces, wire
 
 
 def main(control_fd: int, trainer_fd: int) -> NoReturn:
@@ -30,7 +33,7 @@ def main(control_fd: int, trainer_fd: int) -> NoReturn:
         control_fd: The control socket.
         trainer_fd: Stands for the trainer's process.
     """
-    control = socket.socket(fileno=control_fd)
+    control = Socket(fileno=control_fd)
     config = json.loads(control.recv(wire.MAX_MESSAGE))
     try:
         server_pid = _start(config, control, trainer_fd)
@@ -55,13 +58,30 @@ def main(control_fd: int, trainer_fd: int) -> NoReturn:
     os._exit(0)
 
 
-def _start(config: dict[str, Any], control: socket.socket, trainer_fd: int) -> int:
+def _start(config: dict[str, Any], control: Socket, trainer_fd: int) -> int:
     if config["level"] == "full":
         namespaces.enter(config["user"], config["group"])
     else:
         linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+    guardian = os.getpid()
     pid = os.fork()
     if pid == 0:
-        os.close(trainer_fd)
-        server.main(config, control)
+        try:
+            die_with_parent(0 if config["level"] == "full" else guardian)
+            os.close(trainer_fd)
+            _become_server(control, config)
+        except OSError as error:
+            control.send(json.dumps({"error": str(error)}).encode())
+        finally:
+            os._exit(1)
     return pid
+
+
+def _become_server(control: Socket, config: dict[str, Any]) -> NoReturn:
+    """Execute it anew: each fork copies what its memory has of every fork before it, so one less is worth that."""
+    if os.getuid() != 0:  # Root has them again afterwards.
+        linux.CapabilitySet.full().apply()
+    descriptors = [control.fileno(), memory_file("configuration", json.dumps(config).encode())]
+    for fd in descriptors:
+        os.set_inheritable(fd, True)
+    os.execv(sys.executable, [*sys.orig_argv[: -len(sys.argv) + 1], "server", *map(str, descriptors)])

@@ -29,9 +29,6 @@ WORK = READ_FILE | READ_DIR | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR |
 WORK |= MAKE_SYM | REFER | TRUNCATE
 """Do anything to files but run them."""
 
-CHANGE = WORK & ~(READ_FILE | READ_DIR)
-"""Change what is there, in every way."""
-
 TRUNCATE_VERSION = 3
 """From this version on it decides on cutting files off."""
 
@@ -75,21 +72,14 @@ class Ruleset:
     Args:
         rules: Pairs of a path and the rights granted there and below; what does not exist is passed over.
 
-        handled: The rights that it decides on; all that the kernel knows by default, then also signals, sockets
-            and the network.
-
     Raises:
         OSError: If the kernel refuses.
     """
 
-    def __init__(self, rules: list[tuple[str, int]], handled: int | None = None) -> None:
+    def __init__(self, rules: list[tuple[str, int]]) -> None:
         known = version()
-        all_rights = _HANDLED[min(known, max(_HANDLED))]
-        beyond = handled is None
-        handled = all_rights if handled is None else handled & all_rights
-        attributes = _Attributes(
-            handled, _NET_TCP if beyond and known >= 4 else 0, _SCOPES if beyond and known >= 6 else 0
-        )
+        handled = _HANDLED[min(known, max(_HANDLED))]
+        attributes = _Attributes(handled, _NET_TCP if known >= 4 else 0, _SCOPES if known >= 6 else 0)
         size = 8 if known < 4 else 16 if known < 6 else 24
         fd = syscall(_CREATE, "landlock", ctypes.byref(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))
         # Out of the way of descriptors that come with orders.

@@ -9,10 +9,9 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
-import platform
 from typing import Any
 
-MACHINE = platform.machine()
+MACHINE = os.uname().machine
 """Name of the processor architecture."""
 
 # PyDLL keeps the interpreter's lock: these calls are short, and the jail has one thread.
@@ -22,8 +21,19 @@ _syscall.restype = ctypes.c_long
 syscall_function = _syscall
 """libc's own, for `PreparedCall.args` where even a method is too much."""
 # On another system than Linux there are none; the executor says so, and needs this module for that.
-_functions: list[Any] = [getattr(_libc, f, None) for f in ("prctl", "mount", "umount2", "unshare", "setns", "capget")]
-_prctl, _mount, _umount2, _unshare, _setns, _capget = _functions
+_names = (
+    "prctl",
+    "mount",
+    "umount2",
+    "unshare",
+    "setns",
+    "sethostname",
+    "capget",
+    "inotify_init1",
+    "inotify_add_watch",
+)
+_functions: list[Any] = [getattr(_libc, name, None) for name in _names]
+_prctl, _mount, _umount2, _unshare, _setns, _sethostname, _capget, _inotify_init1, _inotify_add_watch = _functions
 _get_errno = ctypes.get_errno
 
 CLONE_NEWNS = 0x00020000
@@ -52,6 +62,7 @@ _MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID, _MOUNT_ATTR_NODEV = 1, 2, 4
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}.get(MACHINE, -1)
 _SYS_MOUNT = {"x86_64": 165, "aarch64": 40}.get(MACHINE, -1)
 _SYS_UMOUNT2 = {"x86_64": 166, "aarch64": 39}.get(MACHINE, -1)
+_SYS_PRCTL = {"x86_64": 157, "aarch64": 167}.get(MACHINE, -1)
 _SYS_CAPSET = {"x86_64": 126, "aarch64": 91}.get(MACHINE, -1)
 _SYS_MOUNT_SETATTR = 442  # This and all later calls have one number on every machine.
 
@@ -101,6 +112,12 @@ def prctl(option: int, value: int) -> None:
     _check(_prctl(option, ctypes.c_ulong(value), zero, zero, zero), f"prctl({option})")
 
 
+def prepare_prctl(option: int, *values: int) -> PreparedCall:
+    """As `prctl`, to be made in a child."""
+    arguments = [ctypes.c_ulong(value) for value in (*values, 0, 0, 0, 0)[:4]]
+    return PreparedCall(_SYS_PRCTL, f"prctl({option})", ctypes.c_int(option), *arguments)
+
+
 def move_descriptor(fd: int, least: int) -> int:
     """Give a descriptor another number, the lowest that is free from `least` on, and the old one back."""
     moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, least)
@@ -108,9 +125,40 @@ def move_descriptor(fd: int, least: int) -> int:
     return moved
 
 
-def trim_heap() -> None:
-    """Give memory that was freed back to the kernel, where libc can."""
-    trim = getattr(_libc, "malloc_trim", None)
+MODIFIED, CLOSED_AFTER_WRITING, CREATED, DELETED = 0x2, 0x8, 0x100, 0x200
+_ATTRIBUTES, _MOVED = 0x4, 0xC0
+_ANY_CHANGE = MODIFIED | _ATTRIBUTES | CLOSED_AFTER_WRITING | _MOVED | CREATED | DELETED
+
+
+def notice_changes(directories: list[str]) -> int:
+    """A descriptor that can be read, without waiting, once anything was changed in these directories (inotify(7)).
+
+    What is written to a file through a mapping goes unseen until the file, which had to be opened for it, is closed.
+
+    Raises:
+        OSError: If the kernel grants no more of these.
+    """
+    fd = _check(_inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK), "inotify_init1")
+    try:
+        for directory in directories:
+            _check(_inotify_add_watch(fd, directory.encode(), _ANY_CHANGE), f"inotify_add_watch {directory}")
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+_M_MXFAST = 1
+
+
+def settle_heap() -> None:
+    """Give memory that was freed back to the kernel, and have libc put none aside from here on, where it can.
+
+    What was put aside is merged by whoever asks for a larger piece, in each fork anew.
+    """
+    set_option, trim = getattr(_libc, "mallopt", None), getattr(_libc, "malloc_trim", None)
+    if set_option is not None:
+        set_option(_M_MXFAST, 0)
     if trim is not None:
         trim(0)
 
@@ -118,6 +166,11 @@ def trim_heap() -> None:
 def unshare(flags: int, what: str) -> None:
     """Leave namespaces for new ones."""
     _check(_unshare(flags), what)
+
+
+def set_host_name(name: str) -> None:
+    """Name the machine, as far as this namespace goes."""
+    _check(_sethostname(name.encode(), ctypes.c_size_t(len(name))), "sethostname")
 
 
 def setns(fd: int, flags: int) -> None:
@@ -193,29 +246,27 @@ class CapabilitySet:
     """The capabilities that a process shall keep, ready to be set in a child.
 
     Args:
-        kept: Numbers of capabilities below 32; all others are given up for good.
+        kept: Numbers of capabilities; all others are given up for good.
     """
 
     def __init__(self, *kept: int) -> None:
-        self._kept = kept
-        low = sum(1 << number for number in kept)
+        high, low = divmod(sum(1 << number for number in kept), 1 << 32)
         # Effective, permitted, inheritable; first the low 32 bits of each, then the high ones.
-        self._data = _Capabilities(low, low, low, 0, 0, 0)
-        self.call = PreparedCall(_SYS_CAPSET, "capset", ctypes.byref(_header), ctypes.byref(self._data))
+        self._data = _Capabilities(low, low, low, high, high, high)
+        call = PreparedCall(_SYS_CAPSET, "capset", ctypes.byref(_header), ctypes.byref(self._data))
+        ambient = [prepare_prctl(_PR_CAP_AMBIENT, _AMBIENT_RAISE, number) for number in kept]
+        self.calls = (call, *ambient)
+        """What sets them, in this order; what is kept is kept by programs that are executed, too."""
 
     @classmethod
     def full(cls) -> CapabilitySet:
         """All that the process is permitted."""
-        kept = cls()
-        _check(_capget(ctypes.byref(_header), ctypes.byref(kept._data)), "capget")
-        for first in (0, 3):  # Effective as permitted.
-            kept._data[first] = kept._data[first + 1]
-        return kept
+        data = _Capabilities()
+        _check(_capget(ctypes.byref(_header), ctypes.byref(data)), "capget")
+        permitted = data[1] | data[4] << 32
+        return cls(*[number for number in range(64) if permitted >> number & 1])
 
     def apply(self) -> None:
-        """Give up all others; what is kept is kept by programs that it executes, too."""
-        self.call.make()
-        for number in self._kept:
-            zero = ctypes.c_ulong(0)
-            raised = _prctl(_PR_CAP_AMBIENT, ctypes.c_ulong(_AMBIENT_RAISE), ctypes.c_ulong(number), zero, zero)
-            _check(raised, "ambient capability")
+        """Give up all others."""
+        for call in self.calls:
+            call.make()

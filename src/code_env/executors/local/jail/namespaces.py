@@ -6,7 +6,8 @@ and nothing else of the host. Each worker adds a user, a mount and a pid namespa
 process 1 there, so all that a program starts, `setsid` daemons too, is its to end with one `kill(-1)`, and the
 limit on tasks counts for this worker alone.
 
-Between two programs the worker's only writable file system, a tmpfs, is replaced by a fresh one.
+Between two programs the worker's only writable file system, a tmpfs, is replaced by a fresh one, unless nobody has
+changed anything there.
 A program is not process 1 itself, because process 1 ignores the signals that it sends itself.
 
 Root maps two users into the namespaces: itself, which may read an interpreter in a private home while the view is
@@ -15,8 +16,11 @@ built, and another, which everything else runs as. An ordinary user maps itself.
 
 from __future__ import annotations
 
+import contextlib
 import os
 
+from . import wire
+from .changes import MAIN, Changes
 from .linux import (
     CLONE_NEWIPC,
     CLONE_NEWNET,
@@ -51,8 +55,17 @@ USER_ID = 1000
 SCRATCH = "/sandbox/run"
 """Mount point of the tmpfs that a program may write to."""
 
-WORK_DIRECTORY = f"{SCRATCH}/work"
-"""Where a program starts."""
+
+def work_in(directory: str) -> str:
+    """Where a program starts, in a directory that it may write to."""
+    return f"{directory}/work"
+
+
+WORK_DIRECTORY = work_in(SCRATCH)
+"""Where a program starts at level `full`."""
+
+PROGRAM = f"{WORK_DIRECTORY}/{MAIN}"
+"""The program's own file."""
 
 SYSTEM = (
     *("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"),
@@ -86,7 +99,7 @@ _MOST_SIZES = 100
 _MAX_FILES = 65536
 """Files and directories in a scratch file system: each takes kernel memory, however small it is."""
 
-_mkdir = os.mkdir
+_mkdir, _unlink = os.mkdir, os.unlink
 
 
 def enter(outer_user: int, outer_group: int) -> None:
@@ -229,9 +242,13 @@ def _show(root: str, path: str, *, device: bool = False) -> None:
 
 
 class Scratch:
-    """A worker's own namespaces, and the writable file system that it renews for each program."""
+    """A worker's own namespaces, and the writable file system that it renews for each program.
 
-    def __init__(self) -> None:
+    Args:
+        notices: Whether to have the kernel tell of changes, so that what nobody changed need not be renewed.
+    """
+
+    def __init__(self, *, notices: bool) -> None:
         # The pid namespace is the server's to mount: first that, in a copy, then another that is the worker's own.
         unshare(CLONE_NEWNS, "worker's mount namespace")
         mount_proc("/proc")
@@ -241,11 +258,17 @@ class Scratch:
         _write("/proc/self/uid_map", f"{USER_ID} {USER_ID} 1")
         self._umount = prepare_umount(SCRATCH)
         self._mounts: dict[int, PreparedCall] = {}
-        self._mounted = False
+        self._size = -1
+        self._notices = notices
+        self._changes: Changes | None = None
 
     def renew(self, size: int) -> None:
         """Replace it by an empty one that holds at most `size` bytes."""
-        if self._mounted:
+        if size == self._size and self._changes is not None and self._changes.are_as_expected():
+            _unlink(PROGRAM)
+            self._changes.expect_next()
+            return
+        if self._size >= 0:
             self._umount.make()
         mount_it = self._mounts.get(size)
         if mount_it is None:
@@ -254,8 +277,17 @@ class Scratch:
             data = f"size={size},nr_inodes={_MAX_FILES},mode=700"
             mount_it = self._mounts[size] = prepare_mount(SCRATCH, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, data)
         mount_it.make()
-        self._mounted = True
+        self._size = size
         _mkdir(WORK_DIRECTORY)
+        self._look_out()
+
+    def _look_out(self) -> None:
+        if self._changes is not None:
+            self._changes.close()
+            self._changes = None
+        if self._notices:
+            with contextlib.suppress(OSError):  # One can do without.
+                self._changes = Changes(SCRATCH, WORK_DIRECTORY, wire.OWN)
 
 
 def join_new_pid_namespace() -> None:

@@ -10,7 +10,8 @@ Two filters:
   the sandbox or around its accounting. `mount` and `umount2` stay open, for the worker itself.
 * `program_filter` is installed in the process that becomes the program. It closes those, and
   starting processes: refused with EAGAIN, as a process limit would, or handed to the listener that
-  counts them (`code_env_harness.forks`). Threads are not processes.
+  counts them (`code_env_harness.forks`). Threads are not processes. The listener itself has to be sent
+  first, so what closes sending comes after it then (`last_filter`).
 
 Who relies on this: both levels. At `contained` there are no namespaces, so here alone the network, shared
 memory, signals and other processes' attributes are kept away.
@@ -21,9 +22,9 @@ from __future__ import annotations
 import ctypes
 import errno
 import signal
-import socket
 import struct
-from dataclasses import dataclass
+from _socket import AF_UNIX, SOCK_SEQPACKET, SOCK_STREAM
+from typing import NamedTuple
 
 from .linux import (
     CLONE_NEWCGROUP,
@@ -156,7 +157,6 @@ _DENIED: dict[str, _Numbers] = {
     "adjtimex": (159, 171),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
-    "inotify_add_watch": (254, 27),
     "fanotify_init": (300, 262),
     "fanotify_mark": (301, 263),
 }
@@ -177,8 +177,7 @@ _ABSENT: dict[str, _Numbers] = {
 }
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(NamedTuple):
     """A look at one argument; each way out is an action, or None for the next step."""
 
     argument: int
@@ -207,8 +206,8 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[_Step, ...]]] = {
     "socketpair": (
         (53, 199),
         (
-            _Step(0, (socket.AF_UNIX,), otherwise=_REFUSE),
-            _Step(1, (socket.SOCK_STREAM, socket.SOCK_SEQPACKET), mask=0xF, then=_ALLOW, otherwise=_REFUSE),
+            _Step(0, (AF_UNIX,), otherwise=_REFUSE),
+            _Step(1, (SOCK_STREAM, SOCK_SEQPACKET), mask=0xF, then=_ALLOW, otherwise=_REFUSE),
         ),
     ),
     "prlimit64": ((302, 261), _ONLY_SELF),
@@ -219,10 +218,24 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[_Step, ...]]] = {
     # PRIO_PROCESS and IOPRIO_WHO_PROCESS, of the caller.
     "setpriority": ((141, 140), (_Step(0, (0,), otherwise=_REFUSE), _Step(1, (0,), then=_ALLOW, otherwise=_REFUSE))),
     "ioprio_set": ((251, 30), (_Step(0, (1,), otherwise=_REFUSE), _Step(1, (0,), then=_ALLOW, otherwise=_REFUSE))),
-    # F_SETOWN, F_SETSIG, F_SETOWN_EX send signals to others; F_SETPIPE_SZ takes memory that nobody counts.
-    "fcntl": ((72, 25), (_Step(1, (8, 10, 15, 1031), then=_REFUSE, otherwise=_ALLOW),)),
-    # TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP.
-    "ioctl": ((16, 29), (_Step(1, (0x5412, 0x541C, 0x8901, 0x8902), then=_REFUSE, otherwise=_ALLOW),)),
+    # F_SETOWN, F_SETSIG, F_SETOWN_EX send signals to others; F_SETPIPE_SZ takes memory that nobody counts;
+    # F_SETLEASE makes others wait who open the file.
+    "fcntl": ((72, 25), (_Step(1, (8, 10, 15, 1024, 1031), then=_REFUSE, otherwise=_ALLOW),)),
+    "ioctl": (
+        (16, 29),
+        (
+            # All that sockets have of their own: FIOSETOWN, SIOCSPGRP, and what tells of the host's network.
+            _Step(1, (0x8900,), mask=0xFFFFFF00, then=_REFUSE),
+            # TIOCSTI, TIOCLINUX; FS_IOC_SETFLAGS, _SETVERSION, _FSSETXATTR, _ENABLE_VERITY, _SET_ENCRYPTION_POLICY,
+            # which need no right to write.
+            _Step(
+                1,
+                (0x5412, 0x541C, 0x40086602, 0x40087602, 0x401C5820, 0x40806685, 0x800C6613),
+                then=_REFUSE,
+                otherwise=_ALLOW,
+            ),
+        ),
+    ),
     "mmap": (
         (9, 222),
         (
@@ -273,8 +286,19 @@ _TRUNCATE: dict[str, _Numbers] = {"truncate": (76, 45)}
 
 _WORKERS_OWN: dict[str, _Numbers] = {"mount": (165, 40), "umount2": (166, 39)}
 
-_MEMORY_FILES: dict[str, _Numbers] = {"memfd_create": (319, 279)}
-"""Memory that is charged to nobody while it is not mapped; the harness puts test inputs there."""
+_HARNESS_OWN: dict[str, _Numbers] = {
+    # Memory that is charged to nobody while it is not mapped; the harness puts test inputs there.
+    "memfd_create": (319, 279),
+    # What others do with the same files; the harness learns from it that a test has left its directory as it was.
+    "inotify_add_watch": (254, 27),
+}
+
+_SENDING: dict[str, _Numbers] = {
+    # Descriptors go along with messages. On their way they are open and nobody's: their files are not to be found, and
+    # they count against all processes of the user, those outside too.
+    "sendmsg": (46, 211),
+    "sendmmsg": (307, 269),
+}
 
 _PRCTL: _Numbers = (157, 167)
 _HIDING = (_Step(0, (4, 35), then=_REFUSE, otherwise=_ALLOW),)
@@ -297,9 +321,11 @@ class Filter:
             or (isinstance(decision, tuple) and any(_NOTIFY in (step.then, step.otherwise) for step in decision))
             for decision in decisions.values()
         )
-        flags = ctypes.c_uint(_NEW_LISTENER if self._notifies else 0)
+        self.call = self._prepare(_NEW_LISTENER if self._notifies else 0)
+
+    def _prepare(self, flags: int) -> PreparedCall:
         mode, program = ctypes.c_uint(_SECCOMP_SET_MODE_FILTER), ctypes.byref(self._program)
-        self.call = PreparedCall(_SYS_SECCOMP, "seccomp", mode, flags, program)
+        return PreparedCall(_SYS_SECCOMP, "seccomp", mode, ctypes.c_uint(flags), program)
 
     def install(self) -> int | None:
         """Install it for this process and all it will start; the listener if it hands calls to one.
@@ -307,8 +333,15 @@ class Filter:
         Raises:
             OSError: If the kernel refuses, or `no_new_privs` is not set.
         """
-        result = self.call.make()
-        return result if self._notifies else None
+        if not self._notifies:
+            self.call.make()
+            return None
+        try:
+            return self._prepare(_NEW_LISTENER | _WAIT_KILLABLE).make()
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            return self.call.make()
 
 
 class _Program(ctypes.Structure):
@@ -317,6 +350,7 @@ class _Program(ctypes.Structure):
 
 _SECCOMP_SET_MODE_FILTER = 1
 _NEW_LISTENER = 8
+_WAIT_KILLABLE = 32  # Since Linux 5.19. No signal but a deadly one ends a call that a listener has heard of.
 
 
 def base_filter() -> Filter:
@@ -343,7 +377,7 @@ def program_filter(
     """
     start = _NOTIFY if counted else _errno(errno.EAGAIN)
     decisions: dict[int, _Decision] = dict.fromkeys(_numbers(_WORKERS_OWN), _REFUSE)
-    decisions |= dict.fromkeys(_numbers(_MEMORY_FILES), _REFUSE)
+    decisions |= dict.fromkeys(_numbers(_HARNESS_OWN), _REFUSE)
     decisions |= dict.fromkeys(_numbers(_FORK), start)
     decisions |= dict.fromkeys(_numbers({"": _PRCTL}), _HIDING)
     clone = _CONDITIONAL["clone"][0][_COLUMN[MACHINE]]
@@ -354,6 +388,8 @@ def program_filter(
         )
     if counted:
         decisions |= dict.fromkeys(_numbers({"": _SIGACTION}), _WAITED_FOR)
+    else:
+        decisions |= dict.fromkeys(_numbers(_SENDING), _REFUSE)
     if not truncates:
         decisions |= dict.fromkeys(_numbers(_TRUNCATE), _REFUSE)
     if shared_user:
@@ -364,6 +400,11 @@ def program_filter(
         decisions |= dict.fromkeys(_numbers(_SIGNALS), own)
         decisions |= dict.fromkeys(_numbers({"": _PIDFD_SEND_SIGNAL}), _REFUSE)
     return Filter(decisions)
+
+
+def last_filter() -> Filter:
+    """What a process whose forks are counted installs when it has sent their listener to its parent."""
+    return Filter(dict.fromkeys(_numbers(_SENDING), _REFUSE))
 
 
 def _numbers(names: dict[str, _Numbers]) -> list[int]:

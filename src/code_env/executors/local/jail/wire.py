@@ -16,10 +16,12 @@ process that has run a program is ever unpacked here: a child has no socket of t
 
 from __future__ import annotations
 
+import _socket
 import marshal
-import socket
 import struct
 from typing import Any
+
+from code_env.harness.sockets import receive_descriptors
 
 MAX_MESSAGE = 1 << 17
 """Longest message on a control socket, in bytes."""
@@ -56,7 +58,6 @@ def pack(order: tuple[Any, ...]) -> bytes:
     return marshal.dumps(order, _MARSHAL_VERSION)
 
 
-def receive(sock: socket.socket) -> tuple[bytes, list[int]]:
+def receive(sock: _socket.socket) -> tuple[bytes, list[int]]:
     """The next message with its descriptors; an empty one when the other side is gone."""
-    data, fds, _, _ = socket.recv_fds(sock, MAX_MESSAGE, MAX_DESCRIPTORS)
-    return data, list(fds)
+    return receive_descriptors(sock, MAX_MESSAGE, MAX_DESCRIPTORS)

@@ -11,11 +11,12 @@ import os
 import resource
 import select
 import signal
-import socket
+import sys
 from typing import Any, NoReturn
 
 from code_env.harness.forks import ForkGate
 from code_env.harness.limits import die_with_parent
+from code_env.harness.sockets import CMSG_SPACE, Socket, send_descriptors
 from code_env.harness.watching import end_descendants
 
 from . import landlock, linux, namespaces, seccomp, wire
@@ -33,35 +34,38 @@ _MAX_TASKS = 1024
 _STACK_BYTES = 8 << 20
 
 
-def main(sock: socket.socket, config: dict[str, Any], order: dict[str, Any]) -> NoReturn:
+def main(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoReturn:
     """Enter the worker's part of the jail, then run what is ordered until the trainer is gone.
 
     Args:
         sock: The worker's socket.
         config: The server's configuration.
         order: At level `contained`, `user`: whom programs of this worker run as, None for the same user as now;
-            `directory`: below which they may write.
+            `directory`: the one that they may write to. `notices`: whether to have the kernel tell of changes.
     """
     full = config["level"] == "full"
     # Out of the way of descriptors that come with orders.
-    sock = socket.socket(fileno=linux.move_descriptor(sock.detach(), wire.OWN))
-    os.closerange(wire.FIRST, wire.OWN)
+    sock = Socket(fileno=linux.move_descriptor(sock.detach(), wire.OWN))
+    os.closerange(wire.FIRST, sock.fileno())
+    os.closerange(sock.fileno() + 1, 1 << 30)
     try:
-        scratch = namespaces.Scratch() if full else None
+        scratch = namespaces.Scratch(notices=order["notices"]) if full else None
         die_with_parent(0 if full else os.getppid())
         if not full:
             linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+            os.environ["TMPDIR"], os.environ["HOME"] = order["directory"], namespaces.work_in(order["directory"])
+            sys.path[0] = namespaces.work_in(order["directory"])
         _keep_interrupts_away()
         layers = _layers(config, order)
         _set_limits(own_user=full or order["user"] is not None)
         linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
         seccomp.base_filter().install()
-        _try(layers, order["directory"])
+        _try(layers)
     except Exception as error:
         sock.send(f"{type(error).__name__}: {error}".encode()[:4096])
         os._exit(1)
     sock.send(wire.READY)
-    number, room = sock.fileno(), socket.CMSG_SPACE(4 * wire.MAX_DESCRIPTORS)
+    number, room = sock.fileno(), CMSG_SPACE(4 * wire.MAX_DESCRIPTORS)
     receive, send, unpack, pack = sock.recvmsg, sock.send, wire.ORDER.unpack, wire.ENDED.pack
     while True:
         # The descriptors get the lowest numbers that are free: from `wire.FIRST` on.
@@ -84,7 +88,7 @@ def main(sock: socket.socket, config: dict[str, Any], order: dict[str, Any]) -> 
         if directory is None:
             send(answer)
         else:
-            socket.send_fds(sock, [answer], [directory])
+            send_descriptors(sock, answer, [directory])
             os.close(directory)
 
 
@@ -160,7 +164,7 @@ def _layers(config: dict[str, Any], order: dict[str, Any]) -> ChildLayers:
         # The mount point's parent stands for every scratch file system that will be mounted below it.
         work = (os.path.dirname(namespaces.SCRATCH), landlock.WORK)
         # The view holds nothing that must not be read.
-        return ChildLayers([("/", landlock.READ), work, null], full=True)
+        return ChildLayers([("/", landlock.READ), work, null], full=True, notices=order["notices"])
     real = dict.fromkeys(os.path.realpath(path) for path in config["readable"])
     rules = [rule for path in real for rule in landlock.readable_but(path, config["masked"])]
     devices = [(path, landlock.READ_FILE) for path in namespaces.DEVICES]
@@ -168,6 +172,7 @@ def _layers(config: dict[str, Any], order: dict[str, Any]) -> ChildLayers:
     return ChildLayers(
         [*rules, *devices, null, work],
         full=False,
+        notices=order["notices"],
         user=order["user"],
         private=order["user"] is not None and config["private"],
     )
@@ -196,7 +201,7 @@ def _set_limits(*, own_user: bool) -> None:
     resource.setrlimit(resource.RLIMIT_STACK, (_STACK_BYTES, hard))
 
 
-def _try(layers: ChildLayers, directory: str | None) -> None:
+def _try(layers: ChildLayers) -> None:
     """See in a child of its own that all layers can be entered.
 
     Raises:
@@ -207,11 +212,8 @@ def _try(layers: ChildLayers, directory: str | None) -> None:
     if pid == 0:
         try:
             layers.become_user()
-            layers.confine(layers.rules, directory)
-            layers.filter_calls(counted=False)
-            listener = layers.filter_calls(counted=True)
-            if listener is None:
-                raise OSError("seccomp gave no listener")
+            layers.confine(layers.rules)
+            layers.try_filters()
         except BaseException as error:
             os.write(write_fd, str(error).encode()[:1024])
         finally:

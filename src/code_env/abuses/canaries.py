@@ -1,0 +1,160 @@
+"""What an abuse is, and the canaries that tell whether it got anywhere.
+
+An abuse prints `BREACH` and what it got if, seen from inside, it succeeded. From outside, canaries are looked at: a
+secret that must not come out, a process that must live, sockets that nobody must reach, files that nobody must change.
+
+In an abuse's text these stand for canaries: `@SECRET@` (a path that holds a secret), `@PID@` (a process of the
+host's), `@TRAINER@` (the trainer's), `@TCP@` and `@UDP@` (ports), `@ABSTRACT@` (the name of an abstract socket),
+`@SOCKET@` (the path of a socket), `@FILE@` and `@DIRECTORY@` (paths that everybody may write to).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from code_env.executors import ExecutionResult, Limits, Program
+from code_env.harness.watching import descendants
+
+SHORT = Limits(cpu_s=1, wall_s=4, memory_bytes=128 << 20)
+"""Limits of an abuse that is to end soon."""
+
+
+class Abuse(NamedTuple):
+    """A program that tries what it must not do."""
+
+    name: str
+    """What it does."""
+    kind: str
+    """Its class, such as `processes` or `network`."""
+    code: str
+    """Its text, with words that stand for canaries."""
+    limits: Limits = SHORT
+    """What it may use."""
+    stdin: str = ""
+    """Its standard input."""
+
+
+_VARIABLE = "CODE_ENV_CANARY"
+
+LOOK = """
+import builtins, os, sys, time
+def listing(path):
+    try: return sorted(os.listdir(path))
+    except OSError as error: return type(error).__name__
+print(listing('.'), listing(os.environ['TMPDIR']), listing('/dev/shm'), sorted(os.environ))
+print(sorted(sys.modules), sorted(vars(builtins)))
+print(len(listing('/proc/self/fd')), os.getcwd() == os.environ['HOME'], os.stat('.').st_mode)
+print(os.umask(0), os.getpriority(0, 0))
+for one in map(os.stat, ('.', '..')):
+    print(oct(one.st_mode), [abs(time.time() - when) < 3600 for when in (one.st_atime, one.st_mtime, one.st_ctime)])
+"""
+"""A program that prints what it finds: the same each time, if no program leaves anything to the next."""
+
+
+class Canaries:
+    """Things of the host's that a program must neither see nor touch; a context manager.
+
+    Args:
+        directory: An empty directory for those that are files.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.secret = f"secret-{os.getpid()}-{time.monotonic_ns()}"
+        """What is in a file, and in this process's environment."""
+        self._stack = contextlib.ExitStack()
+        os.environ[_VARIABLE] = self.secret
+        self._stack.callback(os.environ.pop, _VARIABLE, None)
+        directory.chmod(0o755)
+        self._secret_file = directory / "secret"
+        self._secret_file.write_text(self.secret)
+        self._file, self._directory = directory / "file", directory / "directory"
+        self._file.write_text("unchanged")
+        self._file.chmod(0o666)
+        self._directory.mkdir()
+        self._directory.chmod(0o777)
+        self._process = self._stack.enter_context(
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        )
+        self._stack.callback(self._process.kill)
+        self.pid = self._process.pid
+        self._abstract = f"code_env-{self.secret}"
+        self._sockets = [
+            self._listen(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
+            self._listen(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
+            self._listen(socket.AF_UNIX, socket.SOCK_STREAM, f"\0{self._abstract}"),
+            self._listen(socket.AF_UNIX, socket.SOCK_STREAM, str(directory / "socket")),
+        ]
+        (directory / "socket").chmod(0o777)
+        self._words = {
+            "@SECRET@": str(self._secret_file),
+            "@PID@": str(self._process.pid),
+            "@TRAINER@": str(os.getpid()),
+            "@TCP@": str(self._sockets[0].getsockname()[1]),
+            "@UDP@": str(self._sockets[1].getsockname()[1]),
+            "@ABSTRACT@": self._abstract,
+            "@SOCKET@": str(directory / "socket"),
+            "@FILE@": str(self._file),
+            "@DIRECTORY@": str(self._directory),
+        }
+
+    def _listen(self, family: int, kind: int, address: Any) -> socket.socket:
+        one = self._stack.enter_context(socket.socket(family, kind))
+        one.bind(address)
+        if kind == socket.SOCK_STREAM:
+            one.listen()
+        return one
+
+    def program(self, abuse: Abuse) -> Program:
+        """An abuse as a program."""
+        code = abuse.code
+        for word, value in self._words.items():
+            code = code.replace(word, value)
+        return Program(code, stdin=abuse.stdin, limits=abuse.limits, collect=("out",))
+
+    def look(self, result: ExecutionResult) -> list[str]:
+        """What a program that has ended did to them; empty if nothing."""
+        found = []
+        if self.secret in repr(result):
+            found.append("a secret came out")
+        if "BREACH" in result.stdout + result.stderr:
+            found.append(f"it says so itself: {(result.stdout + result.stderr)[:500]}")
+        if self._process.poll() is not None:
+            found.append("a process was ended")
+        elif Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()[0] not in "SR":
+            found.append("a process was stopped")
+        ready, _, _ = select.select(self._sockets, [], [], 0)
+        found += [f"something came in on {one.getsockname()}" for one in ready]
+        if self._file.read_text() != "unchanged" or os.listdir(self._directory):
+            found.append("files were changed")
+        return found
+
+    def close(self) -> None:
+        """End them."""
+        self._stack.close()
+
+    def __enter__(self) -> Canaries:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def left_over(before: set[int], patience_s: float = 3.0) -> set[int]:
+    """Processes below this one that were not there before, once those that are ending have had the time to.
+
+    Args:
+        before: Pids of those that were there.
+        patience_s: How long to wait for others to end, in seconds.
+    """
+    deadline = time.monotonic() + patience_s
+    while (left := set(descendants(os.getpid())) - before) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return left

@@ -1,0 +1,158 @@
+"""Has an executor run abuses, each beside an honest program, and says of each whether it was held."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from code_env.errors import ExecutorError
+from code_env.executors import ExecutionResult, Executor, Program, Status
+from code_env.harness.watching import descendants
+
+from . import reach, resources
+from .canaries import LOOK, Abuse, Canaries, left_over
+
+ABUSES = (*resources.ABUSES, *reach.ABUSES)
+"""All abuses."""
+
+_SELECTED = {
+    # Of each kind some that are soon done, and that do no harm to a machine where nothing stops them.
+    "processes": ("fork and vfork by number", "posix_spawn of many sleepers", "daemons survive their program"),
+    "memory": ("memory files of every kind", "shared anonymous memory of any size", "memory by malloc and sbrk"),
+    "disk": ("sparse files", "thousands of empty files", "open files without a name"),
+    "output": ("a flood of errors", "escape sequences for whoever looks", "the streams opened anew"),
+    "cpu": ("a loop that catches its end", "a count in C", "a regex with nested repeats"),
+    "signals": ("signals to its parent", "signals by owners of descriptors", "hard limits raised"),
+    "files": ("reads a secret by its many names", "looks into everybody's home", "climbs out of a root of its own"),
+    "heap": (
+        "looks for the host's environment",
+        "searches its memory through /proc",
+        "reads the memory of its parents",
+    ),
+    "contamination": ("leaves files under every name it may", "leaves memory of System V", "leaves keys in a keyring"),
+    "network": ("connects to a port of the host's", "sends a datagram to the host", "connects to sockets with names"),
+    "kernel": ("is cloned into namespaces", "traces and compares processes", "becomes somebody else"),
+    "liveness": ("closes every descriptor", "puts forged reports on every descriptor", "stops itself"),
+}
+
+SELECTION = tuple(abuse for abuse in ABUSES if abuse.name in _SELECTED.get(abuse.kind, ()))
+"""A few of each kind, for a look at a machine that takes seconds."""
+
+_PATIENCE_S = 60.0
+"""How long an abuse and its neighbour may take together, whatever their limits, in seconds."""
+
+_WORKERS, _SETTLE_S = 4, 0.2
+"""How many workers an executor is taken to have at the most, and how long a program keeps one busy, in seconds."""
+
+_HONEST = "print(sum(i * i for i in range(20_000)))"
+_HONEST_OUTPUT = "2666466670000\n"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came of one abuse."""
+
+    name: str
+    """Of the abuse."""
+    kind: str
+    """Its class."""
+    held: bool
+    """Whether it got nowhere."""
+    detail: str
+    """If it was held, how its run ended; else what it did."""
+    wall_s: float
+    """How long it took, in seconds."""
+
+
+def probe(executor: Executor, abuses: Iterable[Abuse] = SELECTION) -> Iterator[Finding]:
+    """Run abuses against an executor, one after the other, each beside an honest program.
+
+    Args:
+        executor: The executor, with two to four workers; with one, an abuse is alone.
+        abuses: What to run; by default the selection.
+
+    Yields:
+        What came of each.
+
+    Raises:
+        ExecutorError: If the executor says that it isolates nothing: then these programs would be let loose.
+
+    Example:
+        >>> from code_env import make_executor
+        >>> with make_executor("local", workers=2) as executor:
+        ...     findings = list(probe(executor, SELECTION[:2]))
+        >>> [(finding.kind, finding.held) for finding in findings]
+        [('processes', True), ('processes', True)]
+    """
+    level = executor.describe().level
+    if level == "none":
+        raise ExecutorError(
+            'this executor isolates nothing (level "none"), and these programs are to be run inside a sandbox only; '
+            'probe "local" instead'
+        )
+    with tempfile.TemporaryDirectory(prefix="code_env-canaries-") as directory, Canaries(Path(directory)) as canaries:
+        look = settle(executor)
+        for abuse in abuses:
+            yield _try(executor, abuse, canaries, look)
+
+
+def settle(executor: Executor) -> str:
+    """Have an executor start what it starts with its first programs; what an honest program finds then, see `LOOK`.
+
+    Raises:
+        ExecutorError: If two of them do not find the same.
+    """
+    for imports in ("import time", "import csv, time"):  # Different programs may be run by different processes.
+        executor.run_many([Program(f"{imports}\ntime.sleep({_SETTLE_S})")] * _WORKERS)
+    looks = executor.run_many([Program(LOOK)] * 2 * _WORKERS)
+    for look in looks:
+        if look.status is not Status.OK or look.stdout != looks[0].stdout:
+            raise ExecutorError(f"honest programs do not find the same each time: {_difference(looks[0], look)}")
+    return looks[0].stdout
+
+
+def _difference(one: ExecutionResult, other: ExecutionResult) -> str:
+    """Where two results differ, in words."""
+    if one.status is not other.status or one.status is not Status.OK:
+        return f"one ended as {one.status}, another as {other.status}: {other.stderr[-300:]}"
+    lines = zip(one.stdout.splitlines(), other.stdout.splitlines(), strict=False)
+    return next((f"{left[:300]!r} and {right[:300]!r}" for left, right in lines if left != right), "one is longer")
+
+
+def _try(executor: Executor, abuse: Abuse, canaries: Canaries, look: str) -> Finding:
+    started, processes = time.monotonic(), set(descendants(os.getpid()))
+    futures = [executor.submit(canaries.program(abuse)), executor.submit(Program(_HONEST))]
+    wait(futures, timeout=_PATIENCE_S)
+    result, beside = (_result(future) for future in futures)
+    found = [] if result is None else canaries.look(result)
+    if result is None or beside is None:
+        found.append(f"no result after {_PATIENCE_S:.0f} s")
+    elif result.status is Status.SANDBOX_ERROR:
+        found.append("the sandbox failed")
+    if beside is not None and beside.stdout != _HONEST_OUTPUT:
+        found.append(f"the program beside it gave {beside.stdout[:100]!r} and {beside.status}")
+    if left := left_over(processes):
+        found.append(f"processes were left: {sorted(left)}")
+    if any(one.stdout != look for one in executor.run_many([Program(LOOK)] * _WORKERS)):
+        found.append("the next program found something else")
+    detail = "; ".join(found) or _how_it_ended(result)
+    return Finding(abuse.name, abuse.kind, not found, detail, round(time.monotonic() - started, 2))
+
+
+def _result(future: Future[ExecutionResult]) -> ExecutionResult | None:
+    if future.done():
+        return future.result()
+    future.cancel()
+    return None
+
+
+def _how_it_ended(result: ExecutionResult | None) -> str:
+    if result is None:
+        return ""
+    error = f", {result.error.name}" if result.error is not None else ""
+    return f"{result.status.value}{error}"

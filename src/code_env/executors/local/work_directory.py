@@ -1,0 +1,118 @@
+"""Where the programs of one worker write at level `contained`, which has no file systems of its own.
+
+One directory, `run`, is that of all programs of a worker; the directory in which a program starts lies in it. Between
+two programs everything is removed, unless nothing was done there but to put the program into it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from code_env.executors.files import bytes_below
+from code_env.harness.workspace import empty_directory
+
+from .jail import namespaces
+from .jail.changes import MAIN, Changes
+
+_FIRST_OWN = 3
+"""The least number of a descriptor: below are the standard streams, also of a trainer that has none."""
+
+
+class WorkDirectory:
+    """The trainer's hand on it.
+
+    Args:
+        run: The directory that programs may write to; made here, in one that is the trainer's.
+        user: Whose it is to be; None for the trainer's own user.
+        notices: Whether to have the kernel tell of changes.
+
+    Raises:
+        OSError: If it cannot be made.
+    """
+
+    def __init__(self, run: Path, user: int | None, *, notices: bool) -> None:
+        self.run, self._user, self._notices = run, user, notices
+        self._work = namespaces.work_in(str(run))
+        self._changes: Changes | None = None
+        self.fd = -1
+        """Descriptor of the directory in which a program starts, held from before it runs: the program may put
+        anything else in its place."""
+        _make_directory(str(run.parent), 0o711, None)
+        _make_directory(str(run), 0o700, user)
+
+    def make(self) -> None:
+        """See that there is a directory for the next program to start in.
+
+        Raises:
+            FileNotFoundError: If all is gone.
+            OSError: If there is no descriptor, or no space, to be had.
+        """
+        if self.fd >= 0:
+            return
+        try:
+            _make_directory(self._work, 0o755, self._user)
+            self.fd = os.open(self._work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            self.clear()
+            raise
+        if self._notices:
+            with contextlib.suppress(OSError):  # One can do without.
+                self._changes = Changes(str(self.run), self._work, _FIRST_OWN)
+
+    def is_as_made(self, most: int) -> bool:
+        """Whether a program, which has ended, has done nothing there.
+
+        Args:
+            most: Bytes that its own file may take on disk.
+        """
+        if self._changes is not None:
+            return self._changes.are_as_expected()
+        if os.listdir(str(self.run)) != [os.path.basename(self._work)] or os.listdir(self.fd) != [MAIN]:
+            return False
+        return 512 * os.stat(MAIN, dir_fd=self.fd, follow_symlinks=False).st_blocks <= most
+
+    def bytes_held(self, enough: int) -> int:
+        """Bytes on disk that there are in it, counted until there are more than enough."""
+        return bytes_below(self.run, enough)
+
+    def reuse(self) -> None:
+        """Let the next program have it as it is, after one that did nothing there.
+
+        Raises:
+            OSError: If something cannot be removed.
+        """
+        if self._changes is None:
+            self.clear()
+        else:
+            os.unlink(MAIN, dir_fd=self.fd)
+            self._changes.expect_next()
+
+    def clear(self) -> None:
+        """Remove what a program, which has ended, has left.
+
+        Raises:
+            OSError: If something cannot be removed.
+        """
+        self.close()
+        empty_directory(str(self.run))
+        os.utime(self.run)  # It stays, and its times are the program's to set.
+
+    def close(self) -> None:
+        """Let go of it; what is there is removed with the server."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+        if self._changes is not None:
+            self._changes.close()
+            self._changes = None
+
+
+def _make_directory(path: str, mode: int, user: int | None) -> None:
+    os.mkdir(path, 0o700)
+    os.chmod(path, mode)  # Whatever the umask says.
+    if user is not None:
+        os.chown(path, user, user)

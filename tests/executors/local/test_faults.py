@@ -1,0 +1,233 @@
+"""What becomes of programs when something of ours fails: they get their results, once, and nothing is left.
+
+Each fault is a real one: processes are killed and stopped, limits lowered, file systems full.
+"""
+
+import gc
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import code_env.executors.local.servers as servers
+from code_env import AssertTest, Limits, Program, Status, Task, judge_many
+from code_env.harness.watching import children_of, descendants
+from conftest import LEVELS, ROOT, local
+
+TASK = Task(
+    id="double",
+    prompt="",
+    tests=(AssertTest("assert double(2) == 4\nassert double('a') == 'aa'"),),
+    entry_point="double",
+)
+
+
+def servers_of(executor):
+    return list(executor._live.servers._servers.values())
+
+
+def workers_of(executor):
+    return [worker for slot in executor._live.slots for worker in list(slot._workers.values())]
+
+
+def guardian(executor, number):
+    return number.choice([server._guardian.pid for server in servers_of(executor)])
+
+
+def server(executor, number):
+    return children_of(guardian(executor, number))[0]
+
+
+def worker(executor, number):
+    return number.choice([worker.pid for worker in workers_of(executor)])
+
+
+def left_of(pids, directories, within_s=15.0):
+    """What is left of an executor that was closed."""
+    deadline = time.monotonic() + within_s
+    while True:
+        left = [path for path in (*(Path(f"/proc/{pid}") for pid in pids), *directories) if path.exists()]
+        if not left or time.monotonic() > deadline:
+            return left
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("victim", [guardian, server, worker], ids=lambda victim: victim.__name__)
+def test_killed_in_mid_batch(victim, level, monkeypatch):
+    """Whatever dies, and however often, each program and each answer gets its result, and each just one."""
+    number, done, kills = random.Random(7), threading.Event(), 0
+    directories = []
+    make_base = servers._make_base
+    monkeypatch.setattr(servers, "_make_base", lambda: directories.append(make_base()) or directories[-1])
+    others = descendants(os.getpid())
+    executor = local(level)
+
+    def kill():
+        nonlocal kills
+        while not done.wait(0.15 + 0.2 * number.random()):
+            try:
+                os.kill(victim(executor, number), signal.SIGKILL)
+                kills += 1
+            except (OSError, IndexError):  # Nobody is there to be killed just now.
+                continue
+
+    with executor:
+        executor.run_many([Program("print(1)"), Program("import csv")] * 4)
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            while kills < 4:
+                # Short ones, so that hardly any is hit twice: that one would be held responsible.
+                programs = [Program(f"import time\ntime.sleep(0.01)\nprint({n})") for n in range(50)]
+                results = executor.run_many(programs)
+                verdicts = judge_many([(TASK, f"def double(x): return x * 2  # {n}") for n in range(20)], executor)
+                faults = [(result.status, result.error) for result in results if result.status is not Status.OK]
+                assert ([result.stdout for result in results], faults) == ([f"{n}\n" for n in range(50)], [])
+                assert [verdict.outcome for verdict in verdicts] == ["pass"] * 20, verdicts
+        finally:
+            done.set()
+            killer.join()
+        assert executor.run(Program("print('next')")).stdout == "next\n"
+        pids = set(descendants(os.getpid())).difference(others)
+    assert len(directories) >= (level == "contained")
+    assert left_of(pids, directories) == []
+    gc.collect()  # So that the warning, if there is one, is this test's.
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("victim", [guardian, server, worker], ids=lambda victim: victim.__name__)
+def test_frozen_in_mid_batch(victim, level):
+    """One that is stopped is given up after a while, and what ran there is run again."""
+    number, others = random.Random(3), descendants(os.getpid())
+    with local(level, workers=1) as executor:
+        executor.run(Program("print(1)"))
+        future = executor.submit(Program("import time\ntime.sleep(0.5)\nprint('ran')", limits=Limits(wall_s=1)))
+        time.sleep(0.2)
+        os.kill(victim(executor, number), signal.SIGSTOP)
+        result = future.result(timeout=40)
+        assert (result.status, result.stdout) == (Status.OK, "ran\n"), result
+        assert executor.run(Program("print('next')")).stdout == "next\n"
+        pids = set(descendants(os.getpid())).difference(others)
+    assert left_of(pids, []) == []
+
+
+def test_a_frozen_program_is_timed_out(jail):
+    """Its own doing or not: who does not go on has used its wall time."""
+    future = jail.submit(Program("import time\nprint('so far', flush=True)\ntime.sleep(0.5)", limits=Limits(wall_s=1)))
+    deadline = time.monotonic() + 5
+    while not (children := [pid for one in workers_of(jail) for pid in descendants(one.pid)]):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    time.sleep(0.2)
+    os.kill(children[0], signal.SIGSTOP)
+    result = future.result(timeout=20)
+    assert (result.status, result.stdout) == (Status.TIMEOUT, "so far\n"), result
+
+
+def script(level, body, *prefix):
+    """Run code in a process of its own, with an executor at a level."""
+    code = f"""
+import os, resource, sys, time
+sys.path.insert(0, {str(ROOT / "tests")!r})
+from conftest import local
+from code_env import Program, Status
+def show(result):
+    print(result.status, result.stdout.strip(), result.error.message if result.error else "", flush=True)
+with local({level!r}, workers=1) as executor:
+{textwrap.indent(textwrap.dedent(body), "    ")}
+"""
+    done = subprocess.run([*prefix, sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_no_descriptors_left_in_the_trainer(level):
+    """The result says what was lacking; when there are some again, all goes on."""
+    lines = script(
+        level,
+        """
+        show(executor.run(Program("print('before')")))
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = max(map(int, os.listdir("/proc/self/fd")))
+        for spare in range(0, 12, 3):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most + spare, hard))
+            show(executor.run(Program("print('meanwhile')")))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for n in range(3):
+            show(executor.run(Program("print('after')")))
+        """,
+    )
+    assert (lines[0].split(), lines[-3:]) == (["ok", "before"], ["ok after "] * 3), lines
+    for line in lines[1:-3]:
+        assert line == "ok meanwhile " or ("sandbox_error" in line and "Too many open files" in line), lines
+    assert any("sandbox_error" in line for line in lines), lines
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may lower the limits of others")
+def test_no_pids_left():
+    """A worker that can start nothing is not the program's fault."""
+    with local("full", workers=1) as executor:
+        assert executor.run(Program("print('before')")).stdout == "before\n"
+        for one in workers_of(executor):
+            resource.prlimit(one.pid, resource.RLIMIT_NPROC, (0, 0))
+        result = executor.run(Program("print('meanwhile')"))
+        # Another server was started for it.
+        assert (result.status, result.stdout) == (Status.OK, "meanwhile\n"), result
+        assert executor.run(Program("print('after')")).stdout == "after\n"
+
+
+@pytest.mark.parametrize("lacking", ["size=64k", "size=4m,nr_inodes=9"])
+def test_no_space_left(lacking):
+    """At `contained` programs write below the temporary directory, which may be full."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        pytest.skip("no unshare command")
+    with tempfile.TemporaryDirectory() as place:
+        mount = f'mount -t tmpfs -o {lacking},mode=777 none {place} && TMPDIR={place} exec "$@"'
+        lines = script(
+            "contained",
+            """
+            show(executor.run(Program("print('before')")))
+            fillers = []
+            try:
+                while True:
+                    fillers.append(os.path.join(os.environ["TMPDIR"], f"filler-{len(fillers)}"))
+                    with open(fillers[-1], "wb") as file:
+                        file.write(bytes(4096))
+            except OSError:
+                pass
+            show(executor.run(Program("print('meanwhile')")))
+            for filler in fillers:
+                if os.path.exists(filler):
+                    os.remove(filler)
+            for n in range(3):
+                show(executor.run(Program("print('after')")))
+            """,
+            *(unshare, "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh"),
+        )
+        assert (lines[0].split(), lines[-3:]) == (["ok", "before"], ["ok after "] * 3), lines
+        assert "sandbox_error" in lines[1], lines
+        assert "space" in lines[1], lines
+
+
+@pytest.mark.parametrize("jump_s", [-86_400.0, 86_400.0])
+def test_a_clock_that_jumps(jump_s, jail, monkeypatch):
+    """Nothing of ours asks for the time of day, so nobody's time is up, and nobody's is prolonged."""
+    now = time.time
+    future = jail.submit(Program("import time\ntime.sleep(0.3)\nprint('ran')", limits=Limits(wall_s=5)))
+    loop = jail.submit(Program("while True: pass", limits=Limits(cpu_s=0.5)))
+    monkeypatch.setattr(time, "time", lambda: now() + jump_s)
+    assert future.result(timeout=20).stdout == "ran\n"
+    assert loop.result(timeout=20).status is Status.TIMEOUT

@@ -1,0 +1,31 @@
+"""The benchmarks run; their figures are for a quiet machine to make."""
+
+import json
+import subprocess
+import sys
+
+from conftest import ROOT
+
+
+def run(name, *arguments):
+    command = [sys.executable, "-W", "error", str(ROOT / "benchmarks" / name), *arguments, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+
+def test_a_short_soak_is_flat():
+    """It checks each result itself."""
+    rows, said = run("soak.py", "--programs", "600")
+    assert "grown: nothing" in said
+    assert (rows[-1]["programs"], len(rows)) == (600, 20)
+    assert min(row["descriptors"] for row in rows) > 0
+    assert min(row["jail_bytes"] for row in rows) > 0
+
+
+def test_executors_are_compared_with_a_fork():
+    kinds = ["local", "single", "contained"]
+    rows, _ = run("executors.py", "--rounds", "1", "--programs", "trivial", "--workers", "1", "--executors", *kinds)
+    assert [row["executor"] for row in rows] == ["fork", *kinds]
+    assert rows[-1]["level"] == "contained"
+    assert all(row["cpu_ratio"][0] > 0 and row["machine_ratio"][0] > 0 for row in rows)

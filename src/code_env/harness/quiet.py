@@ -82,7 +82,10 @@ class RingingChannel(Channel):
 
     def before_waiting_for_room(self) -> None:
         """Ring: the other side sleeps, and must make room, as often as there is none."""
-        _write(self._bell, b".")
+        try:
+            _write(self._bell, b".")
+        except BrokenPipeError:  # noqa: SIM105  # A context manager would cost more than the ringing.
+            pass  # It has heard enough and is gone; whoever reads or sends next learns of it.
 
     def more(self, left_s: float | None) -> bool:
         """Ring, then wait for more to read, and read it; False when the other side has closed."""

@@ -5,11 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from code_env import make_executor
+import code_env.executors.local.servers as servers
+from code_env import Program, make_executor
+from conftest import local
 
 CHECK = """
 import json, sys
@@ -115,3 +118,21 @@ def test_what_is_described_is_what_runs(jail):
     assert {"cpu_s", "wall_s", "memory_bytes", "output_bytes", "file_bytes", "processes"} == described.enforces
     with make_executor("local") as executor:
         assert executor.describe().level in ("full", "contained")
+
+
+def test_contained_writes_to_memory_where_there_is_room_and_nobody_named_a_place(monkeypatch):
+    show = Program("import os\nprint(os.getcwd())")
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(servers, "_ROOMY_BYTES", 4096)
+    with local("contained") as executor:
+        assert executor.run(show).stdout.startswith("/dev/shm/code_env-")
+    monkeypatch.setattr(servers, "_ROOMY_BYTES", 1 << 62)
+    with local("contained") as executor:
+        assert executor.run(show).stdout.startswith(f"{tempfile.gettempdir()}/code_env-")
+    monkeypatch.setenv("TMPDIR", "/var/tmp")
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(servers, "_ROOMY_BYTES", 4096)
+    with local("contained") as executor:
+        assert executor.run(show).stdout.startswith("/var/tmp/code_env-")

@@ -96,8 +96,10 @@ def test_nothing_survives_the_host(level, end):
     host = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with host:
         assert host.stdout.readline() == "up\n", host.stderr.read()
-        below = descendants(host.pid)
-        assert end != "time.sleep(60)" or len(below) >= 6
+        deadline = time.monotonic() + 20
+        while len(below := descendants(host.pid)) < 6 and end == "time.sleep(60)":
+            assert time.monotonic() < deadline, "not all daemons have begun"
+            time.sleep(0.02)
         if end == "time.sleep(60)":
             host.send_signal(signal.SIGKILL)
         host.wait(30)
@@ -111,7 +113,10 @@ def test_the_host_that_is_killed_leaves_no_directory():
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as host:
         base = Path(host.stdout.readline().strip())
-        assert list(base.glob("worker-*/run/**/main.py"))
+        deadline = time.monotonic() + 20
+        while not list(base.glob("worker-*/run/**/main.py")):
+            assert time.monotonic() < deadline, "no program has begun"
+            time.sleep(0.02)
         host.kill()
     deadline = time.monotonic() + 10
     while base.exists() and time.monotonic() < deadline:

@@ -64,6 +64,15 @@ def _read(directory: int, parts: tuple[str, ...], most_bytes: int) -> bytes | No
     return content if len(content) <= most_bytes else None
 
 
+def is_in_memory(path: Path) -> bool:
+    """Whether what is written to files there is held in memory."""
+    device = os.stat(path).st_dev
+    name = f"{os.major(device)}:{os.minor(device)}"
+    with open("/proc/self/mountinfo") as file:
+        mounts = [line.split() for line in file]
+    return any(mount[2] == name and mount[mount.index("-") + 1] in ("tmpfs", "ramfs") for mount in mounts)
+
+
 def bytes_below(directory: Path, enough: int) -> int:
     """Bytes on disk that files below a directory take, each once, counted until there are more than enough.
 

@@ -82,9 +82,9 @@ class RingingChannel(Channel):
 
     def before_waiting_for_room(self) -> None:
         """Ring: the other side sleeps, and must make room, as often as there is none."""
-        try:
+        try:  # noqa: SIM105  # A context manager would cost more than the ringing.
             _write(self._bell, b".")
-        except BrokenPipeError:  # noqa: SIM105  # A context manager would cost more than the ringing.
+        except BrokenPipeError:
             pass  # It has heard enough and is gone; whoever reads or sends next learns of it.
 
     def more(self, left_s: float | None) -> bool:

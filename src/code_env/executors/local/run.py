@@ -58,7 +58,7 @@ class JailedProgram(RunningProgram):
         worker.make_directory()
         self._collected: dict[str, bytes] = {}
         self._killed_at: float | None = None
-        self._files_looked_at_s, self._too_many_bytes = 0.0, False
+        self._files_looked_at_s, self._bytes_in_directory, self._too_many_bytes = 0.0, 0, False
         self._pipes: list[int] = []
         reaper = worker.pid if program.limits.processes else None
         # Who serves tests watches them itself; at the other level, nobody else looks at how much is in files.
@@ -216,7 +216,7 @@ class JailedProgram(RunningProgram):
 
     def _bytes_in_tmpfs(self) -> int:
         if self._directory is not None:
-            return 0
+            return self._bytes_in_directory if self._directory.in_memory else 0
         try:
             scratch = os.statvfs(f"/proc/{self._worker.pid}/root{namespaces.SCRATCH}")
         except OSError:
@@ -232,6 +232,7 @@ class JailedProgram(RunningProgram):
         held = self._directory.bytes_held(allowed)
         if held <= allowed and self._status is None:
             held += bytes_without_name(descendants(self._worker.pid))
+        self._bytes_in_directory = held
         if held > allowed:
             self._too_many_bytes = True
             self._killed_for = self._killed_for or "error"

@@ -10,7 +10,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from code_env.executors.files import bytes_below
+from code_env.executors.files import bytes_below, is_in_memory
 from code_env.harness.workspace import empty_directory
 
 from .jail import namespaces
@@ -41,6 +41,8 @@ class WorkDirectory:
         anything else in its place."""
         _make_directory(str(run.parent), 0o711, None)
         _make_directory(str(run), 0o700, user)
+        self.in_memory = is_in_memory(run)
+        """Whether what is in its files is held in memory."""
 
     def make(self) -> None:
         """See that there is a directory for the next program to start in.

@@ -1,6 +1,6 @@
 """A Gymnasium environment for reinforcement learning on code.
 
-Importing this package registers `CodeExec-v0` and an environment for each folder in `envs/`::
+Importing this package registers `CodeExec-v0`, `CodeRepair-v0` and an environment for each folder in `envs/`::
 
     import gymnasium as gym
     import code_env
@@ -11,7 +11,7 @@ Importing this package registers `CodeExec-v0` and an environment for each folde
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as _version
 
-from code_env.envs import CodeExecEnv, CodeText
+from code_env.envs import CodeExecEnv, CodeExecVectorEnv, CodeText, StepTiming
 from code_env.errors import (
     CodeEnvError,
     DuplicateRewardTerm,
@@ -52,7 +52,19 @@ from code_env.judging import (
     validate,
 )
 from code_env.registration import register_environments
-from code_env.rewards import PassAtK, mean_pass_at_k, output_similarity, pass_at_k, pass_fraction, similarity
+from code_env.rewards import (
+    PassAtK,
+    estimate_pass_at_k,
+    max_at_k_rewards,
+    mean_pass_at_k,
+    output_similarity,
+    pass_at_k,
+    pass_at_k_bounds,
+    pass_at_k_rewards,
+    pass_at_k_standard_error,
+    pass_fraction,
+    similarity,
+)
 from code_env.tasks import (
     AssertTest,
     CallTest,
@@ -66,7 +78,18 @@ from code_env.tasks import (
     row_from_task,
     save_suite,
 )
-from code_env.wrappers import ExecutionReward, OutputSimilarityReward, PassFractionReward, TermReward
+from code_env.wrappers import (
+    ClipReward,
+    ExecutionReward,
+    GateReward,
+    OutputSimilarityReward,
+    PassAtKReward,
+    PassFractionReward,
+    PotentialReward,
+    RecordPassAtK,
+    ScheduledReward,
+    TermReward,
+)
 
 try:
     __version__ = _version("code-exec-env")
@@ -78,8 +101,10 @@ __all__ = [
     "CallTest",
     "CaseResult",
     "CheckerTest",
+    "ClipReward",
     "CodeEnvError",
     "CodeExecEnv",
+    "CodeExecVectorEnv",
     "CodeText",
     "Comparison",
     "DuplicateRewardTerm",
@@ -91,6 +116,7 @@ __all__ = [
     "ExecutorError",
     "ExecutorNotFound",
     "FindingKind",
+    "GateReward",
     "Isolation",
     "IsolationUnavailable",
     "Limits",
@@ -98,11 +124,16 @@ __all__ = [
     "OutputSimilarityReward",
     "OutputTest",
     "PassAtK",
+    "PassAtKReward",
     "PassFractionReward",
+    "PotentialReward",
     "Program",
+    "RecordPassAtK",
     "RewardError",
+    "ScheduledReward",
     "Status",
     "StdinTest",
+    "StepTiming",
     "SuiteNotFound",
     "Task",
     "TaskError",
@@ -115,6 +146,7 @@ __all__ = [
     "Verdict",
     "ajudge",
     "ajudge_many",
+    "estimate_pass_at_k",
     "executor_names",
     "extract_code",
     "judge",
@@ -122,9 +154,13 @@ __all__ = [
     "judge_many",
     "load_suite",
     "make_executor",
+    "max_at_k_rewards",
     "mean_pass_at_k",
     "output_similarity",
     "pass_at_k",
+    "pass_at_k_bounds",
+    "pass_at_k_rewards",
+    "pass_at_k_standard_error",
     "pass_fraction",
     "row_from_task",
     "save_suite",

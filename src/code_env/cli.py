@@ -20,17 +20,21 @@ from rich.text import Text
 
 import code_env
 from code_env import evaluation
+from code_env.envs.code_exec_vector import MAX_ENVS
 from code_env.errors import CodeEnvError, ExecutorError, TaskError
 from code_env.executors import executor_names, make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
+from code_env.importing import named_function
 from code_env.judging import Outcome, Validation, validate
 from code_env.registration import DEFAULT_REWARDS, ENTRY_POINT, environment_id
 from code_env.report.ansi import step_panels
+from code_env.report.collecting import CollectionBar, collection_table
+from code_env.rollout import Policy, collect
 from code_env.tasks import TaskSuite, load_suite, row_from_task, save_suite
 from code_env.tasks.definitions import environment_names, load_definition
 from code_env.text import printable
-from code_env.wrappers.rewards import REWARDS
+from code_env.wrappers.applying import REWARDS
 
 if TYPE_CHECKING:
     from code_env.doctor import Examination  # Linux only
@@ -119,27 +123,28 @@ def run(
     _say(f"{count}, mean reward {sum(rewards) / len(rewards):.3f}")
 
 
-def _make(env: str, executor: str | None, workers: int | None) -> gym.Env[Any, Any]:
-    """The environment that a name, an id or a path stands for.
+def _make(env: str, executor: str | None, workers: int | None, **kwargs: Any) -> Any:
+    """The environment that a name, an id or a path stands for; with `num_envs`, many of it.
 
     Raises:
         CodeEnvError: If it stands for none of this package.
     """
-    kwargs: dict[str, Any] = {"order": "sequential"}
+    make = gym.make_vec if "num_envs" in kwargs else gym.make
+    kwargs["order"] = "sequential"
     if executor is not None:
         kwargs["executor"] = executor
     if workers is not None:
         kwargs["executor_kwargs"] = {"workers": workers}
     if Path(env).is_file():
-        return gym.make("CodeExec-v0", suite=env, **kwargs)
+        return make("CodeExec-v0", suite=env, **kwargs)
     env_id = environment_id(env) if env in environment_names() else env
     spec = gym.registry.get(env_id)
     if spec is None or spec.entry_point != ENTRY_POINT:
-        known = ", ".join([*environment_names(), "CodeExec-v0"])
+        known = ", ".join([*environment_names(), "CodeExec-v0", "CodeRepair-v0"])
         near = difflib.get_close_matches(env, environment_names(), n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise CodeEnvError(f"{env!r} is neither an environment of this package ({known}) nor a file of tasks{hint}")
-    return gym.make(env_id, **kwargs)
+    return make(env_id, **kwargs)
 
 
 def _play(env: gym.Env[Any, Any], completion: str, full: bool) -> float:
@@ -253,6 +258,78 @@ def _show_summary(summary: evaluation.Summary, missing: set[int]) -> None:
     left_out = summary.outcomes.get(Outcome.NO_VERDICT, 0)
     if left_out:
         _out.print(f"{left_out} samples have no verdict and are left out of pass@k", style="yellow", highlight=False)
+        for estimate in summary.pass_at_k:
+            between = f"between {estimate.lower:.4f} and {estimate.upper:.4f}"
+            _out.print(f"with them pass@{estimate.k} would lie {between}", style="yellow", highlight=False)
+
+
+@app.command()
+def rollout(
+    output: Annotated[Path, typer.Argument(help="File of JSON lines to write, one for each episode.")],
+    policy: Annotated[
+        str,
+        typer.Option("--policy", "-p", help="Who answers: `references`, `blank`, or a function's package.module:name."),
+    ] = "references",
+    env: Annotated[
+        str, typer.Option("--env", help="Name of an environment, a Gymnasium id, or a file of tasks.")
+    ] = "starter",
+    episodes: Annotated[int, typer.Option("--episodes", "-n", min=1)] = 100,
+    num_envs: Annotated[int, typer.Option("--num-envs", min=1, max=MAX_ENVS, help="Environments side by side.")] = 32,
+    max_turns: Annotated[
+        int | None, typer.Option("--max-turns", min=1, help="Answers in an episode; the environment's own by default.")
+    ] = None,
+    group_size: Annotated[int, typer.Option("--group-size", min=1, help="Episodes in a row with the same task.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Decides which task each episode has.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a file that is there.")] = False,
+    alarm_rate: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of episodes without a verdict above which an alarm is raised.")
+    ] = 0.05,
+    executor: Annotated[
+        str | None, typer.Option("--executor", "-e", help="Name of the executor; the environment's own by default.")
+    ] = None,
+    workers: _Workers = None,
+) -> None:
+    """Collect trajectories; a killed collection goes on with --resume. Exit code 1 if the alarm was raised."""
+    with _user_errors():
+        kwargs = {} if max_turns is None else {"max_turns": max_turns}
+        made = _make(env, executor, workers, num_envs=num_envs, **kwargs)
+        with contextlib.closing(made), CollectionBar(_err) as bar:
+            summary = collect(
+                made,
+                _policy(policy, made.unwrapped.suite),
+                episodes,
+                output,
+                seed=seed,
+                group_size=group_size,
+                resume=resume,
+                alarm_rate=alarm_rate,
+                on_progress=bar,
+                on_alarm=lambda message: _err.print(f"alarm: {message}", style="red", markup=False, soft_wrap=True),
+            )
+    _out.print(collection_table(summary))
+    _say(f"one line per episode in {output}")
+    if summary.alarms:
+        raise typer.Exit(1)
+
+
+def _policy(name: str, suite: TaskSuite) -> Policy:
+    """The policy that a name stands for.
+
+    Raises:
+        CodeEnvError: If it stands for none.
+    """
+    if name == "references":
+        references = {sample.task_id: sample.completion for sample in evaluation.reference_samples(suite)}
+        return lambda prompts, infos: [references[info["task_id"]] for info in infos]
+    if name == "blank":
+        return lambda prompts, infos: [""] * len(prompts)
+    if ":" not in name:
+        raise CodeEnvError(f"--policy is `references`, `blank`, or package.module:function; got {name!r}")
+    sys.path.insert(0, "")  # For modules in the directory where one is, as with `python -m`.
+    try:
+        return named_function(name)
+    except LookupError as error:
+        raise CodeEnvError(f"--policy: {error}") from None
 
 
 @app.command("validate")
@@ -425,9 +502,10 @@ def list_all() -> None:
             default = " (default)" if name == DEFAULT_EXECUTOR else ""
             table.add_row(name + default, isolation.level, isolation.peer, ", ".join(sorted(isolation.enforces)))
         _out.print(table)
-        table = Table("reward", "wrapper", "what it adds", title="rewards", title_justify="left")
+        table = Table("reward", "wrapper", "what it does", title="rewards", title_justify="left")
         for name, wrapper in REWARDS.items():
-            table.add_row(name, wrapper.__name__, (wrapper.__doc__ or "").partition(": ")[2].partition("\n")[0])
+            summary = (wrapper.__doc__ or "").partition("\n")[0]
+            table.add_row(name, wrapper.__name__, summary)
         _out.print(table)
 
 

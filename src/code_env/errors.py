@@ -9,6 +9,7 @@
     │   ├── ExecutorClosed                    it was closed before
     │   ├── IsolationUnavailable              this machine does not grant the isolation asked for
     │   └── UnsupportedProgram                it cannot do what the program asks
+    ├── RolloutError                      a collection of trajectories cannot begin, or go on
     └── RewardError (ValueError)          a reward is unknown, misconfigured or impossible here
         └── DuplicateRewardTerm               two terms would share a name in the ledger
 
@@ -59,3 +60,7 @@ class RewardError(CodeEnvError, ValueError):
 
 class DuplicateRewardTerm(RewardError):
     """Two reward terms would share a name in the ledger."""
+
+
+class RolloutError(CodeEnvError):
+    """A collection of trajectories cannot begin, or cannot go on."""

@@ -124,15 +124,17 @@ def summarize(suite: TaskSuite, results: Iterable[tuple[Sample, Verdict]], ks: I
     judges: Counter[str] = Counter()
     judged: Counter[str] = Counter()
     correct: Counter[str] = Counter()
+    missing: Counter[str] = Counter()
     seen: set[str] = set()
     for sample, verdict in results:
         seen.add(sample.task_id)
+        missing[sample.task_id] += not verdict.valid
         outcomes[verdict.outcome] += 1
         if verdict.valid:
             judges[verdict.judge] += 1
             judged[sample.task_id] += 1
             correct[sample.task_id] += verdict.passed
-    counts = [(judged[task_id], correct[task_id]) for task_id in judged]
+    counts = [(judged[task_id], correct[task_id], missing[task_id]) for task_id in seen]
     estimates = [mean_pass_at_k(counts, k) for k in sorted(set(ks))]
     return Summary(
         samples=sum(outcomes.values()),

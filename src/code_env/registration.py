@@ -1,4 +1,4 @@
-"""Registers the environments with Gymnasium: `CodeExec-v0`, and one for each folder in `envs/`."""
+"""Registers the environments with Gymnasium: `CodeExec-v0`, `CodeRepair-v0`, and one for each folder in `envs/`."""
 
 from __future__ import annotations
 
@@ -7,21 +7,29 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+from gymnasium.vector import VectorEnv
 
 from code_env.envs.code_exec import CodeExecEnv
+from code_env.envs.code_exec_vector import CodeExecVectorEnv
 from code_env.errors import TaskError
 from code_env.executors.base import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
 from code_env.tasks.definitions import environment_names, load_definition
 from code_env.tasks.suite import Order, TaskSuite
-from code_env.wrappers.rewards import apply_rewards
+from code_env.wrappers.applying import apply_rewards, apply_vector_rewards
 
 ENTRY_POINT = "code_env.registration:make_code_exec"
-"""A string, so that a spec survives JSON."""
+"""What `gym.make` calls; a string, so that a spec survives JSON."""
+
+VECTOR_ENTRY_POINT = "code_env.registration:make_code_exec_vec"
+"""What `gym.make_vec` calls."""
 
 DEFAULT_REWARDS: Mapping[str, Any] = {"tests": 1.0}
 """What `CodeExec-v0` rewards unless told otherwise."""
+
+REPAIR: Mapping[str, Any] = {"max_turns": 4, "rewards": {"pass@1": 1.0}}
+"""What makes `CodeRepair-v0` of it: an answer is followed by feedback until one passes, and only that is rewarded."""
 
 
 def make_code_exec(
@@ -34,6 +42,9 @@ def make_code_exec(
     max_turns: int = 1,
     samples_per_step: int = 1,
     extract: Extraction = "fence",
+    tests_per_step: int | None = None,
+    until_failure: bool = False,
+    cache_size: int = 0,
     render_mode: str | None = None,
 ) -> gym.Env[Any, Any]:
     """Build a `CodeExecEnv` in its reward wrappers; this is what `gym.make` calls.
@@ -49,6 +60,9 @@ def make_code_exec(
         max_turns: See `CodeExecEnv`.
         samples_per_step: See `CodeExecEnv`.
         extract: See `CodeExecEnv`.
+        tests_per_step: See `CodeExecEnv`.
+        until_failure: See `CodeExecEnv`.
+        cache_size: See `CodeExecEnv`.
         render_mode: See `CodeExecEnv`.
 
     Raises:
@@ -63,10 +77,75 @@ def make_code_exec(
         max_turns=max_turns,
         samples_per_step=samples_per_step,
         extract=extract,
+        tests_per_step=tests_per_step,
+        until_failure=until_failure,
+        cache_size=cache_size,
         render_mode=render_mode,
     )
     try:
         return apply_rewards(env, DEFAULT_REWARDS if rewards is None else rewards)
+    except BaseException:
+        env.close()
+        raise
+
+
+def make_code_exec_vec(
+    num_envs: int = 1,
+    suite: str | Path | TaskSuite = "starter",
+    executor: str | Executor = DEFAULT_EXECUTOR,
+    rewards: Mapping[str, Any] | None = None,
+    executor_kwargs: Mapping[str, Any] | None = None,
+    format: str | None = None,
+    order: Order = "shuffle",
+    max_turns: int = 1,
+    samples_per_step: int = 1,
+    extract: Extraction = "fence",
+    tests_per_step: int | None = None,
+    until_failure: bool = False,
+    cache_size: int = 0,
+    render_mode: str | None = None,
+    deadline_s: float | None = None,
+) -> VectorEnv[Any, Any, Any]:
+    """Build a `CodeExecVectorEnv` in its reward wrappers; this is what `gym.make_vec` calls.
+
+    Args:
+        num_envs: See `CodeExecVectorEnv`, as for all other arguments.
+        rewards: As for `gym.make`; `group_pass@k` too, see `wrappers.vector.GroupPassAtKReward`.
+        suite: See `CodeExecVectorEnv`.
+        executor: See `CodeExecVectorEnv`.
+        executor_kwargs: See `CodeExecVectorEnv`.
+        format: See `CodeExecVectorEnv`.
+        order: See `CodeExecVectorEnv`.
+        max_turns: See `CodeExecVectorEnv`.
+        samples_per_step: See `CodeExecVectorEnv`.
+        extract: See `CodeExecVectorEnv`.
+        tests_per_step: See `CodeExecVectorEnv`.
+        until_failure: See `CodeExecVectorEnv`.
+        cache_size: See `CodeExecVectorEnv`.
+        render_mode: See `CodeExecVectorEnv`.
+        deadline_s: See `CodeExecVectorEnv`.
+
+    Raises:
+        CodeEnvError: If something named does not exist or does not fit.
+    """
+    env = CodeExecVectorEnv(
+        num_envs,
+        suite,
+        executor,
+        executor_kwargs=executor_kwargs,
+        format=format,
+        order=order,
+        max_turns=max_turns,
+        samples_per_step=samples_per_step,
+        extract=extract,
+        tests_per_step=tests_per_step,
+        until_failure=until_failure,
+        cache_size=cache_size,
+        render_mode=render_mode,
+        deadline_s=deadline_s,
+    )
+    try:
+        return apply_vector_rewards(env, DEFAULT_REWARDS if rewards is None else rewards)
     except BaseException:
         env.close()
         raise
@@ -87,7 +166,7 @@ def environment_id(name: str) -> str:
 
 def register_environments() -> None:
     """Register everything; registering anew, as a reload of the package does, replaces quietly."""
-    specs: dict[str, dict[str, Any]] = {"CodeExec-v0": {}}
+    specs: dict[str, dict[str, Any]] = {"CodeExec-v0": {}, "CodeRepair-v0": dict(REPAIR)}
     for name in environment_names():
         try:
             definition = load_definition(name)
@@ -102,4 +181,4 @@ def register_environments() -> None:
         }
     for env_id, kwargs in specs.items():
         gym.registry.pop(env_id, None)
-        gym.register(env_id, entry_point=ENTRY_POINT, kwargs=kwargs)
+        gym.register(env_id, entry_point=ENTRY_POINT, vector_entry_point=VECTOR_ENTRY_POINT, kwargs=kwargs)

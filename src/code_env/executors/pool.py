@@ -9,6 +9,7 @@ executor's part to have the programs end with it.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import queue
 import threading
@@ -181,9 +182,11 @@ class Pool:
         if future.cancelled():
             future.set_running_or_notify_cancel()
             return
-        place = Place(self, future, time.monotonic() - submitted)
+        began = time.monotonic()
+        place = Place(self, future, began - submitted)
         try:
             result = run(program, place)
+            result = dataclasses.replace(result, start_s=max(0.0, time.monotonic() - began - result.wall_s))
         # No directory, no process, no descriptor to be had, or a bug of ours: never the program's
         # fault, and never the end of this thread.
         except Exception as error:

@@ -75,3 +75,5 @@ class ExecutionResult:
     """Largest memory that it was seen to hold, in bytes; 0 if unknown, as of a very short run."""
     queue_s: float = field(default=0.0, compare=False)
     """How long it waited for a worker, in seconds; counts against no limit."""
+    start_s: float = field(default=0.0, compare=False)
+    """How long it took beside queue and run, in seconds: to start what it needs, and to clear up."""

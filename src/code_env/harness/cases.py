@@ -47,9 +47,11 @@ class Cases:
     Args:
         sources: From `compile_suite`.
         around: Called with True when a case begins and with False when it ends.
+        until_failure: Whether the first case that fails ends the tests.
     """
 
-    def __init__(self, sources: Sequence[str], around: Callable[[bool], None]) -> None:
+    def __init__(self, sources: Sequence[str], around: Callable[[bool], None], *, until_failure: bool = False) -> None:
+        self.until_failure = until_failure
         self.records = [CaseRecord(sources, index) for index in range(len(sources) or 1)]
         self._around = around
         self.program_is_dead: Callable[[], bool] = lambda: False
@@ -154,7 +156,7 @@ class _Case:
             return False  # Tests that caught that end here; what they say from now on is not about the program.
         record.ran = True
         record.unsettled -= 1
-        return error is not None and not record.unfinished
+        return error is not None and not record.unfinished and not self._cases.until_failure
 
 
 def _text_of(error: BaseException) -> str:

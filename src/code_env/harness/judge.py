@@ -3,6 +3,7 @@
 Standard input brings the job, a JSON object::
 
     {"entry_point": "add", "prefix": "", "setup": "", "judge": "blind", "one_process": false, "wall_s": 15,
+     "until_failure": false,
      "tests": [{"kind": "call", "args": [...], "kwargs": {...}, "expected": ..., "compare": {...}},
                {"kind": "stdin", "stdin": "...", "expected": "...", "compare": {...}},
                {"kind": "checker", "stdin": "...", "checker": "...", "answer": "..."},
@@ -110,6 +111,7 @@ class _Job:
         self.mode: str = job["judge"]
         self.one_process: bool = job["one_process"]
         self.wall_s: float = job["wall_s"]
+        self.until_failure: bool = job["until_failure"]
         self.tests: list[dict[str, Any]] = job["tests"]
         self.ends_chars = max(_PIECE_CHARS, min(MAX_ENDS_CHARS, _REPORT_CHARS // (2 * len(self.tests))))
         self.prefix: str = job["prefix"]
@@ -141,8 +143,8 @@ class _Judge:
         self._objects = job.mode == "objects"
         # Their faults must show before the program is heard.
         suites = {} if job.is_shared else job.suites
-        self._suites = {index: SuiteRun(suite) for index, suite in suites.items()}
-        self._began = False
+        self._suites = {index: SuiteRun(suite, until_failure=job.until_failure) for index, suite in suites.items()}
+        self._began, self._failed = False, False
         self._running: set[int] = set()
         self._modules: list[RemoteModule] = []
 
@@ -180,7 +182,10 @@ class _Judge:
             calls = [i for i in chosen if self._tests[i]["kind"] == "call"]
             for place, index in enumerate(chosen):
                 test = self._tests[index]
-                if test["kind"] in _RUNS:
+                if self._enough:
+                    if test["kind"] != "call":  # Those have been told of together.
+                        self._skip(index)
+                elif test["kind"] in _RUNS:
                     if index not in self._running:
                         self._run_ahead(chosen[place:])
                     self._judge_stdin(index, test)
@@ -189,6 +194,17 @@ class _Judge:
                 elif index == calls[0]:
                     self._judge_calls(calls)
         return True
+
+    @property
+    def _enough(self) -> bool:
+        """Whether no further test needs to be run."""
+        return self._failed and self._job.until_failure
+
+    def _skip(self, index: int) -> None:
+        """Say of a test that it is not run, since one before it failed."""
+        suite = self._job.suites.get(index)
+        problem = Problem("ok", "not run: a test before it failed")
+        self._untested(index, problem, cases=1 if suite is None else len(suite.suite.sources) or 1)
 
     def _begin(self) -> None:
         """Report, once, that the program is being tested: what is not reported from now on has failed."""
@@ -211,7 +227,7 @@ class _Judge:
         for index in indexes:
             test = self._tests[index]
             one = frame(Kind.RUN, test["stdin"].encode("utf-8", "surrogatepass")) if test["kind"] in _RUNS else b""
-            if not one or (frames and len(frames) + len(one) > _AHEAD_BYTES):
+            if not one or (frames and (self._job.until_failure or len(frames) + len(one) > _AHEAD_BYTES)):
                 break
             frames += one
             self._running.add(index)
@@ -281,24 +297,34 @@ class _Judge:
         waiting = list(indexes)
         if problem is None:
             self._begin()
-            inputs = [[self._tests[i]["args"], self._tests[i]["kwargs"]] for i in indexes]
             try:
-                for ended, reply in module.each(self._entry_point, inputs):
-                    try:
-                        with time_limit(self._wall_s + GRACE_S):
-                            self._judge_call(waiting[0], module, Ended(ended), reply)
-                    except TimeIsUp:
-                        self._case(waiting[0], "timeout", "looking at what came back took too long")
-                    del waiting[0]
+                # All together; a few, and more each time, where the first that fails would be the last.
+                at_once = 1 if self._job.until_failure else len(indexes)
+                while waiting and not self._enough:
+                    self._judge_some_calls(waiting, at_once, module)
+                    at_once *= 2
             except (ProgramDied, ChannelError):
                 pass
         ended = module.end()
         for index in waiting:
             if problem is not None:
                 self._untested(index, problem)
+            elif self._enough:
+                self._skip(index)
             else:
                 self._case(index, ended.fault, f"not reached: {ended.reason}", **ended.details)
         module.check_alive()
+
+    def _judge_some_calls(self, waiting: list[int], most: int, module: RemoteModule) -> None:
+        """Judge the first of the calls that wait, which are asked for together, and take them from the list."""
+        inputs = [[self._tests[i]["args"], self._tests[i]["kwargs"]] for i in waiting[:most]]
+        for ended, reply in module.each(self._entry_point, inputs):
+            try:
+                with time_limit(self._wall_s + GRACE_S):
+                    self._judge_call(waiting[0], module, Ended(ended), reply)
+            except TimeIsUp:
+                self._case(waiting[0], "timeout", "looking at what came back took too long")
+            del waiting[0]
 
     def _judge_call(self, index: int, module: RemoteModule, ended: Ended, reply: Any) -> None:
         test = self._tests[index]
@@ -417,4 +443,5 @@ class _Judge:
             self._case(index, problem.status, problem.message, case=case, tested=False, error=problem.error)
 
     def _case(self, index: int, status: str, message: str, **fields: Any) -> None:
+        self._failed = self._failed or not fields.get("passed")
         self.report({"test": index, "case": 0, "passed": False, "status": status, "message": message, **fields})

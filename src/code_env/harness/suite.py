@@ -56,12 +56,13 @@ class SuiteRun:
 
     Args:
         compiled: The suite.
+        until_failure: Whether the first case that fails ends it.
     """
 
-    def __init__(self, compiled: CompiledSuite) -> None:
+    def __init__(self, compiled: CompiledSuite, *, until_failure: bool = False) -> None:
         self._compiled, self._suite = compiled, compiled.suite
         self._module: RemoteModule | None = None
-        self.cases = Cases(self._suite.sources, self._around)
+        self.cases = Cases(self._suite.sources, self._around, until_failure=until_failure)
         # A module like any other: dataclasses and annotations look their own up.
         module = sys.modules["tests"] = types.ModuleType("tests")
         self.names: dict[str, Any] = module.__dict__

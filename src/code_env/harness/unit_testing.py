@@ -37,6 +37,8 @@ def run_methods(methods: list[tuple[str, str]], names: dict[str, Any], cases: Ca
     first = len(cases.records) - len(methods)
     numbered = list(enumerate(methods, start=first))
     for name, group in itertools.groupby(numbered, key=lambda one: one[1][0]):
+        if cases.until_failure and any(record.message for record in cases.records):
+            return
         tests = [(number, names[name](method)) for number, (_, method) in group]
         # As a suite, for `setUpClass` and its like.
         unittest.TestSuite(test for _, test in tests).run(_result({id(t): n for n, t in tests}, cases))
@@ -56,6 +58,8 @@ def _result(numbers: dict[int, int], cases: Cases) -> unittest.TestResult:
             # What goes wrong around the methods of a class is the end of all of them.
             for one in numbers.values() if number is None else [number]:
                 cases.fail_method(one, message)
+            if cases.until_failure:
+                self.stop()
 
         def startTest(self, test: Any) -> None:  # noqa: N802
             cases.begin(numbers[id(test)])

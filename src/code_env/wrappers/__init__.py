@@ -1,5 +1,27 @@
-"""Gymnasium wrappers of this package."""
+"""Gymnasium wrappers of this package; `code_env.wrappers.vector` has their twins for vector environments."""
 
-from .rewards import ExecutionReward, OutputSimilarityReward, PassFractionReward, TermReward
+from .rewards import (
+    ClipReward,
+    ExecutionReward,
+    GateReward,
+    OutputSimilarityReward,
+    PassAtKReward,
+    PassFractionReward,
+    PotentialReward,
+    ScheduledReward,
+    TermReward,
+)
+from .statistics import RecordPassAtK
 
-__all__ = ["ExecutionReward", "OutputSimilarityReward", "PassFractionReward", "TermReward"]
+__all__ = [
+    "ClipReward",
+    "ExecutionReward",
+    "GateReward",
+    "OutputSimilarityReward",
+    "PassAtKReward",
+    "PassFractionReward",
+    "PotentialReward",
+    "RecordPassAtK",
+    "ScheduledReward",
+    "TermReward",
+]

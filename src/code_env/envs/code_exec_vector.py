@@ -1,0 +1,306 @@
+"""`CodeExecVectorEnv`: many `CodeExecEnv`s as one, all programs of a step on one executor at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium.error import ResetNeeded
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from code_env.errors import TaskError
+from code_env.executors.base import Executor
+from code_env.executors.registry import DEFAULT_EXECUTOR
+from code_env.extract import Extraction
+from code_env.tasks.suite import Order, TaskSuite
+
+from .code_exec import CodeExecEnv
+from .episodes import Episodes, Outcome, check_action
+from .infos import batch_infos
+from .options import chosen_tasks, reset_mask
+from .rules import EpisodeRules, OwnJudging, check_render_mode, suite_of
+
+MAX_ENVS = 1024
+"""Most environments in one."""
+
+_Flags = npt.NDArray[np.bool_]
+_Step = tuple[tuple[str, ...], npt.NDArray[np.float64], _Flags, _Flags, dict[str, Any]]
+
+
+class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
+    """Many environments, each as `CodeExecEnv`, stepped together.
+
+    `gym.make_vec("CodeExec-v0", num_envs=64, rewards={...}, ...)` builds it in its reward wrappers. An environment
+    whose episode has ended begins the next in the same step (`AutoresetMode.SAME_STEP`): what it ended with is in
+    `info["final_obs"]` and `info["final_info"]`. With the same seeds and actions, it gives what
+    `gymnasium.vector.SyncVectorEnv` over single environments gives in that mode.
+
+    With a deadline, a step returns when it has passed. An environment whose answer is not judged by then gives its last
+    observation, reward 0.0, both flags False and `info["pending"]` True; what is sent to it is ignored until the step
+    that brings its verdict.
+
+    Args:
+        num_envs: How many environments, at most 1,024.
+        suite: See `CodeExecEnv`, as for all arguments but the last.
+        executor: See `CodeExecEnv`; one for all environments.
+        executor_kwargs: See `CodeExecEnv`.
+        format: See `CodeExecEnv`.
+        order: See `CodeExecEnv`; each environment has an order of its own.
+        max_turns: See `CodeExecEnv`.
+        samples_per_step: See `CodeExecEnv`. With n of them, actions are, as Gymnasium batches tuples, n tuples of a
+            text for each environment.
+        extract: See `CodeExecEnv`.
+        tests_per_step: See `CodeExecEnv`.
+        until_failure: See `CodeExecEnv`.
+        cache_size: See `CodeExecEnv`; one cache for all environments.
+        render_mode: See `CodeExecEnv`.
+        deadline_s: How long a step may take, in seconds; None to wait for all.
+
+    Raises:
+        SuiteNotFound, ExecutorNotFound: If there is no such suite or executor.
+        TaskError: If a task is malformed or an argument out of range.
+
+    Example:
+        >>> env = CodeExecVectorEnv(2, "starter", order="sequential")
+        >>> prompts, info = env.reset(seed=0)
+        >>> solution = env.suite.task(info["task_id"][0]).reference
+        >>> _, _, terminated, _, info = env.step((solution, "print('no')"))
+        >>> terminated, info["final_info"]["passed"]
+        (array([ True,  True]), array([ True, False]))
+        >>> env.close()
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        suite: str | Path | TaskSuite = "starter",
+        executor: str | Executor = DEFAULT_EXECUTOR,
+        *,
+        executor_kwargs: Mapping[str, Any] | None = None,
+        format: str | None = None,
+        order: Order = "shuffle",
+        max_turns: int = 1,
+        samples_per_step: int = 1,
+        extract: Extraction = "fence",
+        tests_per_step: int | None = None,
+        until_failure: bool = False,
+        cache_size: int = 0,
+        render_mode: str | None = None,
+        deadline_s: float | None = None,
+    ) -> None:
+        if type(num_envs) is not int or not 1 <= num_envs <= MAX_ENVS:
+            raise TaskError(f"num_envs must be a whole number from 1 to {MAX_ENVS}; got {num_envs!r}")
+        check_render_mode(render_mode)
+        self.suite = suite_of(suite, format)
+        self.rules = EpisodeRules(
+            self.suite, order, max_turns, samples_per_step, extract, tests_per_step, until_failure, cache_size
+        )
+        self.deadline_s = _checked_deadline(deadline_s)
+        self._judging = OwnJudging(executor, executor_kwargs, self.rules)
+        self.executor = self._judging.executor
+        self._episodes = [Episodes(self.rules, self._judging.isolation) for _ in range(num_envs)]
+        self._generators: list[np.random.Generator | None] = [None] * num_envs
+        self._seeds: list[int] = [-1] * num_envs
+        self._began_at: float | None = None
+        self.num_envs, self.render_mode = num_envs, render_mode
+        self.metadata = {**CodeExecEnv.metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
+        self.single_observation_space = self.rules.observation_space
+        self.single_action_space = self.rules.action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    @property  # type: ignore[misc]  # As `SyncVectorEnv` has it: to be read, and one for each.
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """The generator of each environment."""
+        return tuple(self._generator(index) for index in range(self.num_envs))
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seed of each environment's generator; -1 where it was handed none."""
+        return tuple(self._seeds)
+
+    @property
+    def task_ids(self) -> tuple[str | None, ...]:
+        """The task that each environment has now; None before the first reset."""
+        return tuple(one.task_id for one in self._episodes)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[tuple[str, ...], dict[str, Any]]:
+        """Begin an episode in each environment.
+
+        Args:
+            seed: One for each environment; a number stands for itself in the first, one more in the second, and so on.
+                The same for several gives them the same tasks.
+            options: `{"task_ids": [...]}` takes these tasks, `{"task_id": ...}` one for all;
+                `{"reset_mask": array}` leaves the environments alone for which it is False.
+
+        Raises:
+            TaskNotFound: If the suite has no such task.
+            TaskError: If an option is unknown, or does not fit.
+            ValueError: If there are not as many seeds as environments.
+        """
+        seeds = self._seeds_of(seed)
+        options = options or {}
+        tasks = chosen_tasks(self.suite, options, self.num_envs)
+        mask = reset_mask(options, self.num_envs)
+        if "reset_mask" not in options:
+            self._began_at = None
+        infos: list[dict[str, Any] | None] = [None] * self.num_envs
+        for index in np.flatnonzero(mask).tolist():
+            one = seeds[index]
+            if one is not None:
+                self._generators[index], self._seeds[index] = seeding.np_random(one)
+                self._episodes[index].restart_order()
+            _, infos[index] = self._episodes[index].begin(self._generator(index), tasks[index])
+        return self._observations(), batch_infos(infos)
+
+    def step(self, actions: Any) -> _Step:
+        """Judge the answers in `actions`; see `step_async` and `step_wait`."""
+        self.step_async(actions)
+        return self.step_wait()
+
+    def step_async(self, actions: Any) -> None:
+        """Begin a step: submit the answers of all environments that have no step under way.
+
+        Args:
+            actions: A text for each environment; with `samples_per_step=n`, n tuples of a text for each.
+
+        Raises:
+            ResetNeeded: Before the first reset.
+            TypeError: If they are not as many texts as there are to be; then nothing is submitted.
+            RuntimeError: If a step was begun and not waited for.
+        """
+        if self._began_at is not None:
+            raise RuntimeError("a step has begun already; call step_wait() before the next step_async()")
+        each = self._each(actions)
+        ready = [index for index, one in enumerate(self._episodes) if not one.is_pending]
+        answers = [self._episodes[index].answers(each[index], self._generator(index)) for index in ready]
+        submitted = iter(self._judging.submit(answer for of_one in answers for answer in of_one))
+        for index, of_one in zip(ready, answers, strict=True):
+            self._episodes[index].start([next(submitted) for _ in of_one])
+        self._began_at = time.monotonic()
+
+    def step_wait(self, deadline_s: float | None = None) -> _Step:
+        """End a step that was begun.
+
+        Args:
+            deadline_s: How long the step may take from its beginning, in seconds, instead of the environment's own.
+
+        Raises:
+            RuntimeError: If none was begun.
+        """
+        if self._began_at is None:
+            raise RuntimeError("no step has begun; call step_async(actions) first")
+        allowed_s = self.deadline_s if deadline_s is None else _checked_deadline(deadline_s)
+        until = None if allowed_s is None else self._began_at + allowed_s
+        outcomes = [one.conclude() if one.wait(until) else None for one in self._episodes]
+        self._began_at = None
+        return self._returned(outcomes)
+
+    def render(self) -> tuple[str, ...] | None:
+        """The last step of each environment as text."""
+        if self.render_mode is None:
+            gym.logger.warn('render() needs a render mode: gym.make_vec(..., render_mode="ansi")')
+            return None
+        return tuple(one.render() for one in self._episodes)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """End steps that are under way, and close the executor if this env made it."""
+        for one in self._episodes:
+            one.abandon()
+        self._judging.close()
+
+    def _returned(self, outcomes: list[Outcome | None]) -> _Step:
+        """What a step returns, when those that have ended have begun anew."""
+        infos: list[dict[str, Any]] = []
+        final: list[dict[str, Any] | None] = [None] * self.num_envs
+        for index, outcome in enumerate(outcomes):
+            episodes = self._episodes[index]
+            if outcome is None:
+                infos.append(episodes.pending_info())
+            elif outcome.terminated or outcome.truncated:
+                final[index] = {"final_obs": outcome.observation, "final_info": outcome.info}
+                infos.append(episodes.begin(self._generator(index))[1])
+            else:
+                infos.append(outcome.info)
+        terminated = np.array([outcome is not None and outcome.terminated for outcome in outcomes])
+        truncated = np.array([outcome is not None and outcome.truncated for outcome in outcomes])
+        info = batch_infos(final) | batch_infos(infos)
+        return self._observations(), np.zeros(self.num_envs), terminated, truncated, info
+
+    def _observations(self) -> tuple[str, ...]:
+        return tuple(one.observation for one in self._episodes)
+
+    def _generator(self, index: int) -> np.random.Generator:
+        generator = self._generators[index]
+        if generator is None:
+            generator, self._seeds[index] = seeding.np_random()
+            self._generators[index] = generator
+        return generator
+
+    def _seeds_of(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
+        if seed is None:
+            return [None] * self.num_envs
+        if not isinstance(seed, int | Sequence) or isinstance(seed, str):
+            raise TypeError(f"seed is a number (int), or a list of one for each env; got {type(seed).__name__}")
+        if isinstance(seed, int):
+            return [seed + index for index in range(self.num_envs)]
+        if len(seed) != self.num_envs:
+            raise ValueError(f"there are {len(seed)} seeds for num_envs={self.num_envs}; give as many, or a number")
+        return list(seed)
+
+    def _each(self, actions: Any) -> list[Any]:
+        """The action of each environment, all of them checked."""
+        samples, count = self.rules.samples_per_step, self.num_envs
+        if None in self.task_ids:
+            raise ResetNeeded("no episode has begun; call reset() before step()")
+        whole = _texts_for("actions", actions, count) if samples == 1 else None
+        if whole is None:
+            rows = _items(actions)
+            if rows is None or len(rows) != samples:
+                raise TypeError(
+                    f"actions are samples_per_step={samples} tuples of num_envs={count} texts each, as Gymnasium "
+                    f"batches tuples (from a tuple for each env: tuple(zip(*actions))); got {_what(actions)}"
+                )
+            columns = [_texts_for(f"actions[{number}]", row, count) for number, row in enumerate(rows)]
+            whole = [tuple(texts) for texts in zip(*columns, strict=True)]
+        for one in whole:
+            check_action(one, samples)
+        return whole
+
+
+def _items(actions: Any) -> list[Any] | None:
+    """What is in a tuple, list or array; a text is none, though one could take it for its characters."""
+    return list(actions) if isinstance(actions, tuple | list | np.ndarray) else None
+
+
+def _texts_for(name: str, actions: Any, count: int) -> list[Any]:
+    texts = _items(actions)
+    if texts is None or len(texts) != count or not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"{name} must be num_envs={count} texts (str) in a tuple, list or array; got {_what(actions)}")
+    return [str(text) for text in texts]
+
+
+def _what(actions: Any) -> str:
+    items = _items(actions)
+    if items is None:
+        return type(actions).__name__
+    kinds = ", ".join(sorted({type(item).__name__ for item in items}))
+    return f"{len(items)} items ({kinds})" if items else "none"
+
+
+def _checked_deadline(deadline_s: float | None) -> float | None:
+    if deadline_s is None:
+        return None
+    number = isinstance(deadline_s, int | float) and not isinstance(deadline_s, bool)
+    if not number or not deadline_s > 0:
+        raise TaskError(f"deadline_s must be None or a number of seconds above 0; got {deadline_s!r}")
+    return float(deadline_s)

@@ -1,0 +1,255 @@
+"""One environment's episodes, apart from how answers get their verdicts.
+
+`CodeExecEnv` holds one of these and waits for each verdict; `CodeExecVectorEnv` holds many and waits for all at once.
+Both get the same from it: so they are the same environment.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+
+from code_env.extract import extract_code
+from code_env.judging.pending import PendingVerdict
+from code_env.judging.verdict import Verdict
+from code_env.report.ansi import render_step
+from code_env.tasks.drawing import DrawnTask, draw_tests
+from code_env.tasks.suite import TaskOrder
+from code_env.tasks.task import Task
+
+from .rules import EpisodeRules
+from .transcript import Turn, feedback, messages, transcript
+
+
+@dataclass(frozen=True)
+class StepTiming:
+    """Where the time of a step went, of the program that took longest; all 0.0 where none was run.
+
+    Any two are equal: how long a step takes is no part of what it comes to.
+    """
+
+    queue_s: float = field(default=0.0, compare=False)
+    """Waiting for a worker, in seconds."""
+    start_s: float = field(default=0.0, compare=False)
+    """Starting what it needed, and clearing up."""
+    run_s: float = field(default=0.0, compare=False)
+    """The program's run, its tests included."""
+    judge_s: float = field(default=0.0, compare=False)
+    """Making a verdict of what the judge had found; it finds while the program runs."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a step comes to, as Gymnasium returns it; the reward is the wrappers' part."""
+
+    observation: str
+    """What the policy is shown next."""
+    terminated: bool
+    """Whether the task is solved or the turns are used up."""
+    truncated: bool
+    """Whether there is no verdict."""
+    info: dict[str, Any]
+    """What else is known."""
+
+
+class Episodes:
+    """The episodes of one environment, one after the other.
+
+    Args:
+        rules: Of the environment.
+        isolation: What its executor isolates.
+    """
+
+    def __init__(self, rules: EpisodeRules, isolation: str) -> None:
+        self._rules, self._isolation = rules, isolation
+        self._order = TaskOrder(rules.suite, rules.order)
+        self._task: Task | None = None
+        self._turns: list[Turn] = []
+        self._turn = 0
+        self._over = True
+        self._shown: dict[str, Any] = {}
+        self._responses: list[str] = []
+        self._drawn: DrawnTask | None = None
+        self._pending: list[PendingVerdict] = []
+        self.observation = ""
+        """What the policy was shown last."""
+
+    @property
+    def task_id(self) -> str | None:
+        """The task of this episode; None before the first."""
+        return None if self._task is None else self._task.id
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a step has begun and not ended."""
+        return bool(self._pending)
+
+    def restart_order(self) -> None:
+        """Begin the order of tasks anew, as for a new seed."""
+        self._order.restart()
+
+    def begin(self, rng: np.random.Generator, task: Task | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            rng: What the task is drawn from.
+            task: The task, if it is not to be drawn.
+        """
+        self.abandon()
+        self._task = task or self._order.draw(rng)
+        self._turns, self._turn, self._over, self._shown = [], 0, False, {}
+        self.observation = self._task.prompt
+        return self.observation, self.common_info()
+
+    def answers(self, action: Any, rng: np.random.Generator) -> list[tuple[Task, str]]:
+        """The answers in an action, each with the task that it is to.
+
+        Args:
+            action: Text, or as many texts as `samples_per_step`.
+            rng: What the tests are drawn from, if not all are taken.
+
+        Raises:
+            ResetNeeded: If the episode is over.
+            TypeError: If the action is not text, or not as many texts as there are to be.
+        """
+        if self._task is None or self._over:
+            raise ResetNeeded("this episode is over, or none has begun; call reset() before step()")
+        self._responses = check_action(action, self._rules.samples_per_step)
+        task, count = self._task, self._rules.tests_per_step
+        self._drawn = None if count is None else draw_tests(task, count, rng)
+        judged = task if self._drawn is None else self._drawn.task
+        return [(judged, extract_code(text, task.language, self._rules.extract)) for text in self._responses]
+
+    def start(self, pending: Sequence[PendingVerdict]) -> None:
+        """Take what was submitted for the answers of this step."""
+        self._pending = list(pending)
+
+    def wait(self, until: float | None = None) -> bool:
+        """Wait for the verdicts of this step; whether they are there."""
+        return all(one.wait(until) is not None for one in self._pending)
+
+    def abandon(self) -> None:
+        """End a step that has begun: nobody waits for it."""
+        for one in self._pending:
+            one.cancel()
+        self._pending = []
+
+    def conclude(self) -> Outcome:
+        """End the step, whose verdicts are there."""
+        task, rules = self._of_episode(), self._rules
+        verdicts = tuple(map(self._verdict, self._pending, self._responses))
+        timing = _timing(self._pending)
+        self._pending = []
+        valid = any(verdict.valid for verdict in verdicts)
+        passed = any(verdict.passed for verdict in verdicts)
+        self._turn += 1
+        if rules.samples_per_step == 1 and rules.max_turns > 1:
+            self._turns.append(Turn(_encodable(self._responses[0]), feedback(task, verdicts[0])))
+            space = rules.observation_space
+            left = rules.max_turns - self._turn
+            self.observation = transcript(task.prompt, self._turns, left, space.max_length)
+        terminated = valid and (passed or self._turn >= rules.max_turns)
+        truncated = not valid
+        self._over = terminated or truncated
+        info = self.common_info() | _outcome_info(verdicts, valid, passed, timing)
+        self._shown = info  # Reward wrappers add to it, and `render` shows what they added.
+        return Outcome(self.observation, terminated, truncated, info)
+
+    def common_info(self) -> dict[str, Any]:
+        """What the info of every reset and step holds."""
+        task, max_turns = self._of_episode(), self._rules.max_turns
+        return {
+            "task_id": task.id,
+            "turn": self._turn,
+            "turns_left": max_turns - self._turn,
+            "messages": messages(task.prompt, self._turns),
+            "isolation": self._isolation,
+            "pending": False,
+        }
+
+    def pending_info(self) -> dict[str, Any]:
+        """The info of a step that has not ended when everybody else's has."""
+        return self.common_info() | {"pending": True, "reward_terms": {}, "reward_raw": {}}
+
+    def render(self) -> str:
+        """The last step as text; the prompt before a step.
+
+        Raises:
+            ResetNeeded: If no episode has begun.
+        """
+        if self._task is None:
+            raise ResetNeeded("there is nothing to render; call reset() first")
+        return render_step(self._task, self._shown)
+
+    def _of_episode(self) -> Task:
+        if self._task is None:
+            raise ResetNeeded("no episode has begun; call reset() first")
+        return self._task
+
+    def _verdict(self, pending: PendingVerdict, response: str) -> Verdict:
+        """The verdict on one answer, which others may share, as that of this response to the whole task."""
+        verdict = pending.verdict
+        if verdict is None:
+            raise RuntimeError("a step has no verdict yet")
+        cases = verdict.cases
+        if self._drawn is not None:
+            tests = self._drawn.tests
+            cases = tuple(dataclasses.replace(case, test=tests[case.test]) for case in cases)
+        return dataclasses.replace(verdict, response=response, cases=cases)
+
+
+def check_action(action: Any, samples: int) -> list[str]:
+    """The texts in an action.
+
+    Raises:
+        TypeError: If it is not text, or not as many texts as there are samples.
+    """
+    if samples == 1:
+        if not isinstance(action, str):
+            raise TypeError(f"an action is text (str); got {type(action).__name__}")
+        return [str(action)]
+    texts = isinstance(action, tuple | list) and all(isinstance(one, str) for one in action)
+    if not texts or len(action) != samples:
+        got = f"{len(action)} items" if isinstance(action, tuple | list) else type(action).__name__
+        raise TypeError(f"an action is a tuple of {samples} texts (samples_per_step); got {got}")
+    return [str(one) for one in action]
+
+
+def _outcome_info(verdicts: tuple[Verdict, ...], valid: bool, passed: bool, timing: StepTiming) -> dict[str, Any]:
+    first = verdicts[0]
+    fractions = [verdict.fraction for verdict in verdicts if verdict.fraction is not None]
+    return {
+        "verdicts": verdicts,
+        "valid": valid,
+        "samples_valid": len(fractions),
+        "passed": passed,
+        "score": sum(fractions) / len(fractions) if fractions else 0.0,
+        "outcome": str(first.outcome),
+        "status": str(first.execution.status),
+        "tests_passed": sum(verdict.tests_passed for verdict in verdicts),
+        "tests_total": sum(verdict.tests_total for verdict in verdicts),
+        "timing": timing,
+        "reward_terms": {},
+        "reward_raw": {},
+    }
+
+
+def _timing(pending: Sequence[PendingVerdict]) -> StepTiming:
+    timings = [
+        StepTiming(
+            one.verdict.execution.queue_s, one.verdict.execution.start_s, one.verdict.execution.wall_s, one.judge_s
+        )
+        for one in pending
+        if one.verdict is not None and one.is_fresh
+    ]
+    return max(timings, key=lambda timing: timing.queue_s + timing.start_s + timing.run_s, default=StepTiming())
+
+
+def _encodable(text: str) -> str:
+    """The text as the policy wrote it, but for lone surrogates, which no tokenizer takes."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,130 @@
+"""One answer on its way to a verdict, which nobody has to wait for.
+
+An answer is never parsed or compiled here. What is no text for a program at all (nothing but white
+space, lone surrogates, a megabyte and more) is a verdict too, not an exception.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from code_env.executors.base import Executor
+from code_env.executors.result import ErrorInfo, ExecutionResult
+from code_env.tasks.task import Task
+
+from .job import program_for
+from .report import failed_before_tests, no_verdict, sandbox_fault, verdict_of
+from .verdict import Verdict
+
+MAX_CODE_CHARS = 1_000_000
+"""Longest answer that is run."""
+
+ATTEMPTS = 3
+"""How often a run is tried when the sandbox fails, before there is no verdict."""
+
+
+class PendingVerdict:
+    """One answer to a task, submitted, tried again while the sandbox fails, and judged.
+
+    Args:
+        task: The task.
+        code: The answer, extracted from what the policy wrote.
+        response: What the policy wrote, for the record.
+        until_failure: Whether tests after the first that fails need not run.
+
+    Raises:
+        TypeError: If `code` is not text.
+    """
+
+    def __init__(self, task: Task, code: str, response: str, *, until_failure: bool = False) -> None:
+        self.task, self.code, self.response, self._until_failure = task, code, response, until_failure
+        self.verdict: Verdict | None = None
+        """The verdict, once there is one."""
+        self.judge_s = 0.0
+        """How long it took to make the verdict of what had come back, in seconds."""
+        self.then: Callable[[Verdict], None] | None = None
+        """Who is told of the verdict of a run."""
+        self._future: Future[ExecutionResult] | None = None
+        self._executor: Executor | None = None
+        self._attempts = 0
+        problem = _problem(code)
+        if problem is not None:
+            self.verdict = failed_before_tests(task, response, code, problem)
+
+    def start(self, executor: Executor) -> None:
+        """Submit its program, unless there is a verdict without.
+
+        Raises:
+            UnsupportedProgram: If the executor cannot do what the task asks.
+        """
+        self._executor = executor
+        if self.verdict is None:
+            self._attempts += 1
+            self._future = executor.submit(program_for(self.task, self.code, until_failure=self._until_failure))
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether a program was run for it."""
+        return self._attempts > 0
+
+    def wait(self, until: float | None = None) -> Verdict | None:
+        """The verdict, after as many attempts as a failing sandbox makes needful.
+
+        Args:
+            until: How long to wait at the most, as a moment of the monotonic clock.
+
+        Returns:
+            None if there is none by then.
+        """
+        while self.verdict is None and self._future is not None and self._executor is not None:
+            left_s = None if until is None else max(0.0, until - time.monotonic())
+            try:
+                self._future.exception(left_s)
+            except TimeoutError:
+                return None
+            result = self._future.result()
+            self.take(result)
+            if self.verdict is None:
+                self.start(self._executor)
+        return self.verdict
+
+    def take(self, result: ExecutionResult) -> None:
+        """Take what came back from a run; there is no verdict yet if the sandbox failed and may be tried again."""
+        self._future, began = None, time.monotonic()
+        fault = sandbox_fault(result)
+        if fault is None:
+            self.verdict = verdict_of(self.task, self.response, self.code, result)
+            if self.then is not None:
+                self.then(self.verdict)
+        elif self._attempts >= ATTEMPTS:
+            self.verdict = no_verdict(self.task, self.response, self.code, fault)
+        self.judge_s = time.monotonic() - began
+
+    async def arun(self, executor: Executor) -> Verdict:
+        """The verdict, awaited."""
+        while self.verdict is None:
+            self._attempts += 1
+            self.take(await executor.arun(program_for(self.task, self.code, until_failure=self._until_failure)))
+        return self.verdict
+
+    def cancel(self) -> None:
+        """End its program: nobody needs the verdict."""
+        if self._future is not None:
+            self._future.cancel()
+
+
+def _problem(code: str) -> ErrorInfo | None:
+    """Why an answer is no program, if it is none."""
+    if not isinstance(code, str):
+        raise TypeError(f"an answer is text; got {type(code).__name__}")
+    if not code.strip():
+        return ErrorInfo("NoProgram", "the answer holds no code")
+    if len(code) > MAX_CODE_CHARS:
+        return ErrorInfo("NoProgram", f"the answer has {len(code)} characters; at most {MAX_CODE_CHARS} are run")
+    try:
+        code.encode()
+    except UnicodeEncodeError as error:
+        return ErrorInfo("NoProgram", f"the answer holds a lone surrogate at character {error.start}")
+    return None

@@ -1,0 +1,67 @@
+"""How far a collection of trajectories is, on a terminal: a bar, throughput, and how the programs did."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from code_env.executors.result import Status
+from code_env.rollout import RolloutSummary
+
+
+class CollectionBar:
+    """A progress bar of a collection; a context manager, and what `collect` takes as `on_progress`.
+
+    Args:
+        console: Where it is drawn, if that is a terminal.
+    """
+
+    def __init__(self, console: Console) -> None:
+        columns = (
+            TextColumn("collecting"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[rates]}"),
+        )
+        self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._bar = self._progress.add_task("collecting", total=None, rates="")
+
+    def __call__(self, summary: RolloutSummary) -> None:
+        """Show how far it is."""
+        rates = f"{summary.episodes_per_second:.1f} episodes/s, passed {summary.pass_rate:.0%}, {status_rates(summary)}"
+        self._progress.update(self._bar, total=summary.episodes, completed=summary.done, rates=rates)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+
+def status_rates(summary: RolloutSummary) -> str:
+    """The share of programs that ended with each status, most frequent first."""
+    total = sum(summary.statuses.values())
+    return ", ".join(f"{status} {count / total:.1%}" for status, count in summary.statuses.most_common())
+
+
+def collection_table(summary: RolloutSummary) -> Table:
+    """What a collection came to."""
+    table = Table("what", "value", title="rollout", title_justify="left")
+    table.add_row("episodes", f"{summary.done} ({summary.collected} played, {summary.resumed} were there)")
+    table.add_row("episodes a second", f"{summary.episodes_per_second:.1f}")
+    table.add_row("programs judged", str(sum(summary.statuses.values())))
+    table.add_row("passed", f"{summary.pass_rate:.1%}")
+    table.add_row("mean return", f"{summary.mean_return:.3f}")
+    table.add_row("statuses", status_rates(summary))
+    errors = summary.statuses.get(Status.SANDBOX_ERROR, 0)
+    if errors:
+        table.add_row("without a verdict", f"{errors}: left out of training, please")
+    return table

@@ -1,0 +1,146 @@
+"""`GroupPassAtKReward`: pass@k of a group of samples that are spread over consecutive environments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, get_args
+
+import numpy as np
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.vector import VectorWrapper
+
+from code_env.envs.code_exec_vector import CodeExecVectorEnv
+from code_env.envs.rules import EpisodeRules
+from code_env.errors import RewardError
+from code_env.rewards.at_k_training import pass_at_k_rewards
+from code_env.rewards.pass_at_k import pass_at_k
+
+from .ledger import Entry, Recorded, Step, StepOfOne, StepVectorWrapper, steps_of_each, write_ledger
+from .terms import checked_k, number
+
+Credit = Literal["group", "sample"]
+"""What each sample of a group gets: pass@k of the group, or its own reward in training for that."""
+
+
+class GroupPassAtKReward(StepVectorWrapper, Recorded):
+    """Adds pass@k of groups of samples for one task, one sample from each of `group_size` consecutive environments.
+
+    The environments of a group must have the same task: reset them with the same seed, or with
+    `options={"task_ids": [...]}`. Samples without a verdict are left out; if fewer than k are left, it is pass@n of
+    the n that are.
+
+    Args:
+        env: The vector env to wrap, with one turn, one sample a step, and no deadline.
+        k: Of how many samples one is to pass.
+        group_size: Environments in a group; divides their number.
+        weight: What it is multiplied by.
+        name: Its name in the ledger; `group_pass@k` with the number, by default.
+        credit: `group`: each sample gets pass@k of its group. `sample`: each gets its own reward in training for
+            pass@k, see `pass_at_k_rewards`, times `group_size`, as trainers take means.
+
+    Raises:
+        RewardError: If the numbers do not fit together, or the env is of another kind.
+        DuplicateRewardTerm: If the env has a reward of that name.
+
+    Example:
+        >>> import gymnasium as gym
+        >>> env = gym.make_vec("code_env:CodeExec-v0", num_envs=2, rewards={})
+        >>> env = GroupPassAtKReward(env, k=1, group_size=2)
+        >>> _, info = env.reset(seed=[7, 7])
+        >>> reference = env.unwrapped.suite.task(info["task_id"][0]).reference
+        >>> env.step((reference, "no"))[1]
+        array([0.5, 0.5])
+        >>> env.close()
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        k: int = 1,
+        group_size: int = 2,
+        weight: float = 1.0,
+        name: str | None = None,
+        credit: Credit = "group",
+    ) -> None:
+        RecordConstructorArgs.__init__(self, k=k, group_size=group_size, weight=weight, name=name, credit=credit)
+        entry = _Name(name or f"group_pass@{checked_k(k)}")
+        self._checked(env, CodeExecVectorEnv, entry)
+        if type(group_size) is not int or group_size < k or env.num_envs % group_size:
+            raise RewardError(
+                f"group_size must be a whole number of at least k={k} that divides num_envs={env.num_envs}; "
+                f"got {group_size!r}"
+            )
+        if env.unwrapped.deadline_s is not None:
+            raise RewardError("a group is judged as a whole, so a step must wait for all: leave deadline_s out")
+        if credit not in get_args(Credit):
+            raise RewardError(f"credit must be one of {', '.join(get_args(Credit))}; got {credit!r}")
+        VectorWrapper.__init__(self, env)
+        self._k, self._group_size, self._credit = k, group_size, credit
+        self._weight = number(f"the weight of reward {entry.name!r}", weight)
+
+    def step(self, actions: Any) -> Any:
+        """Step, and add to each reward what its group has earned.
+
+        Raises:
+            RewardError: If the environments of a group have different tasks; then nothing is run.
+        """
+        self._check_tasks()
+        return super().step(actions)
+
+    def step_async(self, actions: Any) -> None:
+        """Begin a step.
+
+        Raises:
+            RewardError: If the environments of a group have different tasks; then nothing is run.
+        """
+        self._check_tasks()
+        super().step_async(actions)
+
+    def after(self, step: Any) -> Any:
+        """The step, with what its group has earned added to each reward."""
+        observations, rewards, terminated, truncated, info = step
+        steps = steps_of_each(info, terminated | truncated)
+        values = np.zeros(self.num_envs)
+        for first in range(0, self.num_envs, self._group_size):
+            group = steps[first : first + self._group_size]
+            values[first : first + self._group_size] = list(self._values(group))
+        write_ledger(steps, self.reward_name, values, self._weight * values)
+        return observations, rewards + self._weight * values, terminated, truncated, info
+
+    def _check_tasks(self) -> None:
+        task_ids = self.unwrapped.task_ids  # type: ignore[attr-defined]
+        for first in range(0, self.num_envs, self._group_size):
+            tasks = set(task_ids[first : first + self._group_size])
+            if len(tasks) > 1:
+                raise RewardError(
+                    f"environments {first} to {first + self._group_size - 1} are a group and have different tasks "
+                    f"({', '.join(map(repr, sorted(tasks)))}): reset them with the same seed, or choose with task_ids"
+                )
+
+    def _values(self, group: list[StepOfOne]) -> Iterator[float]:
+        passed = [one.verdicts[0].passed if one.verdicts else None for one in group]
+        judged = [one for one in passed if one is not None]
+        if not judged:
+            yield from [0.0] * len(group)
+        elif self._credit == "group":
+            yield from [pass_at_k(len(judged), sum(judged), min(self._k, len(judged)))] * len(group)
+        else:
+            for reward in pass_at_k_rewards(passed, self._k):
+                yield 0.0 if reward is None else len(judged) * reward
+
+
+class _Name(Entry):
+    """Stands for what a whole group adds where the ledger is checked."""
+
+    def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:
+        """See that each environment gives one sample at a time."""
+        if rules.samples_per_step > 1:
+            raise RewardError(
+                "a group of environments takes one sample from each; with samples_per_step use PassAtKReward"
+            )
+        if rules.max_turns > 1:
+            raise RewardError("a group is compared after one turn, and episodes with more end at different times")
+
+    def of(self, step: Step) -> tuple[float, float]:
+        """Nothing by itself."""
+        raise NotImplementedError

@@ -1,0 +1,286 @@
+"""The ledger of a step's reward, and the two wrappers that write into it: around one environment, and around many.
+
+What a wrapper adds to the reward of one environment is an `Entry`, which knows nothing of Gymnasium. `EntryWrapper`
+carries one through the steps of one environment, `EntryVectorWrapper` one for each environment of many; so each reward
+is written once and has a twin. Both write into the step's info: `info["reward_terms"][name]` is what was added, and
+`info["reward_raw"][name]` the value behind it. What was added always adds up to the reward.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.vector import VectorEnv, VectorWrapper
+
+from code_env.envs.code_exec import CodeExecEnv
+from code_env.envs.code_exec_vector import CodeExecVectorEnv
+from code_env.envs.rules import EpisodeRules
+from code_env.errors import DuplicateRewardTerm, RewardError
+from code_env.judging.verdict import Verdict
+from code_env.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class Step:
+    """One environment's step, as wrappers further in have left it."""
+
+    task: Task
+    """The task."""
+    verdicts: tuple[Verdict, ...]
+    """Those that there are: answers without one are left out."""
+    reward: float
+    """The reward so far."""
+    terms: Mapping[str, float]
+    """What each wrapper further in has added."""
+    raw: Mapping[str, float]
+    """The values behind that."""
+    ended: bool
+    """Whether the episode has ended with this step."""
+
+
+class Entry(abc.ABC):
+    """What one wrapper adds to the reward of one environment.
+
+    Args:
+        name: Its name in the ledger.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:  # noqa: B027  # Most have nothing to check.
+        """See that it fits the environment that it is for.
+
+        Args:
+            rules: Of the environment.
+            names: What is in the ledger already.
+
+        Raises:
+            RewardError: If it does not.
+        """
+
+    def begin(self) -> None:  # noqa: B027  # Most have no memory.
+        """An episode begins."""
+
+    @abc.abstractmethod
+    def of(self, step: Step) -> tuple[float, float]:
+        """The value of a step, and what it adds to the reward."""
+
+
+class Recorded(RecordConstructorArgs):
+    """What both wrappers share: arguments that Gymnasium finds in a spec, and an entry made of them.
+
+    Subclasses give `__init__` its arguments, record them, and call `_wrap`.
+    """
+
+    reward_name: str
+    """Name in the ledger."""
+
+    def _wrap(self, env: Any, make_entry: Callable[[], Entry]) -> None:
+        """Wrap an environment.
+
+        Args:
+            env: The environment.
+            make_entry: Makes the entry of one environment.
+
+        Raises:
+            RewardError: If it does not fit the environment.
+        """
+        raise NotImplementedError
+
+    def _checked(self, env: Any, kind: type[CodeExecEnv] | type[CodeExecVectorEnv], entry: Entry) -> None:
+        name = entry.name
+        if not isinstance(name, str) or not name:
+            raise RewardError(f"the name of a reward must be text; got {name!r}")
+        unwrapped = getattr(env, "unwrapped", None)
+        if not isinstance(unwrapped, CodeExecEnv | CodeExecVectorEnv) or not isinstance(unwrapped, kind):
+            twin = "wrappers.vector" if isinstance(unwrapped, VectorEnv) else "wrappers"
+            hint = f"; its twin in code_env.{twin} wraps that" if isinstance(unwrapped, gym.Env | VectorEnv) else ""
+            raise RewardError(f"{type(self).__module__}.{type(self).__name__} wraps a {kind.__name__}; got {env}{hint}")
+        names = frozenset(ledger_names(env))
+        if name in names:
+            raise DuplicateRewardTerm(
+                f"a reward named {name!r} is there already. Either take it out of rewards={{...}} (rewards={{}} "
+                f'gives the bare env), or give this one another name: {type(self).__name__}(env, name="{name}_2")'
+            )
+        entry.check(unwrapped.rules, names)
+        self.reward_name = name
+
+
+def ledger_names(env: Any) -> Iterator[str]:
+    """The names in the ledger of an environment, outermost first."""
+    while isinstance(env, gym.Wrapper | VectorWrapper):
+        name = getattr(env, "reward_name", None)
+        if name is not None:
+            yield name
+        env = env.env
+
+
+class EntryWrapper(gym.Wrapper[Any, Any, Any, Any], Recorded):
+    """Adds an entry to the ledger of one environment."""
+
+    def _wrap(self, env: Any, make_entry: Callable[[], Entry]) -> None:
+        entry = make_entry()
+        self._checked(env, CodeExecEnv, entry)
+        gym.Wrapper.__init__(self, env)
+        self._entry = entry
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode."""
+        begun = self.env.reset(seed=seed, options=options)
+        self._entry.begin()
+        return begun
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Step, and add the entry to the reward."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        if "verdicts" not in info:
+            raise RewardError(f"{type(self).__name__} needs the info of CodeExecEnv; a wrapper below hides it")
+        value, added = self._entry.of(
+            Step(
+                task=self.get_wrapper_attr("suite").task(info["task_id"]),
+                verdicts=tuple(verdict for verdict in info["verdicts"] if verdict.valid),
+                reward=float(reward),
+                terms=info["reward_terms"],
+                raw=info["reward_raw"],
+                ended=terminated or truncated,
+            )
+        )
+        info["reward_raw"][self.reward_name] = value
+        info["reward_terms"][self.reward_name] = added
+        return observation, float(reward) + added, terminated, truncated, info
+
+
+@dataclass(frozen=True)
+class StepOfOne:
+    """Where the step of one environment of many is found."""
+
+    index: int
+    """Which environment."""
+    info: dict[str, Any]
+    """The infos that hold it: of all environments whose episodes have ended, or of all others."""
+    ended: bool
+    """Whether its episode has ended."""
+    pending: bool
+    """Whether its verdict is still to come."""
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts that there are."""
+        return tuple(verdict for verdict in self.info["verdicts"][self.index] if verdict.valid)
+
+
+def steps_of_each(info: dict[str, Any], ended: npt.NDArray[np.bool_]) -> list[StepOfOne]:
+    """The step of each environment in the info of a vector environment.
+
+    Raises:
+        RewardError: If it is not that of a `CodeExecVectorEnv`.
+    """
+    if "pending" not in info:
+        raise RewardError("the info of a CodeExecVectorEnv is needed; a wrapper below hides it")
+    final = info.get("final_info", {})
+    return [
+        StepOfOne(index, final if has_ended else info, bool(has_ended), bool(info["pending"][index]))
+        for index, has_ended in enumerate(ended)
+    ]
+
+
+class StepVectorWrapper(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
+    """Changes what a step of many environments returns, whether it is made at once or begun and waited for."""
+
+    @abc.abstractmethod
+    def after(self, step: Any) -> Any:
+        """What a step returns, from what it has returned further in."""
+
+    def step(self, actions: Any) -> Any:
+        """Step; see `CodeExecVectorEnv.step`."""
+        return self.after(self.env.step(actions))
+
+    def step_async(self, actions: Any) -> None:
+        """Begin a step; see `CodeExecVectorEnv.step_async`."""
+        self.env.step_async(actions)  # type: ignore[attr-defined]
+
+    def step_wait(self, deadline_s: float | None = None) -> Any:
+        """End a step; see `CodeExecVectorEnv.step_wait`."""
+        return self.after(self.env.step_wait(deadline_s))  # type: ignore[attr-defined]
+
+
+class EntryVectorWrapper(StepVectorWrapper, Recorded):
+    """Adds an entry to the ledger of each environment of many."""
+
+    def _wrap(self, env: Any, make_entry: Callable[[], Entry]) -> None:
+        self._checked(env, CodeExecVectorEnv, make_entry())
+        VectorWrapper.__init__(self, env)
+        self._suite = env.unwrapped.suite
+        self._entries = [make_entry() for _ in range(env.num_envs)]
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin episodes."""
+        begun = self.env.reset(seed=seed, options=options)
+        mask = (options or {}).get("reset_mask")
+        for index, entry in enumerate(self._entries):
+            if mask is None or mask[index]:
+                entry.begin()
+        return begun
+
+    def after(self, step: Any) -> Any:
+        """The step, with an entry added to each reward."""
+        observations, rewards, terminated, truncated, info = step
+        steps = steps_of_each(info, terminated | truncated)
+        values, added = np.zeros(self.num_envs), np.zeros(self.num_envs)
+        for one in steps:
+            index = one.index
+            if one.pending:
+                continue
+            values[index], added[index] = self._entries[index].of(
+                Step(
+                    task=self._suite.task(one.info["task_id"][index]),
+                    verdicts=one.verdicts,
+                    reward=float(rewards[index]),
+                    terms=_Ledger(one.info["reward_terms"], index),
+                    raw=_Ledger(one.info["reward_raw"], index),
+                    ended=one.ended,
+                )
+            )
+            if one.ended:
+                self._entries[index].begin()
+        write_ledger(steps, self.reward_name, values, added)
+        return observations, rewards + added, terminated, truncated, info
+
+
+def write_ledger(
+    steps: list[StepOfOne], name: str, values: npt.NDArray[np.float64], added: npt.NDArray[np.float64]
+) -> None:
+    """Write an entry of each environment where Gymnasium would have put it, had each written its own."""
+    ended = np.array([one.ended for one in steps])
+    for has_ended in (True, False):
+        mask = ended if has_ended else ~ended
+        if not mask.any():
+            continue
+        info = steps[int(np.argmax(mask))].info
+        for key, column in (("reward_raw", values), ("reward_terms", added)):
+            info[key][name], info[key][f"_{name}"] = np.where(mask, column, 0.0), mask.copy()
+
+
+class _Ledger(Mapping[str, float]):
+    """What a ledger of many environments holds of one."""
+
+    def __init__(self, columns: dict[str, Any], index: int) -> None:
+        self._columns, self._index = columns, index
+
+    def __getitem__(self, name: str) -> float:
+        return float(self._columns[name][self._index])
+
+    def __iter__(self) -> Iterator[str]:
+        # A mask has the name of its column with `_` in front.
+        return (name for name in self._columns if not (name.startswith("_") and name[1:] in self._columns))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

@@ -1,0 +1,193 @@
+"""Wrappers that change what others have added, each by an entry of its own, so that the ledger still adds up."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+from gymnasium.utils import RecordConstructorArgs
+
+from code_env.envs.rules import EpisodeRules
+from code_env.errors import RewardError
+from code_env.rewards import terms
+from code_env.rewards.terms import Term
+
+from .ledger import Entry, Recorded, Step
+from .terms import number, term_from
+
+
+class GateEntry(Entry):
+    """Takes the reward away unless a term is large enough.
+
+    Args:
+        name: Its name in the ledger.
+        term: Name of a term further in, or a function.
+        at_least: How large the term has to be.
+    """
+
+    def __init__(self, name: str, term: Term | str, at_least: float) -> None:
+        super().__init__(name)
+        self._inner = term if isinstance(term, str) and ":" not in term else None
+        self._term = term_from(term) if self._inner is None else None
+        self._at_least = number("at_least", at_least)
+
+    def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:
+        """See that there is such a term."""
+        if self._inner is not None:
+            require_term(self._inner, names)
+
+    def of(self, step: Step) -> tuple[float, float]:
+        """1.0 if it holds, else 0.0; what is taken away."""
+        value = step.raw[self._inner or ""] if self._term is None else mean_of(self._term, step)
+        holds = value >= self._at_least
+        return float(holds), 0.0 if holds else -step.reward
+
+
+class PotentialEntry(Entry):
+    """Potential-based shaping: gamma times the potential after a step, less the one before it.
+
+    Args:
+        name: Its name in the ledger.
+        weight: What it is multiplied by.
+        potential: How much a state promises.
+        gamma: Of the return that is maximized.
+    """
+
+    def __init__(self, name: str, weight: float, potential: Term, gamma: float) -> None:
+        super().__init__(name)
+        self._weight, self._potential = number(f"the weight of reward {name!r}", weight), potential
+        self._gamma = number("gamma", gamma)
+        if not 0 <= self._gamma <= 1:
+            raise RewardError(f"gamma must lie between 0 and 1; got {gamma!r}")
+        self._before = 0.0
+
+    def begin(self) -> None:
+        """Nothing is promised yet."""
+        self._before = 0.0
+
+    def of(self, step: Step) -> tuple[float, float]:
+        """The difference, and its weight times that; 0.0 where there is no verdict."""
+        if not step.verdicts:
+            return 0.0, 0.0
+        # Nothing follows the end, so nothing is promised there; else the best policy would be another.
+        after = 0.0 if step.ended else mean_of(self._potential, step)
+        value = self._gamma * after - self._before
+        self._before = after
+        return value, self._weight * value
+
+
+class ScheduleEntry(Entry):
+    """Changes the weight of a term with the number of steps.
+
+    Args:
+        name: Its name in the ledger.
+        term: Name of the term.
+        start: Factor at the first step.
+        end: Factor after all steps.
+        steps: How many steps it takes from one to the other.
+    """
+
+    def __init__(self, name: str, term: str, start: float, end: float, steps: int) -> None:
+        super().__init__(name)
+        self._term, self._start, self._end = term, number("start", start), number("end", end)
+        if type(steps) is not int or steps < 1:
+            raise RewardError(f"steps must be a whole number of at least 1; got {steps!r}")
+        self._steps, self._done = steps, 0
+
+    def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:
+        """See that there is such a term."""
+        require_term(self._term, names)
+
+    def of(self, step: Step) -> tuple[float, float]:
+        """The factor, and what it changes."""
+        share = min(1.0, self._done / self._steps)
+        self._done += 1
+        factor = self._start + (self._end - self._start) * share
+        return factor, (factor - 1.0) * step.terms[self._term]
+
+
+class ClipEntry(Entry):
+    """Keeps the reward within bounds.
+
+    Args:
+        name: Its name in the ledger.
+        low: Least reward.
+        high: Largest reward.
+    """
+
+    def __init__(self, name: str, low: float, high: float) -> None:
+        super().__init__(name)
+        self._low, self._high = number("low", low), number("high", high)
+        if self._low > self._high:
+            raise RewardError(f"low must not be above high; got low={low!r}, high={high!r}")
+
+    def of(self, step: Step) -> tuple[float, float]:
+        """What is changed, twice."""
+        change = min(max(step.reward, self._low), self._high) - step.reward
+        return change, change
+
+
+class GateArguments(Recorded):
+    """Arguments of `GateReward`."""
+
+    def __init__(self, env: Any, term: Term | str, at_least: float = 1.0, name: str = "gate") -> None:
+        RecordConstructorArgs.__init__(self, term=term, at_least=at_least, name=name)
+        self._wrap(env, partial(GateEntry, name, term, at_least))
+
+
+class PotentialArguments(Recorded):
+    """Arguments of `PotentialReward`."""
+
+    def __init__(
+        self,
+        env: Any,
+        potential: Term | str | None = None,
+        gamma: float = 1.0,
+        weight: float = 1.0,
+        name: str = "potential",
+    ) -> None:
+        RecordConstructorArgs.__init__(self, potential=potential, gamma=gamma, weight=weight, name=name)
+        function = terms.pass_fraction if potential is None else term_from(potential)
+        self._wrap(env, partial(PotentialEntry, name, weight, function, gamma))
+
+
+class ScheduleArguments(Recorded):
+    """Arguments of `ScheduledReward`."""
+
+    def __init__(
+        self,
+        env: Any,
+        term: str,
+        start: float = 1.0,
+        end: float = 0.0,
+        steps: int = 1000,
+        name: str | None = None,
+    ) -> None:
+        RecordConstructorArgs.__init__(self, term=term, start=start, end=end, steps=steps, name=name)
+        self._wrap(env, partial(ScheduleEntry, name or f"{term}:schedule", term, start, end, steps))
+
+
+class ClipArguments(Recorded):
+    """Arguments of `ClipReward`."""
+
+    def __init__(self, env: Any, low: float = 0.0, high: float = 1.0, name: str = "clip") -> None:
+        RecordConstructorArgs.__init__(self, low=low, high=high, name=name)
+        self._wrap(env, partial(ClipEntry, name, low, high))
+
+
+def mean_of(term: Term, step: Step) -> float:
+    """The mean of a term over the answers that have a verdict; 0.0 where none has."""
+    values = [float(term(step.task, verdict)) for verdict in step.verdicts]
+    return math.fsum(values) / len(values) if values else 0.0
+
+
+def require_term(term: Any, names: frozenset[str]) -> None:
+    """Refuse the name of a term that is not there.
+
+    Raises:
+        RewardError: If it is not.
+    """
+    if term not in names:
+        there = ", ".join(sorted(names)) or "none"
+        raise RewardError(f"there is no reward named {term!r} further in (there: {there}); wrap in it first")

@@ -1,0 +1,68 @@
+"""The reward wrappers for vector environments: the same names, arguments and entries as in `code_env.wrappers`.
+
+They wrap the `CodeExecVectorEnv` that `gym.make_vec("CodeExec-v0", ...)` gives. `GroupPassAtKReward` is here only.
+"""
+
+from __future__ import annotations
+
+from .groups import GroupPassAtKReward
+from .ledger import EntryVectorWrapper
+from .shaping import ClipArguments, GateArguments, PotentialArguments, ScheduleArguments
+from .statistics import RecordPassAtKOfMany as RecordPassAtK
+from .terms import (
+    ExecutionArguments,
+    OutputSimilarityArguments,
+    PassAtKArguments,
+    PassFractionArguments,
+    TermArguments,
+)
+
+__all__ = [
+    "ClipReward",
+    "ExecutionReward",
+    "GateReward",
+    "GroupPassAtKReward",
+    "OutputSimilarityReward",
+    "PassAtKReward",
+    "PassFractionReward",
+    "PotentialReward",
+    "RecordPassAtK",
+    "ScheduledReward",
+    "TermReward",
+]
+
+
+class ExecutionReward(ExecutionArguments, EntryVectorWrapper):
+    """As `code_env.wrappers.ExecutionReward`, for each environment of many."""
+
+
+class PassFractionReward(PassFractionArguments, EntryVectorWrapper):
+    """As `code_env.wrappers.PassFractionReward`, for each environment of many."""
+
+
+class OutputSimilarityReward(OutputSimilarityArguments, EntryVectorWrapper):
+    """As `code_env.wrappers.OutputSimilarityReward`, for each environment of many."""
+
+
+class PassAtKReward(PassAtKArguments, EntryVectorWrapper):
+    """As `code_env.wrappers.PassAtKReward`, for each environment of many."""
+
+
+class TermReward(TermArguments, EntryVectorWrapper):
+    """As `code_env.wrappers.TermReward`, for each environment of many."""
+
+
+class GateReward(GateArguments, EntryVectorWrapper):
+    """As `code_env.wrappers.GateReward`, for each environment of many."""
+
+
+class PotentialReward(PotentialArguments, EntryVectorWrapper):
+    """As `code_env.wrappers.PotentialReward`, for each environment of many."""
+
+
+class ScheduledReward(ScheduleArguments, EntryVectorWrapper):
+    """As `code_env.wrappers.ScheduledReward`, for each environment of many."""
+
+
+class ClipReward(ClipArguments, EntryVectorWrapper):
+    """As `code_env.wrappers.ClipReward`, for each environment of many."""

@@ -1,0 +1,478 @@
+"""Many environments as one: the same as many single ones, and nobody waits for anybody else's program."""
+
+import gc
+import os
+import time
+from concurrent.futures import Future
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers import vector as gym_vector
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from vector_comparison import same, same_step
+
+from code_env import (
+    AssertTest,
+    CallTest,
+    CodeExecVectorEnv,
+    ExecutionResult,
+    Executor,
+    Isolation,
+    OutputTest,
+    Program,
+    Status,
+    StdinTest,
+    StepTiming,
+    Task,
+    TaskError,
+    TaskNotFound,
+    TaskSuite,
+    make_executor,
+)
+from code_env.registration import make_code_exec, make_code_exec_vec
+from code_env.wrappers import TermReward
+from code_env.wrappers import vector as twins
+
+TASKS = [
+    Task(
+        "add",
+        "Write add(a, b).",
+        (CallTest((1, 2), {}, 3, hidden=False, weight=2.0), CallTest((5, 7), {}, 12), CallTest((0, 1), {}, 1)),
+        entry_point="add",
+        reference="def add(a, b):\n    return a + b\n",
+    ),
+    Task("hello", "Print hello.", (OutputTest("hello"),), reference="print('hello')"),
+    Task("échec", "Écris « λ→∞ » 你好 🦊", (StdinTest("你\n", "λ→∞ 你\n"),), reference="print('λ→∞', input())"),
+    Task("twice", "twice(x)", (AssertTest("assert twice(2) == 4\nassert twice('ab') == 'abab'"),), entry_point="twice"),
+]
+SUITE = TaskSuite("mixed", TASKS)
+ANSWERS = [
+    "",
+    "   ",
+    "no code at all",
+    "def add(a, b):\n    return a + b\n",
+    "Voilà :\n```python\ndef add(a, b):\n    return 3\n```\n",
+    "print('hello')",
+    "print('λ→∞', input())",
+    "print('λ→∞ 你')",
+    "def twice(x):\n    return x * 2",
+    "def twice(x):\n    return 4",
+    "1 / 0",
+    "def f(: pass",
+    "\ud800",
+    "import sys; sys.exit(3)",
+]
+EVERY_REWARD = {
+    "tests": 1.0,
+    "execution": {"weight": 0.1},
+    "similarity": {"weight": 0.5, "measure": "lines"},
+    "pass@1": 0.25,
+    "potential": {"gamma": 0.9},
+    "schedule": {"term": "tests", "start": 1.0, "end": 0.2, "steps": 5},
+    "gate": {"term": "execution", "at_least": 0.5},
+    "clip": {"low": -0.5, "high": 1.25},
+}
+
+
+@pytest.fixture
+def vec(executor):
+    """Four environments over tasks of many kinds."""
+    env = make_code_exec_vec(4, SUITE, executor, max_turns=2)
+    yield env
+    env.close()
+
+
+class LateExecutor(Executor):
+    """Whose programs end when they are told to."""
+
+    def __init__(self):
+        self.futures = {}
+
+    def submit(self, program):
+        future = Future()
+        self.futures[program.code] = future
+        return future
+
+    def end(self, code, status=Status.SANDBOX_ERROR):
+        self.futures[code].set_result(ExecutionResult(status))
+
+    def describe(self):
+        return Isolation(level="none", peer="same_machine")
+
+    def close(self):
+        pass
+
+
+# The same as single environments
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_native_sync_and_single_are_the_same(data, executor):
+    count = data.draw(st.integers(1, 4), "num_envs")
+    samples = data.draw(st.sampled_from([1, 1, 3]), "samples")
+    kwargs = {
+        "suite": SUITE,
+        "executor": executor,
+        "order": data.draw(st.sampled_from(["shuffle", "sequential", "random"]), "order"),
+        "max_turns": 1 if samples > 1 else data.draw(st.integers(1, 3), "turns"),
+        "samples_per_step": samples,
+        "tests_per_step": data.draw(st.sampled_from([None, 1, 2]), "tests"),
+        "rewards": EVERY_REWARD if data.draw(st.booleans(), "rewards") else {},
+        "extract": data.draw(st.sampled_from(["fence", "raw"]), "extract"),
+    }
+    seed = data.draw(st.integers(0, 1000), "seed")
+    native = make_code_exec_vec(count, **kwargs)
+    sync = SyncVectorEnv([lambda: make_code_exec(**kwargs)] * count, autoreset_mode=AutoresetMode.SAME_STEP)
+    singles = [make_code_exec(**kwargs) for _ in range(count)]
+    assert native.single_action_space == sync.single_action_space
+    assert native.action_space == sync.action_space
+    assert native.observation_space == sync.observation_space
+    same_step(native.reset(seed=seed), sync.reset(seed=seed))
+    for number, single in enumerate(singles):
+        single.reset(seed=seed + number)
+    for _ in range(data.draw(st.integers(1, 5), "steps")):
+        texts = st.lists(st.sampled_from(ANSWERS), min_size=count, max_size=count).map(tuple)
+        actions = data.draw(texts if samples == 1 else st.tuples(*[texts] * samples), "actions")
+        stepped = native.step(actions)
+        same_step(stepped, sync.step(actions))
+        _check_singles(singles, stepped, actions, samples)
+    native.close()
+
+
+def _check_singles(singles, stepped, actions, samples):
+    observations, rewards, terminated, truncated, info = stepped
+    for i, single in enumerate(singles):
+        action = actions[i] if samples == 1 else tuple(row[i] for row in actions)
+        observation, reward, ended, cut, alone = single.step(action)
+        assert (rewards[i], terminated[i], truncated[i]) == (reward, ended, cut)
+        where = info["final_info"] if ended or cut else info
+        assert {key: where[key][i] for key in alone if not key.startswith("reward_")} == {
+            key: value for key, value in alone.items() if not key.startswith("reward_")
+        }
+        for key in ("reward_terms", "reward_raw"):
+            assert {name: where[key][name][i] for name in alone[key]} == alone[key]
+        assert sum(alone["reward_terms"].values()) == pytest.approx(reward)
+        if ended or cut:
+            assert info["final_obs"][i] == observation
+            observation, _ = single.reset()
+        assert observations[i] == observation
+
+
+def test_make_vec_gives_the_native_env_with_its_rewards():
+    env = gym.make_vec("CodeExec-v0", num_envs=3, rewards={"tests": 1.0, "pass@1": {"weight": 0.5}})
+    try:
+        assert isinstance(env.unwrapped, CodeExecVectorEnv)
+        assert env.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+        _, info = env.reset(seed=[5, 5, 5])
+        assert len(set(info["task_id"])) == 1
+        reference = env.unwrapped.suite.task(info["task_id"][0]).reference
+        _, rewards, terminated, _, info = env.step((reference, "no", reference))
+        assert rewards.tolist() == [1.5, 0.0, 1.5]
+        assert terminated.all()
+        assert info["final_info"]["reward_terms"]["pass@1"].tolist() == [0.5, 0.0, 0.5]
+        assert env.spec.kwargs["num_envs"] == 3
+    finally:
+        env.close()
+
+
+def test_every_environment_has_a_native_twin():
+    for name in ("CodeRepair-v0", "code_env/Starter-v0"):
+        env = gym.make_vec(name, num_envs=2)
+        assert isinstance(env.unwrapped, CodeExecVectorEnv)
+        env.close()
+
+
+def test_repair_gives_feedback_until_it_passes_and_rewards_that_alone():
+    env = gym.make_vec("CodeRepair-v0", num_envs=2)
+    try:
+        _, info = env.reset(seed=3, options={"task_id": "starter/xor-seal"})
+        observations, rewards, terminated, _, info = env.step(("def xor_seal(*args): pass", "1 / 0"))
+        assert rewards.tolist() == [0.0, 0.0]
+        assert not terminated.any()
+        assert ["tests passed" in observations[0], "ZeroDivisionError" in observations[1]] == [True, True]
+        reference = env.unwrapped.suite.task("starter/xor-seal").reference
+        _, rewards, terminated, _, info = env.step((reference, "still wrong"))
+        assert rewards.tolist() == [1.0, 0.0]
+        assert terminated.tolist() == [True, False]
+        assert (info["final_info"]["turn"][0], info["turns_left"][1]) == (2, 2)
+    finally:
+        env.close()
+
+
+# Resets
+
+
+def test_options_choose_tasks_and_a_mask_leaves_others_alone(vec):
+    prompts, info = vec.reset(seed=1, options={"task_ids": ["add", "hello", None, "twice"]})
+    assert (info["task_id"][0], info["task_id"][1], info["task_id"][3]) == ("add", "hello", "twice")
+    third = prompts[2]
+    options = {"reset_mask": np.array([True, False, False, True]), "task_ids": ["twice", None, None, "add"]}
+    prompts, info = vec.reset(options=options)
+    assert info["_task_id"].tolist() == [True, False, False, True]
+    assert (info["task_id"][0], prompts[1], prompts[2]) == ("twice", "Print hello.", third)
+    assert "reset_mask" in options  # It is the caller's.
+    _, info = vec.reset(options={"task_id": "hello"})
+    assert set(info["task_id"]) == {"hello"}
+
+
+def test_a_seed_for_some_leaves_the_others_generators_alone(vec):
+    vec.reset(seed=[1, 2, 3, 4])
+    before = vec.unwrapped.np_random
+    vec.reset(seed=[9, None, None, None])
+    assert vec.unwrapped.np_random_seed == (9, 2, 3, 4)
+    assert [now is was for now, was in zip(vec.unwrapped.np_random, before, strict=True)] == [False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"tasks": ["add"]}, TaskError),
+        ({"task_ids": ["add"]}, TaskError),
+        ({"task_ids": "adda"}, TaskError),
+        ({"task_ids": ["add"] * 4, "task_id": "add"}, TaskError),
+        ({"task_ids": ["ad", "add", "add", "add"]}, TaskNotFound),
+        ({"reset_mask": [True] * 4}, TaskError),
+        ({"reset_mask": np.zeros(4, dtype=bool)}, TaskError),
+        ({"reset_mask": np.ones(3, dtype=bool)}, TaskError),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(vec, options, error):
+    with pytest.raises(error):
+        vec.reset(options=options)
+
+
+@pytest.mark.parametrize(("seed", "error"), [([1, 2], ValueError), ("1234", TypeError), (np.int64(3), TypeError)])
+def test_seeds_that_do_not_fit_are_refused(vec, seed, error):
+    with pytest.raises(error):
+        vec.reset(seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "error"),
+    [
+        ({"num_envs": 0}, TaskError),
+        ({"num_envs": 1025}, TaskError),
+        ({"num_envs": True}, TaskError),
+        ({"deadline_s": 0}, TaskError),
+        ({"deadline_s": "1"}, TaskError),
+        ({"tests_per_step": 0}, TaskError),
+        ({"cache_size": -1}, TaskError),
+        ({"cache_size": 5, "tests_per_step": 1}, TaskError),
+        ({"until_failure": 1}, TaskError),
+        ({"render_mode": "human"}, TaskError),
+    ],
+)
+def test_arguments_out_of_range_are_refused(kwargs, error):
+    with pytest.raises(error):
+        CodeExecVectorEnv(**{"num_envs": 2, **kwargs})
+
+
+# Actions
+
+
+@pytest.mark.parametrize("actions", ["four", ("a", "b"), ("a", "b", "c", 4), None, [["a"]] * 4, ("a",) * 5])
+def test_actions_that_do_not_fit_are_refused_and_nothing_is_lost(vec, actions):
+    before = vec.reset(seed=1)
+    with pytest.raises(TypeError, match="4"):
+        vec.step(actions)
+    assert vec.reset(seed=1)[0] == before[0]
+    vec.step(("a",) * 4)
+
+
+def test_lists_and_arrays_of_text_are_actions(vec):
+    vec.reset(seed=1, options={"task_id": "hello"})
+    for actions in (["print('hello')"] * 4, np.array(["print('hello')"] * 4), np.array(["x"] * 4, dtype=object)):
+        vec.step(actions)
+
+
+def test_a_step_needs_a_reset_and_a_wait_needs_a_step(vec):
+    with pytest.raises(ResetNeeded):
+        vec.step(("a",) * 4)
+    vec.reset(seed=1)
+    with pytest.raises(RuntimeError, match="step_async"):
+        vec.step_wait()
+    vec.step_async(("a",) * 4)
+    with pytest.raises(RuntimeError, match="step_wait"):
+        vec.step_async(("a",) * 4)
+    _, _, _, _, info = vec.step_wait()
+    assert info["turn"].tolist() == [1] * 4
+
+
+# Deadlines
+
+
+def slow(seconds):
+    return f"import time\ntime.sleep({seconds})\nprint('hello')"
+
+
+def test_an_env_that_is_not_ready_is_pending_and_ignores_what_is_sent(executor):
+    env = make_code_exec_vec(2, SUITE, executor, deadline_s=0.5)
+    try:
+        shown, _ = env.reset(seed=0, options={"task_id": "hello"})
+        env.step(("print('hello')",) * 2)  # What the first program starts is there now.
+        env.reset(seed=0, options={"task_id": "hello"})
+        observations, rewards, terminated, truncated, info = env.step((slow(1.2), "print('hello')"))
+        assert info["pending"].tolist() == [True, False]
+        assert (rewards.tolist(), terminated.tolist(), truncated.any()) == ([0.0, 1.0], [False, True], False)
+        assert observations[0] == shown[0]
+        assert info["reward_terms"]["tests"].tolist() == [0.0, 0.0]
+        assert info["final_info"]["reward_terms"]["tests"].tolist() == [0.0, 1.0]
+        steps = 1
+        while info["pending"][0]:
+            _, rewards, terminated, _, info = env.step(("1 / 0", "1 / 0"))
+            steps += 1
+        assert (rewards[0], bool(terminated[0])) == (1.0, True)
+        assert info["final_info"]["verdicts"][0][0].code == slow(1.2)
+        assert 2 <= steps <= 5
+        assert info["pending"].tolist() == [False, False]
+        _, rewards, *_ = env.step(("1 / 0", "1 / 0"))
+        assert rewards[0] == 0.0
+    finally:
+        env.close()
+
+
+def test_a_deadline_can_be_given_for_a_step(executor):
+    env = make_code_exec_vec(1, SUITE, executor)
+    try:
+        env.reset(seed=0, options={"task_id": "hello"})
+        env.step_async((slow(1),))
+        *_, info = env.step_wait(deadline_s=0.05)
+        assert info["pending"].tolist() == [True]
+        env.step_async(("ignored",))
+        _, rewards, *_ = env.step_wait()
+        assert rewards.tolist() == [1.0]
+        env.step_async(("print('hello')",))
+        with pytest.raises(TaskError):
+            env.step_wait(deadline_s=-1)
+        assert env.step_wait()[4]["pending"].tolist() == [False]
+    finally:
+        env.close()
+
+
+def test_a_reset_ends_what_is_pending():
+    executor = LateExecutor()
+    env = make_code_exec_vec(2, SUITE, executor, deadline_s=0.01)
+    env.reset(seed=0)
+    *_, info = env.step(("1", "2"))
+    assert info["pending"].all()
+    env.reset(options={"reset_mask": np.array([True, False])})
+    assert [future.cancelled() for future in executor.futures.values()] == [True, False]
+    *_, info = env.step(("3", "4"))
+    assert sorted(executor.futures) == ["1", "2", "3"]
+    env.close()
+    assert all(future.cancelled() for future in executor.futures.values())
+
+
+def test_a_sandbox_that_fails_is_tried_again_across_steps_and_is_no_wrong_answer():
+    executor = LateExecutor()
+    env = make_code_exec_vec(1, SUITE, executor, deadline_s=0.01)
+    env.reset(seed=0)
+    env.step(("1",))
+    for _ in range(3):
+        executor.end("1")
+        _, rewards, terminated, truncated, info = env.step(("2",))
+    assert sorted(executor.futures) == ["1"]
+    assert (rewards[0], bool(terminated[0]), bool(truncated[0])) == (0.0, False, True)
+    assert (info["final_info"]["valid"][0], info["final_info"]["samples_valid"][0]) == (False, 0)
+    env.close()
+
+
+# What a step holds
+
+
+def test_timing_says_where_the_time_went_and_makes_no_difference(executor):
+    env = make_code_exec_vec(1, SUITE, executor)
+    env.reset(seed=0, options={"task_id": "hello"})
+    begun = time.monotonic()
+    *_, info = env.step((slow(0.2),))
+    took_s = time.monotonic() - begun
+    timing = info["final_info"]["timing"][0]
+    assert timing == StepTiming()
+    parts = [timing.queue_s, timing.start_s, timing.run_s, timing.judge_s]
+    assert timing.run_s > 0.2
+    assert min(parts) >= 0.0
+    assert sum(parts) <= took_s
+    env.close()
+
+
+def test_render_draws_every_env(executor):
+    env = make_code_exec_vec(2, SUITE, executor, render_mode="ansi")
+    env.reset(seed=0, options={"task_ids": ["hello", "add"]})
+    assert ["Print hello." in env.render()[0], "Write add" in env.render()[1]] == [True, True]
+    env.close()
+
+
+def test_closing_twice_is_harmless_and_leaves_a_borrowed_executor_open(executor):
+    env = make_code_exec_vec(1, SUITE, executor)
+    env.close()
+    env.close()
+    assert executor.run(Program("print(1)")).stdout == "1\n"
+
+
+# Gymnasium's own wrappers, and long runs
+
+
+def test_gymnasiums_vector_wrappers_work_over_it(executor):
+    env = make_code_exec_vec(3, SUITE, executor, max_turns=2)
+    env = gym_vector.RecordEpisodeStatistics(env)
+    env = gym_vector.TransformReward(env, lambda reward: 2 * reward)
+    env = gym_vector.ClipReward(env, 0.0, 1.5)
+    env = gym_vector.DictInfoToList(env)
+    env.reset(seed=0, options={"task_ids": ["hello"] * 3})
+    _, rewards, terminated, _, _ = env.step(("print('hello')", "1", "1"))
+    assert (rewards.tolist(), terminated.tolist()) == ([1.5, 0.0, 0.0], [True, False, False])
+    _, _, _, _, infos = env.step(("1", "print('hello')", "2"))
+    assert [info.get("episode", {}).get("l") for info in infos] == [None, 2, 2]
+    assert [info.get("episode", {}).get("r") for info in infos] == [None, 1.0, 0.0]
+    env.close()
+
+
+def test_statistics_of_a_masked_reset_are_those_of_the_others(executor):
+    env = gym_vector.RecordEpisodeStatistics(make_code_exec_vec(2, SUITE, executor, max_turns=3))
+    env.reset(seed=0, options={"task_id": "hello"})
+    env.step(("1", "1"))
+    env.reset(options={"reset_mask": np.array([True, False]), "task_id": "hello"})
+    *_, info = env.step(("print('hello')", "print('hello')"))
+    assert info["episode"]["l"].tolist() == [1, 2]
+    env.close()
+
+
+def test_ten_thousand_steps_keep_memory_and_descriptors_flat():
+    with make_executor("local", workers=2) as executor:
+        env = make_code_exec_vec(100, SUITE, executor, rewards=EVERY_REWARD, max_turns=2)
+        env = twins.RecordPassAtK(env, k=[1, 2])
+        env.reset(seed=0)
+        held = []
+        for number in range(100):  # Of a hundred environments each.
+            answers = [f"{ANSWERS[(number + i) % len(ANSWERS)]}\n# {number}.{i}" for i in range(100)]
+            answers[::2] = [""] * 50  # So that it takes half the time.
+            env.step(tuple(answers))
+            if number % 33 == 0:
+                gc.collect()
+                held.append((len(os.listdir("/proc/self/fd")), resident_bytes()))
+        env.close()
+    descriptors, memory = zip(*held, strict=True)
+    assert max(descriptors[1:]) <= descriptors[1] + 2
+    assert memory[-1] - memory[1] < 8 << 20, memory
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+def test_a_wrapper_of_the_other_kind_says_which_to_take(executor):
+    env = make_code_exec_vec(1, SUITE, executor)
+    with pytest.raises(Exception, match=r"code_env\.wrappers\.vector"):
+        TermReward(env, len)
+    env.close()
+
+
+def test_same_finds_what_differs():
+    with pytest.raises(AssertionError, match="turn"):
+        same({"turn": np.array([1])}, {"turn": np.array([1.0])})

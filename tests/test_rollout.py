@@ -319,11 +319,12 @@ def test_another_environment_is_refused():
     env.close()
 
 
-def test_the_seed_of_an_episode_is_a_plain_number(make):
+def test_the_numbers_in_an_info_are_plain(make):
     seeds = []
 
     def policy(prompts, infos):
         seeds.extend(info["seed"] for info in infos)
+        assert {type(info[key]) for info in infos for key in ("episode", "turn", "turns_left")} <= {int}
         return references(prompts, infos)
 
     collect(make(4), policy, 8)

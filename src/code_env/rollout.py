@@ -303,7 +303,7 @@ class _Collection:
             if episode is not None and episode.row is None and not info["pending"][index]
         ]
         keys = ("task_id", "turn", "turns_left", "messages")
-        infos = [{key: info[key][index] for key in keys} | self._numbers(index) for index in asked]
+        infos = [{key: _plain(info[key][index]) for key in keys} | self._numbers(index) for index in asked]
         actions = self._policy([observations[index] for index in asked], infos) if asked else []
         if isinstance(actions, str) or len(actions) != len(asked):
             got = "a text" if isinstance(actions, str) else f"{len(actions)} actions"
@@ -367,6 +367,11 @@ def _turn(observation: str, action: Any, reward: Any, info: dict[str, Any], inde
             for verdict in info["verdicts"][index]
         ],
     }
+
+
+def _plain(value: Any) -> Any:
+    """A number as Python's own, not numpy's; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _merged(info: dict[str, Any], begun: dict[str, Any]) -> dict[str, Any]:

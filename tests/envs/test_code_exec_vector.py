@@ -328,12 +328,27 @@ def test_an_env_that_is_not_ready_is_pending_and_ignores_what_is_sent(executor):
             steps += 1
         assert (rewards[0], bool(terminated[0])) == (1.0, True)
         assert info["final_info"]["verdicts"][0][0].code == slow(1.2)
-        assert 2 <= steps <= 5
+        assert steps >= 2
         assert info["pending"].tolist() == [False, False]
         _, rewards, *_ = env.step(("1 / 0", "1 / 0"))
         assert rewards[0] == 0.0
     finally:
         env.close()
+
+
+def test_a_straggler_keeps_one_step_waiting_and_no_other():
+    executor = LateExecutor()
+    env = make_code_exec_vec(2, SUITE, executor, deadline_s=2.0)
+    env.reset(seed=0)
+    took = []
+    for _ in range(4):
+        begun = time.monotonic()
+        *_, info = env.step(("late", ""))  # On what is no program there is a verdict at once.
+        took.append(time.monotonic() - begun)
+        assert info["pending"].tolist() == [True, False]
+    assert took[0] >= 2.0
+    assert max(took[1:]) < 1.0
+    env.close()
 
 
 def test_a_deadline_can_be_given_for_a_step(executor):
@@ -366,6 +381,25 @@ def test_a_reset_ends_what_is_pending():
     assert sorted(executor.futures) == ["1", "2", "3"]
     env.close()
     assert all(future.cancelled() for future in executor.futures.values())
+
+
+def test_a_program_that_two_have_sent_goes_on_while_one_wants_it():
+    executor = LateExecutor()
+    env = make_code_exec_vec(3, SUITE, executor, deadline_s=0.01)
+    env.reset(seed=0, options={"task_id": "hello"})
+    env.step(("same", "same", "same"))
+    env.reset(options={"reset_mask": np.array([True, False, False])})
+    env.reset(options={"reset_mask": np.array([False, True, False])})
+    assert not executor.futures["same"].cancelled()
+    for _ in range(3):
+        executor.end("same")
+        *_, info = env.step(("", "", "ignored"))
+    assert info["pending"].tolist() == [False] * 3
+    assert info["final_info"]["valid"].tolist() == [True, True, False]
+    env.step(("again", "again", "again"))
+    env.reset()
+    assert executor.futures["again"].cancelled()
+    env.close()
 
 
 def test_a_sandbox_that_fails_is_tried_again_across_steps_and_is_no_wrong_answer():
@@ -444,21 +478,24 @@ def test_statistics_of_a_masked_reset_are_those_of_the_others(executor):
 
 def test_ten_thousand_steps_keep_memory_and_descriptors_flat():
     with make_executor("local", workers=2) as executor:
-        env = make_code_exec_vec(100, SUITE, executor, rewards=EVERY_REWARD, max_turns=2)
+        env = make_code_exec_vec(4, SUITE, executor, rewards=EVERY_REWARD, max_turns=2, cache_size=50)
         env = twins.RecordPassAtK(env, k=[1, 2])
         env.reset(seed=0)
         held = []
-        for number in range(100):  # Of a hundred environments each.
-            answers = [f"{ANSWERS[(number + i) % len(ANSWERS)]}\n# {number}.{i}" for i in range(100)]
-            answers[::2] = [""] * 50  # So that it takes half the time.
-            env.step(tuple(answers))
-            if number % 33 == 0:
+        for number in range(10_000):
+            # One step in twenty has programs, so that it takes seconds.
+            runs = number % 20 == 0
+            env.step(
+                tuple(f"{ANSWERS[(number // 20 + i) % len(ANSWERS)]}\n# {number}" if runs else "" for i in range(4))
+            )
+            if number % 3_000 == 999:
                 gc.collect()
                 held.append((len(os.listdir("/proc/self/fd")), resident_bytes()))
         env.close()
     descriptors, memory = zip(*held, strict=True)
-    assert max(descriptors[1:]) <= descriptors[1] + 2
-    assert memory[-1] - memory[1] < 8 << 20, memory
+    # Each of the two workers may keep a judge for its last task, of four descriptors, or not.
+    assert max(descriptors) <= min(descriptors) + 8, descriptors
+    assert memory[-1] - memory[0] < 8 << 20, memory
 
 
 def resident_bytes():

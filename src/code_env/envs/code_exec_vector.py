@@ -44,7 +44,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
 
     With a deadline, a step returns when it has passed. An environment whose answer is not judged by then gives its last
     observation, reward 0.0, both flags False and `info["pending"]` True; what is sent to it is ignored until the step
-    that brings its verdict.
+    that brings its verdict. Later steps do not wait for it, as long as there is another to wait for.
 
     Args:
         num_envs: How many environments, at most 1,024.
@@ -109,6 +109,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         self._generators: list[np.random.Generator | None] = [None] * num_envs
         self._seeds: list[int] = [-1] * num_envs
         self._began_at: float | None = None
+        self._fresh: list[int] = []
         self.num_envs, self.render_mode = num_envs, render_mode
         self.metadata = {**CodeExecEnv.metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
         self.single_observation_space = self.rules.observation_space
@@ -182,11 +183,14 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
             raise RuntimeError("a step has begun already; call step_wait() before the next step_async()")
         each = self._each(actions)
         ready = [index for index, one in enumerate(self._episodes) if not one.is_pending]
-        answers = [self._episodes[index].answers(each[index], self._generator(index)) for index in ready]
-        submitted = iter(self._judging.submit(answer for of_one in answers for answer in of_one))
-        for index, of_one in zip(ready, answers, strict=True):
-            self._episodes[index].start([next(submitted) for _ in of_one])
-        self._began_at = time.monotonic()
+        # One after the other, so that the first run while the code is still looked for in the last.
+        answers = (
+            answer for index in ready for answer in self._episodes[index].answers(each[index], self._generator(index))
+        )
+        submitted, samples = self._judging.submit(answers), self.rules.samples_per_step
+        for place, index in enumerate(ready):
+            self._episodes[index].start(submitted[place * samples : (place + 1) * samples])
+        self._fresh, self._began_at = ready, time.monotonic()
 
     def step_wait(self, deadline_s: float | None = None) -> _Step:
         """End a step that was begun.
@@ -201,7 +205,13 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
             raise RuntimeError("no step has begun; call step_async(actions) first")
         allowed_s = self.deadline_s if deadline_s is None else _checked_deadline(deadline_s)
         until = None if allowed_s is None else self._began_at + allowed_s
-        outcomes = [one.conclude() if one.wait(until) else None for one in self._episodes]
+        outcomes: list[Outcome | None] = [None] * self.num_envs
+        for index in self._fresh:
+            outcomes[index] = self._outcome(index, until)
+        # Who has kept a step waiting once keeps no other: it is only looked at, unless there is nobody else.
+        until = time.monotonic() if self._fresh and until is not None else until
+        for index in set(range(self.num_envs)).difference(self._fresh):
+            outcomes[index] = self._outcome(index, until)
         self._began_at = None
         return self._returned(outcomes)
 
@@ -217,6 +227,11 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         for one in self._episodes:
             one.abandon()
         self._judging.close()
+
+    def _outcome(self, index: int, until: float | None) -> Outcome | None:
+        """What an environment's step comes to; None if that is not known by then."""
+        episodes = self._episodes[index]
+        return episodes.conclude() if episodes.wait(until) else None
 
     def _returned(self, outcomes: list[Outcome | None]) -> _Step:
         """What a step returns, when those that have ended have begun anew."""

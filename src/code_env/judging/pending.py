@@ -42,6 +42,8 @@ class PendingVerdict:
         self.task, self.code, self.response, self._until_failure = task, code, response, until_failure
         self.verdict: Verdict | None = None
         """The verdict, once there is one."""
+        self.wanted_by = 0
+        """How many there are who want it, where it is shared."""
         self.judge_s = 0.0
         """How long it took to make the verdict of what had come back, in seconds."""
         self.then: Callable[[Verdict], None] | None = None
@@ -110,8 +112,9 @@ class PendingVerdict:
         return self.verdict
 
     def cancel(self) -> None:
-        """End its program: nobody needs the verdict."""
-        if self._future is not None:
+        """End its program, unless others want the verdict."""
+        self.wanted_by -= 1
+        if self._future is not None and self.wanted_by <= 0:
             self._future.cancel()
 
 

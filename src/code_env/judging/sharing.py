@@ -99,6 +99,7 @@ class SharedJudging:
                 if one is None:
                     one = started[id(task), code] = self._pending(task, code)
                     one.start(self.executor)
+                one.wanted_by += 1
                 pending.append(one)
         except BaseException:
             for one in pending:

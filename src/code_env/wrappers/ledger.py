@@ -199,6 +199,10 @@ class StepVectorWrapper(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
     def after(self, step: Any) -> Any:
         """What a step returns, from what it has returned further in."""
 
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin episodes; see `CodeExecVectorEnv.reset`."""
+        return self.env.reset(seed=seed, options=options)
+
     def step(self, actions: Any) -> Any:
         """Step; see `CodeExecVectorEnv.step`."""
         return self.after(self.env.step(actions))
@@ -222,8 +226,8 @@ class EntryVectorWrapper(StepVectorWrapper, Recorded):
         self._entries = [make_entry() for _ in range(env.num_envs)]
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin episodes."""
-        begun = self.env.reset(seed=seed, options=options)
+        """Begin episodes; see `CodeExecVectorEnv.reset`."""
+        begun = super().reset(seed=seed, options=options)
         mask = (options or {}).get("reset_mask")
         for index, entry in enumerate(self._entries):
             if mask is None or mask[index]:

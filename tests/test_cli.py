@@ -5,10 +5,15 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 
 import pytest
+from typer.testing import CliRunner
 
 import code_env
+from code_env import ExecutionResult, Status
+from code_env.cli import app
+from code_env.executors.local import LocalExecutor
 
 TASK = {
     "id": "double",
@@ -146,6 +151,43 @@ def test_eval_of_humaneval(tmp_path, data):
         assert "judged: 164 blind" in shown
 
 
+POLICY = """
+def twice(prompts, infos):
+    return ["def double(x):\\n    return 2 * x" if info["turn"] else "" for info in infos]
+"""
+
+
+def test_rollout_writes_a_line_per_episode_and_goes_on(tmp_path, suite):
+    (tmp_path / "policies.py").write_text(POLICY)
+    arguments = ("--env", suite, "--policy", "policies:twice", "--max-turns", 2, "--num-envs", 3, "--seed", 4)
+    shown = run("rollout", "rows.jsonl", *arguments, "--episodes", 5, cwd=tmp_path)
+    assert "5 (5 played, 0 were there)" in shown
+    assert "error 50.0%" in shown
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
+    assert sorted(row["episode"] for row in rows) == list(range(5))
+    assert all(row["passed"] and len(row["turns"]) == 2 for row in rows)
+    assert "resume" in run("rollout", "rows.jsonl", *arguments, "--episodes", 5, cwd=tmp_path, code=2)
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:2]))
+    shown = run("rollout", "rows.jsonl", *arguments, "--episodes", 5, "--resume", cwd=tmp_path)
+    assert "5 (3 played, 2 were there)" in shown
+
+
+def test_rollout_raises_the_alarm_when_the_sandbox_fails(tmp_path, monkeypatch):
+    def fail(self, program):
+        future = Future()
+        future.set_result(ExecutionResult(Status.SANDBOX_ERROR))
+        return future
+
+    monkeypatch.setattr(LocalExecutor, "submit", fail)
+    arguments = ["rollout", str(tmp_path / "rows.jsonl"), "--episodes", "30", "--num-envs", "4"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 1
+    assert "20 of the last 20 episodes have no verdict" in done.stderr
+    assert "30: left out of training, please" in done.stdout
+    done = CliRunner().invoke(app, [*arguments, "--resume", "--alarm-rate", "1"])
+    assert done.exit_code == 0
+
+
 def test_validate_proves_the_starter_suite(tmp_path):
     shown = run("validate", "starter", "--repetitions", 1, "--calibrate", "--write", "proven.jsonl", cwd=tmp_path)
     assert "40 of 40 tasks are sound; 0 errors" in shown
@@ -230,6 +272,13 @@ def test_validate_never_replaces_what_it_reads(tmp_path, suite):
         (["validate", "broken.jsonl"], "broken.jsonl:1:"),
         (["validate", "starter", "--write", "no/such/dir.jsonl"], "cannot be written"),
         (["validate", "starter", "--write", "."], "cannot be written"),
+        (["rollout", "rows.jsonl", "--policy", "best"], "`references`, `blank`, or package.module:function"),
+        (["rollout", "rows.jsonl", "--policy", "math:pi"], "no function but a float"),
+        (["rollout", "rows.jsonl", "--policy", "no.such:name"], "No module named"),
+        (["rollout", "no/such/dir.jsonl"], "cannot be written"),
+        (["rollout", "good.jsonl", "--resume"], "good.jsonl:1"),
+        (["rollout", "rows.jsonl", "--env", "startre"], "did you mean 'starter'"),
+        (["rollout", "rows.jsonl", "--group-size", "5"], "group_size must divide num_envs=32 and episodes=100"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from code_env import CallTest, ExecutionResult, Executor, Isolation, OutputTest,
 from code_env.errors import RolloutError
 from code_env.registration import make_code_exec_vec
 from code_env.rollout import SandboxAlarm, collect
+from code_env.wrappers import vector as twins
 
 ADD = Task(
     "add",
@@ -124,6 +126,24 @@ def test_the_policy_is_asked_for_those_that_wait_and_for_nobody_else(make):
     assert asked == [[0, 1, 2, 3], [4, 5]]
 
 
+def test_environments_without_an_episode_are_left_alone(make):
+    """Neither wrappers nor groups see anything of them, and nobody spins while one is waited for."""
+    env = make(8, rewards={"group_pass@1": {"group_size": 4}})
+    assert collect(env, references, 20, group_size=4).collected == 20
+    window = twins.RecordPassAtK(make(4))
+    collect(window, references, 5)
+    assert window.window.estimate(1).tasks == 5
+    slow = "import time\ntime.sleep(1)\n"
+    steps = []
+    collect(
+        make(4, deadline_s=0.2),
+        lambda prompts, infos: [slow + answer for answer in references(prompts, infos)],
+        1,
+        on_progress=lambda summary: steps.append(1),
+    )
+    assert 4 <= len(steps) <= 9
+
+
 def test_one_that_is_pending_is_not_asked_again_and_its_action_is_its_own(make):
     env = make(2, deadline_s=0.3)
     slow = "import time\ntime.sleep(1)\n"
@@ -175,7 +195,7 @@ def test_a_collection_goes_on_where_it_was(make, tmp_path):
     there = len(rows_of(path))
     assert 0 < there < 20
     with path.open("a") as file:
-        file.write('{"episode": 19, "task')  # What a kill leaves of a line.
+        file.write('{"collection": "')  # What a kill leaves of a line.
     with pytest.raises(RolloutError, match="resume"):
         collect(make(3, max_turns=2), second_try, 20, path)
     summary = collect(make(4, max_turns=2), second_try, 20, path, resume=True)
@@ -198,14 +218,71 @@ def test_half_a_group_is_played_anew(make, tmp_path):
 
 @pytest.mark.parametrize(
     "content",
-    ['{"episode": 0, "task_id": "hell", "seed": 1}\n', "[]\n", "text\n", '{"task_id": 3}\n', '{"episode": "0"}\n'],
+    [
+        '{"episode": 0, "task_id": "hello", "seed": 1}\n',
+        "[]\n",
+        "text\n",
+        "text",
+        '{"important": 1}',
+        '{"collection": "x"}\n',
+        '{"episode": "0"}\n',
+    ],
 )
 def test_a_file_of_something_else_is_left_as_it_is(make, tmp_path, content):
     path = tmp_path / "rows.jsonl"
     path.write_text(content)
     with pytest.raises(RolloutError, match=r"rows\.jsonl:1"):
         collect(make(), references, 4, path, resume=True)
+    with pytest.raises(RolloutError, match="is there already"):
+        collect(make(), references, 4, path)
     assert path.read_text() == content
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "env_kwargs"),
+    [({"group_size": 2}, {}), ({"order": "random"}, {}), ({}, {"max_turns": 2}), ({}, {"rewards": {"pass@1": 1.0}})],
+    ids=repr,
+)
+def test_other_arguments_are_another_collection(make, tmp_path, kwargs, env_kwargs):
+    path = tmp_path / "rows.jsonl"
+    collect(make(), references, 8, path)
+    with pytest.raises(RolloutError, match="none of this collection"):
+        collect(make(**env_kwargs), references, 8, path, resume=True, **kwargs)
+
+
+def test_a_collection_may_be_made_longer(make, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    collect(make(), references, 4, path)
+    summary = collect(make(), references, 10, path, resume=True)
+    assert (summary.resumed, summary.collected) == (4, 6)
+
+
+def test_lines_in_which_an_episode_is_lost_or_doubled_are_refused(make, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    collect(make(), references, 8, path, group_size=2)
+    lines = path.read_text().splitlines(keepends=True)
+    for kept, words in ((lines[:1] + lines[2:], "others of its group"), (lines + lines[:1], "second time")):
+        path.write_text("".join(kept))
+        with pytest.raises(RolloutError, match=words):
+            collect(make(), references, 8, path, group_size=2, resume=True)
+
+
+def test_a_full_disk_is_an_error_of_ours_and_costs_no_episode(make, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    env = make(2)
+    collect(env, references, 2)  # What programs are started with has no such limit.
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1500, limits[1]))
+        with pytest.raises(RolloutError, match="resume when they can"):
+            collect(env, references, 40, path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    summary = collect(env, references, 40, path, resume=True)
+    assert summary.done == 40
+    assert sorted(row["episode"] for row in rows_of(path)) == list(range(40))
 
 
 def test_another_seed_is_another_collection(make, tmp_path):
@@ -298,7 +375,17 @@ def test_a_sandbox_that_fails_too_often_raises_the_alarm_once():
 
 @pytest.mark.parametrize(
     "kwargs",
-    [{"episodes": 0}, {"episodes": 2.0}, {"group_size": 3}, {"group_size": 0}, {"seed": -1}, {"seed": "1"}],
+    [
+        {"alarm_rate": 2},
+        {"alarm_rate": "x"},
+        {"alarm_rate": float("nan")},
+        {"episodes": 0},
+        {"episodes": 2.0},
+        {"group_size": 3},
+        {"group_size": 0},
+        {"seed": -1},
+        {"seed": "1"},
+    ],
     ids=repr,
 )
 def test_arguments_out_of_range_are_refused(make, kwargs):
@@ -306,10 +393,16 @@ def test_arguments_out_of_range_are_refused(make, kwargs):
         collect(make(4), references, **{"episodes": 4, **kwargs})
 
 
-@pytest.mark.parametrize("answers", [["one"], "four", ["a"] * 5])
+@pytest.mark.parametrize("answers", [["one"], "four", ["a"] * 5, None, 3])
 def test_a_policy_that_gives_another_number_of_answers_is_told(make, answers):
     with pytest.raises(RolloutError, match="4 prompts"):
         collect(make(4), lambda prompts, infos: answers, 4)
+
+
+@pytest.mark.parametrize(("samples", "answer"), [(1, None), (1, 3), (2, "ab"), (2, ("a",)), (2, ("a", None))])
+def test_a_policy_that_gives_something_else_is_told(make, samples, answer):
+    with pytest.raises(RolloutError, match="episode 0"):
+        collect(make(4, samples_per_step=samples), lambda prompts, infos: [answer] * len(prompts), 4)
 
 
 def test_another_environment_is_refused():

@@ -8,6 +8,8 @@ else was under way is played anew. A line is on the disk before the next step be
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import hashlib
 import json
 import os
 import time
@@ -15,15 +17,18 @@ import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from gymnasium.vector import VectorEnv
 
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
+from code_env.envs.episodes import check_action
 from code_env.errors import RolloutError
-from code_env.tasks.suite import Order, TaskOrder, TaskSuite
+from code_env.tasks.suite import Order, TaskOrder
+from code_env.wrappers.ledger import ledger_names
 
 Policy = Callable[[list[str], list[dict[str, Any]]], Sequence[Any]]
 """Answers prompts: takes the observations of the environments that wait for an action, and an info of each, which has
@@ -109,9 +114,9 @@ def collect(
 ) -> RolloutSummary:
     """Have a policy play episodes, and write each as a JSON line when it has ended.
 
-    A line holds `episode`, `task_id`, `seed`, `return`, `passed`, `valid` and `turns`; a turn has `observation`,
-    `action`, `reward`, `reward_terms`, and under `programs` for each program `outcome`, `status`, `fraction`,
-    `tests_passed` and `tests_total`.
+    A line holds `collection` (the same in all), `episode`, `task_id`, `seed`, `return`, `passed`, `valid` and `turns`.
+    A turn has `observation`, `action`, `reward`, `reward_terms`, and under `programs` for each program `outcome`,
+    `status`, `fraction`, `tests_passed` and `tests_total`.
 
     Args:
         vec_env: What `gym.make_vec("CodeExec-v0", ...)` gives, with wrappers around it or not.
@@ -131,7 +136,7 @@ def collect(
         What it came to.
 
     Raises:
-        RolloutError: If the file is there and not to be gone on with, belongs to another collection, is in use, or
+        RolloutError: If the file is there and not to be gone on with, belongs to something else, is in use, or
             cannot be written; or if an argument or what the policy gives does not fit.
 
     Example:
@@ -154,17 +159,18 @@ def collect(
         raise RolloutError(
             f"group_size must divide num_envs={base.num_envs} and episodes={episodes}; got {group_size!r}"
         )
-    plan = _Plan(base.suite, episodes, seed, order, group_size)
+    plan = _Plan(vec_env, base, episodes, seed, order, group_size)
+    alarm = _Alarm(alarm_rate)
     summary = RolloutSummary(episodes)
     with contextlib.ExitStack() as stack:
         file = None if path is None else stack.enter_context(_TrajectoryFile.opened(Path(path), resume, plan))
-        found = [] if file is None else file.rows
+        found = [] if file is None else file.found
         for row in found:
             summary.add(row)
         summary.resumed = len(found)
-        missing = [group for group in plan.groups() if group[0] not in {row["episode"] for row in found}]
+        there = {row["episode"] for row in found}
+        missing = [group for group in plan.groups() if group[0] not in there]
         collection = _Collection(vec_env, base, policy, plan, missing)
-        alarm = _Alarm(alarm_rate)
         began = time.monotonic()
         for rows in collection.play():
             if file is not None:
@@ -185,22 +191,36 @@ def collect(
 
 
 class _Plan:
-    """Which task and which seed each episode has.
+    """Which task and which seed each episode has, and by what its lines are known.
 
     Args:
-        suite: Where tasks are drawn from.
+        vec_env: The environments.
+        base: The same without wrappers.
         episodes: How many there are.
         seed: Of the collection.
         order: How tasks are drawn.
         group_size: How many episodes in a row have the same task.
     """
 
-    def __init__(self, suite: TaskSuite, episodes: int, seed: int, order: Order, group_size: int) -> None:
+    def __init__(
+        self,
+        vec_env: VectorEnv[Any, Any, Any],
+        base: CodeExecVectorEnv,
+        episodes: int,
+        seed: int,
+        order: Order,
+        group_size: int,
+    ) -> None:
         if type(seed) is not int or seed < 0:
             raise RolloutError(f"seed must be a whole number of at least 0; got {seed!r}")
         self.episodes, self.seed, self.group_size = episodes, seed, group_size
-        tasks, rng = TaskOrder(suite, order), np.random.default_rng(seed)
+        tasks, rng = TaskOrder(base.suite, order), np.random.default_rng(seed)
         self._task_ids = [tasks.draw(rng).id for _ in range(episodes // group_size)]
+        rules = dataclasses.replace(base.rules, suite=base.suite[:1], cache_size=0)
+        prompts = [(task.id, task.prompt) for task in base.suite]
+        parts = (prompts, repr(rules), seed, order, group_size, list(ledger_names(vec_env)))
+        self.fingerprint = hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        """By what a line is known to be of this collection: of the same prompts, rules, seed, order and rewards."""
 
     def task_id(self, episode: int) -> str:
         """The task of an episode."""
@@ -212,8 +232,12 @@ class _Plan:
 
     def groups(self) -> Iterator[range]:
         """The episodes of each group."""
-        for first in range(0, self.episodes, self.group_size):
-            yield range(first, first + self.group_size)
+        return map(self.group_of, range(0, self.episodes, self.group_size))
+
+    def group_of(self, episode: int) -> range:
+        """The episodes of the group of one."""
+        first = episode - episode % self.group_size
+        return range(first, first + self.group_size)
 
 
 @dataclass
@@ -222,6 +246,12 @@ class _Episode:
 
     number: int
     """Which one."""
+    observation: str = ""
+    """What the policy is shown next."""
+    info: dict[str, Any] = field(default_factory=dict)
+    """What it is told beside that."""
+    action: Any = None
+    """What it has answered; None while it has not."""
     turns: list[dict[str, Any]] = field(default_factory=list)
     """Its turns so far."""
     row: dict[str, Any] | None = None
@@ -248,90 +278,95 @@ class _Collection:
         missing: Iterable[range],
     ) -> None:
         self._env, self._policy, self._plan = vec_env, policy, plan
-        self._count, self._samples = base.num_envs, base.rules.samples_per_step
+        self._samples = base.rules.samples_per_step
         self._waiting = deque(missing)
-        self._playing: list[_Episode | None] = [None] * self._count
-        self._actions: list[Any] = [self._nothing] * self._count
+        self._playing: list[_Episode | None] = [None] * base.num_envs
         self.steps = 0
         """Actions that were judged."""
 
-    @property
-    def _nothing(self) -> Any:
-        """What an environment is sent that plays no episode: no program, and so nothing is run."""
-        return "" if self._samples == 1 else ("",) * self._samples
-
     def play(self) -> Iterator[list[dict[str, Any]]]:
         """Play all; the lines of the groups that have ended, step by step."""
-        observations, info = self._begin(everything=True)
-        while any(episode is not None for episode in self._playing):
-            self._ask(observations, info)
-            actions = self._actions if self._samples == 1 else list(zip(*self._actions, strict=True))
-            step = self._env.step(tuple(actions))
-            yield self._take(observations, *step[1:])
-            begun = self._begin(everything=False)
-            observations, info = (step[0], step[4]) if begun[1] is None else begun
-            if begun[1] is not None:
-                info = _merged(step[4], begun[1])
+        self._env.reset(seed=self._plan.seed)
+        self._begin()
+        while any(self._playing):
+            self._ask()
+            self._take(self._env.step(self._actions()))
+            yield self._ended()
+            self._begin()
 
-    def _begin(self, *, everything: bool) -> tuple[Any, Any]:
-        """Begin the next groups where there is room; what the reset gives, None if there was nothing to begin."""
+    def _blocks(self) -> Iterator[slice]:
+        """Where groups are played."""
         size = self._plan.group_size
-        chosen: list[_Episode | None] = [None] * self._count
-        for first in range(0, self._count, size):
-            block = self._playing[first : first + size]
-            if self._waiting and all(episode is None or episode.row is not None for episode in block):
-                chosen[first : first + size] = [_Episode(number) for number in self._waiting.popleft()]
-            elif all(episode is None or episode.row is not None for episode in block):
-                self._playing[first : first + size] = [None] * size
-        mask = np.array([episode is not None for episode in chosen])
-        if not mask.any() and not everything:
-            return None, None
-        self._playing = [new or old for new, old in zip(chosen, self._playing, strict=True)]
-        options: dict[str, Any] = {
-            "task_ids": [None if one is None else self._plan.task_id(one.number) for one in chosen]
-        }
-        if not everything:
-            options["reset_mask"] = mask
-        seeds = [None if one is None else self._plan.seed_of(one.number) for one in chosen]
-        return self._env.reset(seed=seeds, options=options)  # type: ignore[arg-type]  # Of each its own.
+        return (slice(first, first + size) for first in range(0, len(self._playing), size))
 
-    def _ask(self, observations: Sequence[str], info: dict[str, Any]) -> None:
-        """Ask the policy for the actions of all episodes that wait for one."""
-        asked = [
-            index
-            for index, episode in enumerate(self._playing)
-            if episode is not None and episode.row is None and not info["pending"][index]
+    def _begin(self) -> None:
+        """Begin the next groups where there is room."""
+        begun = np.zeros(len(self._playing), dtype=np.bool_)
+        for block in self._blocks():
+            if not any(self._playing[block]) and self._waiting:
+                self._playing[block] = [_Episode(number) for number in self._waiting.popleft()]
+                begun[block] = True
+        if not begun.any():
+            return
+        numbers = [
+            one.number if one is not None and new else None for one, new in zip(self._playing, begun, strict=True)
         ]
-        keys = ("task_id", "turn", "turns_left", "messages")
-        infos = [{key: _plain(info[key][index]) for key in keys} | self._numbers(index) for index in asked]
-        actions = self._policy([observations[index] for index in asked], infos) if asked else []
-        if isinstance(actions, str) or len(actions) != len(asked):
-            got = "a text" if isinstance(actions, str) else f"{len(actions)} actions"
-            raise RolloutError(f"the policy was given {len(asked)} prompts and gave {got}; one for each is expected")
-        for index, episode in enumerate(self._playing):
-            if episode is None or episode.row is not None:
-                self._actions[index] = self._nothing
-        for index, action in zip(asked, actions, strict=True):
-            self._actions[index] = action
+        observations, info = self._env.reset(
+            seed=[None if number is None else self._plan.seed_of(number) for number in numbers],  # type: ignore[arg-type]
+            options={
+                "task_ids": [None if number is None else self._plan.task_id(number) for number in numbers],
+                "reset_mask": begun,
+            },
+        )
+        for index in np.flatnonzero(begun).tolist():
+            self._show(index, observations, info)
 
-    def _numbers(self, index: int) -> dict[str, int]:
+    def _show(self, index: int, observations: Sequence[str], info: dict[str, Any]) -> None:
+        """Take note of what the policy is shown next of one environment."""
         episode = self._playing[index]
-        number = -1 if episode is None else episode.number
-        return {"episode": number, "seed": self._plan.seed_of(number)}
+        if episode is not None:
+            known = {key: _plain(info[key][index]) for key in ("task_id", "turn", "turns_left", "messages")}
+            seed = self._plan.seed_of(episode.number)
+            episode.observation = observations[index]
+            episode.info = known | {"episode": episode.number, "seed": seed}
+            episode.action = None
 
-    def _take(
-        self, observations: Sequence[str], rewards: Any, terminated: Any, truncated: Any, info: dict[str, Any]
-    ) -> list[dict[str, Any]]:
-        """Take down a step; the lines of the groups that have ended with it."""
+    def _ask(self) -> None:
+        """Ask the policy for the actions of all episodes that wait for one."""
+        asked = [one for one in self._playing if one is not None and one.row is None and one.action is None]
+        if not asked:
+            return
+        actions = self._policy([one.observation for one in asked], [one.info for one in asked])
+        if isinstance(actions, str) or not hasattr(actions, "__len__") or len(actions) != len(asked):
+            sized = hasattr(actions, "__len__") and not isinstance(actions, str)
+            got = f"{len(actions)} actions" if sized else type(actions).__name__
+            raise RolloutError(f"the policy was given {len(asked)} prompts and gave {got}; one for each is expected")
+        for one, action in zip(asked, actions, strict=True):
+            try:
+                check_action(action, self._samples)
+            except TypeError as error:
+                raise RolloutError(f"the policy's answer in episode {one.number}: {error}") from None
+            one.action = action
+
+    def _actions(self) -> Any:
+        """What is sent to the environments: nothing where no episode waits for it."""
+        nothing = None if self._samples == 1 else (None,) * self._samples
+        actions = [nothing if one is None or one.row is not None else one.action for one in self._playing]
+        return tuple(actions) if self._samples == 1 else tuple(zip(*actions, strict=True))
+
+    def _take(self, step: Any) -> None:
+        """Take a step down."""
+        observations, rewards, terminated, truncated, info = step
         for index, episode in enumerate(self._playing):
             if episode is None or episode.row is not None or info["pending"][index]:
                 continue
             self.steps += 1
             ended = bool(terminated[index] or truncated[index])
             part = info["final_info"] if ended else info
-            episode.turns.append(_turn(observations[index], self._actions[index], rewards[index], part, index))
+            episode.turns.append(_turn(episode, rewards[index], part, index))
             if ended:
                 episode.row = {
+                    "collection": self._plan.fingerprint,
                     "episode": episode.number,
                     "task_id": self._plan.task_id(episode.number),
                     "seed": self._plan.seed_of(episode.number),
@@ -340,19 +375,24 @@ class _Collection:
                     "valid": bool(part["valid"][index]),
                     "turns": episode.turns,
                 }
+            else:
+                self._show(index, observations, info)
+
+    def _ended(self) -> list[dict[str, Any]]:
+        """The lines of the groups that have ended, which make room."""
         rows: list[dict[str, Any]] = []
-        size = self._plan.group_size
-        for first in range(0, self._count, size):
-            block = [episode for episode in self._playing[first : first + size] if episode is not None]
-            if block and all(episode.row is not None for episode in block):
-                rows += [episode.row for episode in block if episode.row is not None]
+        for block in self._blocks():
+            lines = [None if one is None else one.row for one in self._playing[block]]
+            if None not in lines:
+                rows += [line for line in lines if line is not None]
+                self._playing[block] = [None] * len(lines)
         return rows
 
 
-def _turn(observation: str, action: Any, reward: Any, info: dict[str, Any], index: int) -> dict[str, Any]:
-    terms = info["reward_terms"]
+def _turn(episode: _Episode, reward: Any, info: dict[str, Any], index: int) -> dict[str, Any]:
+    terms, action = info["reward_terms"], episode.action
     return {
-        "observation": observation,
+        "observation": episode.observation,
         "action": action if isinstance(action, str) else list(action),
         "reward": float(reward),
         "reward_terms": {name: float(terms[name][index]) for name in terms if f"_{name}" in terms},
@@ -374,16 +414,6 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _merged(info: dict[str, Any], begun: dict[str, Any]) -> dict[str, Any]:
-    """The infos of a step, with those of environments that have begun anew since in their places."""
-    merged = dict(info)
-    for key in ("task_id", "turn", "turns_left", "messages", "pending"):
-        merged[key] = info[key].copy()
-        for index in np.flatnonzero(begun[f"_{key}"]).tolist():
-            merged[key][index] = begun[key][index]
-    return merged
-
-
 class _Alarm:
     """Rings when too many of the last episodes have no verdict, once until they are fewer again.
 
@@ -392,6 +422,9 @@ class _Alarm:
     """
 
     def __init__(self, rate: float) -> None:
+        number = isinstance(rate, int | float) and not isinstance(rate, bool)
+        if not number or not 0 <= rate <= 1:
+            raise RolloutError(f"alarm_rate must be a number from 0 to 1; got {rate!r}")
         self._rate = rate
         self._last: deque[bool] = deque(maxlen=_ALARM_WINDOW)
         self._ringing = False
@@ -418,12 +451,12 @@ class _TrajectoryFile:
     """A file of trajectories, one JSON line for each, written to disk before anything goes on.
 
     Args:
-        file: The file, open for reading and writing, and locked.
-        rows: What is in it.
+        file: The file, open for writing without a buffer, and locked.
+        found: What is known of the episodes in it.
     """
 
-    def __init__(self, file: BinaryIO, rows: list[dict[str, Any]]) -> None:
-        self._file, self.rows = file, rows
+    def __init__(self, file: FileIO, found: list[dict[str, Any]]) -> None:
+        self._file, self.found = file, found
 
     @classmethod
     @contextlib.contextmanager
@@ -434,21 +467,22 @@ class _TrajectoryFile:
             RolloutError: If it is not to be had.
         """
         try:
-            file = path.open("r+b" if path.exists() else "x+b")
+            file = FileIO(path, "r+" if path.exists() else "x+")
         except OSError as error:
             raise RolloutError(f"the trajectories cannot be written: {error}") from None
         with file:
             _lock(file, path)
-            _sync_directory(path)
-            rows, length = _read(file, path, plan)
-            if rows and not resume:
-                raise RolloutError(
-                    f"{path}: {len(rows)} episodes are there; resume to go on with them, or name another"
-                )
-            # What a killed writer has begun and not ended: a line, or a group of them.
-            file.truncate(length)
-            file.seek(length)
-            yield cls(file, rows)
+            if not resume and path.stat().st_size:
+                raise RolloutError(f"{path} is there already; resume to go on with it, or name another file")
+            found, length = _read(path, plan)
+            try:
+                # What a killed writer has begun and not ended: a line, or a group of them.
+                file.truncate(length)
+                file.seek(length)
+                _sync_directory(path)
+            except OSError as error:
+                raise RolloutError(f"the trajectories cannot be written: {error}") from None
+            yield cls(file, found)
 
     def write(self, rows: list[dict[str, Any]]) -> None:
         """Write lines, and see that they are on the disk.
@@ -458,15 +492,16 @@ class _TrajectoryFile:
         """
         if not rows:
             return
+        rest = memoryview("".join(json.dumps(row) + "\n" for row in rows).encode())
         try:
-            self._file.write("".join(json.dumps(row) + "\n" for row in rows).encode())
-            self._file.flush()
+            while rest:
+                rest = rest[self._file.write(rest) :]
             os.fsync(self._file.fileno())
         except OSError as error:
             raise RolloutError(f"the trajectories cannot be written: {error}; resume when they can") from None
 
 
-def _lock(file: BinaryIO, path: Path) -> None:
+def _lock(file: FileIO, path: Path) -> None:
     try:
         import fcntl
     except ImportError:  # Where there are no such locks, one has to see to it oneself.
@@ -487,40 +522,54 @@ def _sync_directory(path: Path) -> None:
             os.close(fd)
 
 
-def _read(file: BinaryIO, path: Path, plan: _Plan) -> tuple[list[dict[str, Any]], int]:
-    """The episodes in a file, and how long it is with just those: whole lines, of whole groups.
+_LINE_BEGINS = b'{"collection": "'
+"""How each line begins, and so what may be left of one that was not written to its end."""
+
+
+def _read(path: Path, plan: _Plan) -> tuple[list[dict[str, Any]], int]:
+    """What is known of the episodes in a file, and how long it is with just those: whole lines, of whole groups.
 
     Raises:
-        RolloutError: If it belongs to another collection.
+        RolloutError: If it belongs to something else.
     """
-    lines: list[tuple[dict[str, Any], int]] = []
+    found: dict[int, tuple[dict[str, Any], int]] = {}
     length = 0
-    for number, line in enumerate(file, start=1):
-        if not line.endswith(b"\n"):
-            break
-        length += len(line)
-        try:
-            row = json.loads(line)
-            episode, task_id, seed = row["episode"], row["task_id"], row["seed"]
-            known = 0 <= episode < plan.episodes and (task_id, seed) == (plan.task_id(episode), plan.seed_of(episode))
-        except (ValueError, KeyError, TypeError, IndexError):
-            raise RolloutError(f"{path}:{number}: this is no line of a collection") from None
-        if not known:
-            raise RolloutError(
-                f"{path}:{number}: episode {episode} with task {task_id!r} is none of this collection, of which suite, "
-                "seed, order, group size or number of episodes are other"
-            )
-        lines.append((row, length))
-    found = Counter(row["episode"] for row, _ in lines)
-    doubled = [episode for episode, count in found.items() if count > 1]
-    if doubled:
-        raise RolloutError(f"{path}: episode {doubled[0]} is there twice")
-    # The lines of a group are written together, so only the last ones can be of one that is not whole.
-    while lines and any(number not in found for number in _group_of(lines[-1][0]["episode"], plan)):
-        found.pop(lines.pop()[0]["episode"])
-    return [row for row, _ in lines], lines[-1][1] if lines else 0
-
-
-def _group_of(episode: int, plan: _Plan) -> range:
-    first = episode - episode % plan.group_size
-    return range(first, first + plan.group_size)
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n") and line.startswith(_LINE_BEGINS[: len(line)]):
+                break
+            length += len(line)
+            try:
+                row = json.loads(line)
+                known = {
+                    "episode": row["episode"],
+                    "passed": bool(row["passed"]),
+                    "return": float(row["return"]),
+                    "turns": [
+                        {
+                            "programs": [
+                                {"outcome": str(p["outcome"]), "status": str(p["status"])} for p in turn["programs"]
+                            ]
+                        }
+                        for turn in row["turns"]
+                    ],
+                }
+                is_ours = row["collection"] == plan.fingerprint and 0 <= row["episode"] < plan.episodes
+            except (ValueError, KeyError, TypeError):
+                raise RolloutError(f"{path}:{number}: this is no line of a collection; name another file") from None
+            if not is_ours:
+                raise RolloutError(
+                    f"{path}:{number}: this episode is none of this collection, of which prompts, turns, samples, "
+                    "rewards, seed, order, group size or number of episodes are other; name another file"
+                )
+            if known["episode"] in found:
+                raise RolloutError(f"{path}:{number}: episode {known['episode']} is there for the second time")
+            found[known["episode"]] = known, length
+    # The lines of a group are written together, so only those at the end can be of one that is not whole.
+    while found and not all(number in found for number in plan.group_of(next(reversed(found)))):
+        found.popitem()
+    torn = [number for number in found if not all(other in found for other in plan.group_of(number))]
+    if torn:
+        raise RolloutError(f"{path}: episode {torn[0]} is there without the others of its group; name another file")
+    rows = [known for known, _ in found.values()]
+    return rows, next(reversed(found.values()))[1] if found else 0

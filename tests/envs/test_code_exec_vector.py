@@ -21,6 +21,7 @@ from code_env import (
     CodeExecVectorEnv,
     ExecutionResult,
     Executor,
+    ExecutorClosed,
     Isolation,
     OutputTest,
     Program,
@@ -33,6 +34,7 @@ from code_env import (
     TaskSuite,
     make_executor,
 )
+from code_env.envs.episodes import Episodes
 from code_env.registration import make_code_exec, make_code_exec_vec
 from code_env.wrappers import TermReward
 from code_env.wrappers import vector as twins
@@ -121,8 +123,8 @@ def test_native_sync_and_single_are_the_same(data, executor):
         "order": data.draw(st.sampled_from(["shuffle", "sequential", "random"]), "order"),
         "max_turns": 1 if samples > 1 else data.draw(st.integers(1, 3), "turns"),
         "samples_per_step": samples,
-        "tests_per_step": data.draw(st.sampled_from([None, 1, 2]), "tests"),
         "rewards": EVERY_REWARD if data.draw(st.booleans(), "rewards") else {},
+        **data.draw(st.sampled_from([{}, {"tests_per_step": 1}, {"tests_per_step": 2}, {"cache_size": 9}]), "more"),
         "extract": data.draw(st.sampled_from(["fence", "raw"]), "extract"),
     }
     seed = data.draw(st.integers(0, 1000), "seed")
@@ -246,7 +248,10 @@ def test_options_that_do_not_fit_are_refused(vec, options, error):
         vec.reset(options=options)
 
 
-@pytest.mark.parametrize(("seed", "error"), [([1, 2], ValueError), ("1234", TypeError), (np.int64(3), TypeError)])
+@pytest.mark.parametrize(
+    ("seed", "error"),
+    [([1, 2], ValueError), ("1234", TypeError), (np.int64(3), TypeError), ([1, 2, 3, np.int64(4)], TypeError)],
+)
 def test_seeds_that_do_not_fit_are_refused(vec, seed, error):
     with pytest.raises(error):
         vec.reset(seed=seed)
@@ -275,7 +280,9 @@ def test_arguments_out_of_range_are_refused(kwargs, error):
 # Actions
 
 
-@pytest.mark.parametrize("actions", ["four", ("a", "b"), ("a", "b", "c", 4), None, [["a"]] * 4, ("a",) * 5])
+@pytest.mark.parametrize(
+    "actions", ["four", ("a", "b"), ("a", "b", "c", 4), (None,) * 3, None, [["a"]] * 4, ("a",) * 5]
+)
 def test_actions_that_do_not_fit_are_refused_and_nothing_is_lost(vec, actions):
     before = vec.reset(seed=1)
     with pytest.raises(TypeError, match="4"):
@@ -288,6 +295,53 @@ def test_lists_and_arrays_of_text_are_actions(vec):
     vec.reset(seed=1, options={"task_id": "hello"})
     for actions in (["print('hello')"] * 4, np.array(["print('hello')"] * 4), np.array(["x"] * 4, dtype=object)):
         vec.step(actions)
+
+
+def test_none_leaves_an_environment_as_it_is(vec):
+    shown, _ = vec.reset(seed=1, options={"task_id": "hello"})
+    observations, rewards, terminated, _, info = vec.step(("print('hello')", None, "1", None))
+    assert (rewards.tolist(), terminated.tolist()) == ([1.0, 0.0, 0.0, 0.0], [True, False, False, False])
+    assert info["pending"].tolist() == [False, True, False, True]
+    assert info["turn"].tolist() == [0, 0, 1, 0]
+    assert (observations[1], observations[3]) == (shown[1], shown[3])
+    assert vec.step((None,) * 4)[4]["pending"].all()
+
+
+def test_a_step_that_was_interrupted_can_still_be_ended(vec, monkeypatch):
+    vec.reset(seed=1, options={"task_id": "hello"})
+    vec.step_async(("print('hello')",) * 4)
+    wait = Episodes.wait
+    calls = []
+
+    def interrupted(self, until=None):
+        calls.append(self)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return wait(self, until)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Episodes, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            vec.step_wait()
+    assert vec.step_wait()[1].tolist() == [1.0] * 4
+
+
+def test_a_reset_between_the_halves_of_a_step_leaves_the_others_to_be_ended(vec):
+    vec.reset(seed=1, options={"task_id": "hello"})
+    vec.step_async(("print('hello')",) * 4)
+    vec.reset(options={"reset_mask": np.array([True, False, False, False])})
+    _, rewards, _, _, info = vec.step_wait()
+    assert (rewards.tolist(), info["pending"].tolist()) == ([0.0, 1.0, 1.0, 1.0], [True, False, False, False])
+
+
+def test_an_executor_that_is_closed_is_said_each_time():
+    with make_executor("local", workers=1) as executor:
+        env = make_code_exec_vec(1, SUITE, executor)
+        env.reset(seed=0)
+    for _ in range(3):
+        with pytest.raises(ExecutorClosed):
+            env.step(("1",))
+    env.reset()
 
 
 def test_a_step_needs_a_reset_and_a_wait_needs_a_step(vec):
@@ -464,6 +518,24 @@ def test_gymnasiums_vector_wrappers_work_over_it(executor):
     assert [info.get("episode", {}).get("l") for info in infos] == [None, 2, 2]
     assert [info.get("episode", {}).get("r") for info in infos] == [None, 1.0, 0.0]
     env.close()
+
+
+def test_gymnasiums_reward_normalization_works_over_it(executor):
+    env = gym_vector.NormalizeReward(make_code_exec_vec(3, SUITE, executor))
+    env.reset(seed=0, options={"task_id": "hello"})
+    _, rewards, *_ = env.step(("print('hello')", "1", "1"))
+    assert rewards[0] > 0.0
+    assert rewards[1] == rewards[2] == 0.0
+    env.close()
+
+
+def test_gymnasiums_other_modes_are_there_still(executor):
+    actions = ("print('hello')", "1")
+    for mode, vector_kwargs in (("sync", {}), ("async", {"shared_memory": False})):
+        env = gym.make_vec("CodeExec-v0", num_envs=2, vectorization_mode=mode, vector_kwargs=vector_kwargs)
+        env.reset(seed=0, options={"task_id": "starter/print-sixes"})
+        assert len(env.step(actions)[1]) == 2
+        env.close()
 
 
 def test_statistics_of_a_masked_reset_are_those_of_the_others(executor):

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from code_env import CallTest, CodeExecEnv, OutputTest, StdinTest, Task, TaskSuite, judge
+from code_env import AssertTest, CallTest, CodeExecEnv, OutputTest, StdinTest, Task, TaskSuite, judge
 from code_env.judging.sharing import SharedJudging, VerdictCache
 from code_env.registration import make_code_exec_vec
 
@@ -126,9 +126,32 @@ def test_nothing_runs_after_the_first_failure(task, right, wrong, executor):
     assert all(case.passed for case in judge(task, right, executor).cases)
 
 
-def test_a_suite_ends_at_its_first_failed_assert(executor):
-    from code_env import AssertTest
+def test_every_test_is_told_of_whatever_stands_before_it(executor):
+    """Of tests that did not run the verdict says so, be they public or hidden, of one kind or of several."""
+    public = {"hidden": False}
+    tests = (
+        CallTest((0,), {}, 0, **public),
+        StdinTest("", "fine\n", **public),
+        CallTest((1,), {}, 1),
+        CallTest((2,), {}, 2),
+        AssertTest("assert f(3) == 3\nassert f(4) == 4"),
+        StdinTest("", "fine\n"),
+    )
+    task = Task("mixed", "", tests, entry_point="f")
+    main = "\nif __name__ == '__main__': print('{}')"
+    for number in range(6):
+        wrong = f"def f(n): return -1 if n == {number - (number > 2) if number < 4 else 3} else n"
+        code = wrong + main.format("fine") if number not in (1, 5) else "def f(n): return n" + main.format("no")
+        whole = judge(task, code, executor)
+        stopped = SharedJudging(executor, until_failure=True).submit([(task, code)])[0].wait()
+        assert whole.outcome == stopped.outcome == "fail"
+        assert (whole.execution.status, stopped.execution.status) == ("ok", "ok"), stopped
+        assert {case.status for case in stopped.cases} == {"ok"}
+        assert sum(case.tested and not case.passed for case in stopped.cases) >= 1
+        assert all("not run" in case.message for case in stopped.cases if not case.tested)
 
+
+def test_a_suite_ends_at_its_first_failed_assert(executor):
     code = "assert f(1) == 1\nassert f(2) == 2\nassert f(3) == 3\n"
     unit = (
         "import unittest\nclass Tests(unittest.TestCase):\n"
@@ -153,6 +176,6 @@ def test_an_env_that_stops_rewards_a_pass_and_refuses_shares(executor):
     env.reset(seed=0, options={"task_id": "hello"})
     assert env.step(("print('hello')", "print(1)"))[1].tolist() == [1.0, 0.0]
     env.close()
-    for reward in ("tests", "similarity"):
+    for reward in ({"tests": 1.0}, {"similarity": 1.0}, {"execution": 1.0}, {"potential": {}}):
         with pytest.raises(ValueError, match="until_failure"):
-            make_code_exec_vec(2, SUITE, executor, until_failure=True, rewards={reward: 1.0})
+            make_code_exec_vec(2, SUITE, executor, until_failure=True, rewards=reward)

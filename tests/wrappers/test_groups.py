@@ -63,7 +63,8 @@ def test_samples_without_a_verdict_are_left_out(executor, monkeypatch, credit):
     env.reset(seed=0, options={"task_id": "hello"})
     _, rewards, _, truncated, _ = env.step((RIGHT, "# lost", WRONG, WRONG))
     if credit == "group":
-        assert rewards.tolist() == [pass_at_k(3, 1, 2)] * 4
+        value = pass_at_k(3, 1, 2)
+        assert rewards.tolist() == [value, 0.0, value, value]
     else:
         own = [3 * reward for reward in pass_at_k_rewards([True, False, False], 2)]
         assert rewards.tolist() == pytest.approx([own[0], 0.0, own[1], own[2]])
@@ -81,6 +82,23 @@ def test_a_group_has_one_task(vec):
         env.step((RIGHT,) * 8)
 
 
+def test_a_group_waits_for_all(vec):
+    env = GroupPassAtKReward(vec, k=1, group_size=4)
+    env.reset(seed=0, options={"task_id": "hello"})
+    env.step_async((RIGHT,) * 8)
+    with pytest.raises(RewardError, match="must wait for all"):
+        env.step_wait(deadline_s=1.0)
+    assert env.step_wait()[1].tolist() == [1.0] * 8
+
+
+def test_a_group_that_is_left_alone_gets_nothing(vec):
+    env = GroupPassAtKReward(vec, k=1, group_size=4)
+    env.reset(seed=0, options={"task_ids": ["hello"] * 4 + ["hello", "other"] * 2})
+    _, rewards, _, _, info = env.step((RIGHT,) * 4 + (None,) * 4)
+    assert rewards.tolist() == [1.0] * 4 + [0.0] * 4
+    assert info["pending"].tolist() == [False] * 4 + [True] * 4
+
+
 def test_the_same_seed_gives_a_group_one_task_again_and_again(executor):
     env = gym.make_vec("CodeExec-v0", num_envs=4, rewards={"group_pass@1": {"group_size": 2}}, executor=executor)
     env.reset(seed=[1, 1, 2, 2])
@@ -96,6 +114,9 @@ def test_the_same_seed_gives_a_group_one_task_again_and_again(executor):
         ({"group_size": 2, "k": 3}, {}),
         ({"group_size": 2.0}, {}),
         ({"k": 0}, {}),
+        ({"k": 0, "name": "g"}, {}),
+        ({"k": "4", "name": "g"}, {}),
+        ({"name": "_g"}, {}),
         ({"credit": "all"}, {}),
         ({}, {"max_turns": 2}),
         ({}, {"samples_per_step": 2}),
@@ -145,7 +166,7 @@ def test_a_window_over_many_environments(vec):
     assert (estimate.tasks, estimate.standard_error) == (2, 0.125)
 
 
-@pytest.mark.parametrize("kwargs", [{"k": 0}, {"k": []}, {"buffer_length": 0}, {"k": [1, 2.0]}])
+@pytest.mark.parametrize("kwargs", [{"k": 0}, {"k": []}, {"buffer_length": 0}, {"k": [1, 2.0]}, {"k": 2.0}, {"k": "2"}])
 def test_a_window_has_numbers_that_fit(vec, executor, kwargs):
     with pytest.raises(RewardError):
         RecordPassAtKOfMany(vec, **kwargs)

@@ -1,16 +1,20 @@
 """Shaping: each wrapper changes the reward by an entry of its own, and the ledger adds up."""
 
 import math
+from concurrent.futures import Future
 
 import gymnasium as gym
+import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from code_env import (
     CallTest,
     ClipReward,
     CodeExecEnv,
+    ExecutionResult,
     ExecutionReward,
     GateReward,
     PassAtKReward,
@@ -18,8 +22,10 @@ from code_env import (
     PotentialReward,
     RewardError,
     ScheduledReward,
+    Status,
     Task,
     TaskSuite,
+    TermReward,
 )
 from code_env.registration import make_code_exec, make_code_exec_vec
 from code_env.wrappers import vector
@@ -65,6 +71,54 @@ def test_a_gate_takes_a_function_or_where_one_is(bare):
     for term in (shortness, f"{__name__}:shortness"):
         ((reward, _),) = play(GateReward(ExecutionReward(bare), term), passing(4))
         assert reward == 0.0
+
+
+def test_a_gate_finds_a_term_whatever_its_name(bare):
+    env = GateReward(ScheduledReward(ExecutionReward(bare), "execution"), "execution:schedule", at_least=2.0)
+    assert play(env, passing(4))[0][0] == 0.0
+
+
+@pytest.mark.parametrize("value", [None, "1", math.nan, math.inf])
+def test_a_term_gives_a_number(bare, value):
+    for wrap in (TermReward, GateReward):
+        with pytest.raises(RewardError, match="finite number"):
+            play(wrap(ExecutionReward(bare), lambda task, verdict: value if value != "1" else [1]), passing(4))
+
+
+def test_where_there_is_no_verdict_nothing_is_added(executor, monkeypatch):
+    env = make_code_exec(SUITE, executor, {"tests": 1.0, "potential": {}, "clip": {"low": 0.5}}, max_turns=2)
+
+    def fail(self, program):
+        future = Future()
+        future.set_result(ExecutionResult(Status.SANDBOX_ERROR))
+        return future
+
+    monkeypatch.setattr(type(executor), "submit", fail)
+    env.reset(seed=0)
+    _, reward, terminated, truncated, info = env.step(passing(1))
+    assert (reward, terminated, truncated) == (0.0, False, True)
+    assert set(info["reward_terms"].values()) == {0.0}
+
+
+def test_a_masked_reset_forgets_what_was_in_those_alone(executor):
+    """Whatever is between: some of Gymnasium's wrappers take the mask out of the options."""
+    many = RecordEpisodeStatistics(make_code_exec_vec(2, SUITE, executor, {}, max_turns=4))
+    env = vector.PotentialReward(many)
+    env.reset(seed=0)
+    assert env.step((passing(2), passing(2)))[1].tolist() == [0.5, 0.5]
+    env.reset(options={"reset_mask": np.array([True, False])})
+    assert env.step((passing(2), passing(2)))[1].tolist() == [0.5, 0.0]
+    env.close()
+
+
+def test_what_is_drawn_of_many_environments_has_the_ledger(executor):
+    env = make_code_exec_vec(2, SUITE, executor, REWARDS, max_turns=2, render_mode="ansi")
+    env.reset(seed=0)
+    env.step((passing(2), passing(4)))
+    going_on, begun = env.render()
+    assert "potential" in going_on
+    assert "potential" not in begun
+    env.close()
 
 
 def test_a_potential_tells_progress_from_turn_to_turn_and_cancels_over_an_episode(bare):
@@ -129,6 +183,7 @@ def test_pass_at_1_is_a_pass(bare):
         (lambda env: PassAtKReward(env, k=0), "k must be"),
         (lambda env: ClipReward(ClipReward(env)), "named 'clip' is there already"),
         (lambda env: ClipReward(env, name=""), "name of a reward"),
+        (lambda env: ClipReward(env, name="_clip"), "does not begin with _"),
     ],
 )
 def test_what_does_not_fit_is_refused_when_it_is_wrapped(bare, wrap, message):
@@ -187,6 +242,7 @@ def test_twins_have_the_same_names_and_arguments():
         ({"clip": 1.0}, "clip"),
         ({"passes": 1.0}, "no reward is named 'passes'"),
         ({"pass@0": 1.0}, "k must be"),
+        ({"pass@2": {"k": 3}}, "leave one out"),
         ({"group_pass@2": 1.0}, "make_vec"),
         ({3: 1.0}, "no reward is named 3"),
         ({"tests": {"wait": 1.0}}, "wait"),

@@ -172,7 +172,8 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         """Begin a step: submit the answers of all environments that have no step under way.
 
         Args:
-            actions: A text for each environment; with `samples_per_step=n`, n tuples of a text for each.
+            actions: A text for each environment; with `samples_per_step=n`, n tuples of a text for each. None leaves
+                an environment as it is, and its info says that it is pending.
 
         Raises:
             ResetNeeded: Before the first reset.
@@ -182,15 +183,20 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         if self._began_at is not None:
             raise RuntimeError("a step has begun already; call step_wait() before the next step_async()")
         each = self._each(actions)
-        ready = [index for index, one in enumerate(self._episodes) if not one.is_pending]
+        self._fresh = [
+            index for index, one in enumerate(self._episodes) if not one.is_pending and not _is_left_alone(each[index])
+        ]
+        began_at = time.monotonic()
         # One after the other, so that the first run while the code is still looked for in the last.
         answers = (
-            answer for index in ready for answer in self._episodes[index].answers(each[index], self._generator(index))
+            answer
+            for index in self._fresh
+            for answer in self._episodes[index].answers(each[index], self._generator(index))
         )
         submitted, samples = self._judging.submit(answers), self.rules.samples_per_step
-        for place, index in enumerate(ready):
+        for place, index in enumerate(self._fresh):
             self._episodes[index].start(submitted[place * samples : (place + 1) * samples])
-        self._fresh, self._began_at = ready, time.monotonic()
+        self._began_at = began_at
 
     def step_wait(self, deadline_s: float | None = None) -> _Step:
         """End a step that was begun.
@@ -205,33 +211,30 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
             raise RuntimeError("no step has begun; call step_async(actions) first")
         allowed_s = self.deadline_s if deadline_s is None else _checked_deadline(deadline_s)
         until = None if allowed_s is None else self._began_at + allowed_s
-        outcomes: list[Outcome | None] = [None] * self.num_envs
-        for index in self._fresh:
-            outcomes[index] = self._outcome(index, until)
+        judged = [self._episodes[index].wait(until) for index in self._fresh]
         # Who has kept a step waiting once keeps no other: it is only looked at, unless there is nobody else.
-        until = time.monotonic() if self._fresh and until is not None else until
-        for index in set(range(self.num_envs)).difference(self._fresh):
-            outcomes[index] = self._outcome(index, until)
+        until = time.monotonic() if judged and until is not None else until
+        ready = [one.is_pending and one.wait(until) for one in self._episodes]
+        outcomes = [one.conclude() if is_ready else None for one, is_ready in zip(self._episodes, ready, strict=True)]
         self._began_at = None
         return self._returned(outcomes)
 
     def render(self) -> tuple[str, ...] | None:
-        """The last step of each environment as text."""
+        """The last step of each environment as text; where an episode has just begun, its prompt."""
         if self.render_mode is None:
             gym.logger.warn('render() needs a render mode: gym.make_vec(..., render_mode="ansi")')
             return None
         return tuple(one.render() for one in self._episodes)
+
+    def note_reward(self, index: int, name: str, value: float, added: float) -> None:
+        """Have `render` show what a reward has added to the last step of an environment."""
+        self._episodes[index].note_reward(name, value, added)
 
     def close_extras(self, **kwargs: Any) -> None:
         """End steps that are under way, and close the executor if this env made it."""
         for one in self._episodes:
             one.abandon()
         self._judging.close()
-
-    def _outcome(self, index: int, until: float | None) -> Outcome | None:
-        """What an environment's step comes to; None if that is not known by then."""
-        episodes = self._episodes[index]
-        return episodes.conclude() if episodes.wait(until) else None
 
     def _returned(self, outcomes: list[Outcome | None]) -> _Step:
         """What a step returns, when those that have ended have begun anew."""
@@ -266,6 +269,8 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
             return [None] * self.num_envs
         if not isinstance(seed, int | Sequence) or isinstance(seed, str):
             raise TypeError(f"seed is a number (int), or a list of one for each env; got {type(seed).__name__}")
+        if not isinstance(seed, int) and not all(one is None or isinstance(one, int) for one in seed):
+            raise TypeError(f"seeds are numbers (int) or None; got {[type(one).__name__ for one in seed]}")
         if isinstance(seed, int):
             return [seed + index for index in range(self.num_envs)]
         if len(seed) != self.num_envs:
@@ -288,7 +293,8 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
             columns = [_texts_for(f"actions[{number}]", row, count) for number, row in enumerate(rows)]
             whole = [tuple(texts) for texts in zip(*columns, strict=True)]
         for one in whole:
-            check_action(one, samples)
+            if not _is_left_alone(one):
+                check_action(one, samples)
         return whole
 
 
@@ -299,9 +305,14 @@ def _items(actions: Any) -> list[Any] | None:
 
 def _texts_for(name: str, actions: Any, count: int) -> list[Any]:
     texts = _items(actions)
-    if texts is None or len(texts) != count or not all(isinstance(text, str) for text in texts):
+    if texts is None or len(texts) != count or not all(isinstance(text, str | None) for text in texts):
         raise TypeError(f"{name} must be num_envs={count} texts (str) in a tuple, list or array; got {_what(actions)}")
-    return [str(text) for text in texts]
+    return texts
+
+
+def _is_left_alone(action: Any) -> bool:
+    """Whether an environment is sent nothing."""
+    return action is None or (isinstance(action, tuple) and all(text is None for text in action))
 
 
 def _what(actions: Any) -> str:

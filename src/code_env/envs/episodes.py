@@ -176,6 +176,10 @@ class Episodes:
         """The info of a step that has not ended when everybody else's has."""
         return self.common_info() | {"pending": True, "reward_terms": {}, "reward_raw": {}}
 
+    def note_reward(self, name: str, value: float, added: float) -> None:
+        """Have `render` show what a reward has added to the last step."""
+        self._shown["reward_raw"][name], self._shown["reward_terms"][name] = value, added
+
     def render(self) -> str:
         """The last step as text; the prompt before a step.
 

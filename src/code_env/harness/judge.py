@@ -145,6 +145,7 @@ class _Judge:
         suites = {} if job.is_shared else job.suites
         self._suites = {index: SuiteRun(suite, until_failure=job.until_failure) for index, suite in suites.items()}
         self._began, self._failed = False, False
+        self._told: set[int] = set()
         self._running: set[int] = set()
         self._modules: list[RemoteModule] = []
 
@@ -183,7 +184,7 @@ class _Judge:
             for place, index in enumerate(chosen):
                 test = self._tests[index]
                 if self._enough:
-                    if test["kind"] != "call":  # Those have been told of together.
+                    if index not in self._told:  # Calls are told of together.
                         self._skip(index)
                 elif test["kind"] in _RUNS:
                     if index not in self._running:
@@ -444,4 +445,5 @@ class _Judge:
 
     def _case(self, index: int, status: str, message: str, **fields: Any) -> None:
         self._failed = self._failed or not fields.get("passed")
+        self._told.add(index)
         self.report({"test": index, "case": 0, "passed": False, "status": status, "message": message, **fields})

@@ -63,8 +63,13 @@ class PendingVerdict:
         """
         self._executor = executor
         if self.verdict is None:
-            self._attempts += 1
-            self._future = executor.submit(program_for(self.task, self.code, until_failure=self._until_failure))
+            self._submit()
+
+    def _submit(self) -> None:
+        if self._executor is None:
+            raise RuntimeError("it was not started")
+        self._future = self._executor.submit(program_for(self.task, self.code, until_failure=self._until_failure))
+        self._attempts += 1
 
     @property
     def is_fresh(self) -> bool:
@@ -78,18 +83,21 @@ class PendingVerdict:
             until: How long to wait at the most, as a moment of the monotonic clock.
 
         Returns:
-            None if there is none by then.
+            None if there is none by then; never without a time to wait.
+
+        Raises:
+            ExecutorClosed: If it cannot be submitted again, because the executor was closed.
         """
-        while self.verdict is None and self._future is not None and self._executor is not None:
+        while self.verdict is None:
+            if self._future is None:  # The last time it could not be submitted.
+                self._submit()
+                continue
             left_s = None if until is None else max(0.0, until - time.monotonic())
             try:
                 self._future.exception(left_s)
             except TimeoutError:
                 return None
-            result = self._future.result()
-            self.take(result)
-            if self.verdict is None:
-                self.start(self._executor)
+            self.take(self._future.result())
         return self.verdict
 
     def take(self, result: ExecutionResult) -> None:

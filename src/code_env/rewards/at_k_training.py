@@ -67,6 +67,8 @@ def max_at_k_rewards(scores: Sequence[float | None], k: int, baseline: Baseline 
         raise ValueError(f"k must be a whole number from 1 to the number of samples, {len(scores)}; got {k!r}")
     if baseline not in get_args(Baseline):
         raise ValueError(f"baseline must be one of {', '.join(get_args(Baseline))}; got {baseline!r}")
+    if not all(math.isfinite(score) for score in scores if score is not None):
+        raise ValueError(f"scores must be finite numbers, or None where there is no verdict; got {list(scores)!r}")
     if baseline == "loo" and k == len(scores):
         raise ValueError(f"baseline 'loo' needs more samples than k={k}; take 'loo-1'")
     values = sorted((float(score), index) for index, score in enumerate(scores) if score is not None)

@@ -67,7 +67,8 @@ def pass_at_k_standard_error(n: int, c: int, k: int) -> float:
         >>> round(pass_at_k_standard_error(n=100, c=50, k=1), 3)
         0.05
     """
-    mean, chance = pass_at_k(n, c, k), c / n
+    pass_at_k(n, c, k)  # Refuses numbers that do not fit.
+    values, chance = [pass_at_k(n, i, k) for i in range(n + 1)], c / n
     if chance in (0.0, 1.0):
         return 0.0
     logs = [
@@ -78,7 +79,6 @@ def pass_at_k_standard_error(n: int, c: int, k: int) -> float:
         + (n - i) * math.log1p(-chance)
         for i in range(n + 1)
     ]
-    values = [pass_at_k(n, i, k) for i in range(n + 1)]
     chances = [math.exp(log) for log in logs]
     mean = math.fsum(map(math.prod, zip(chances, values, strict=True)))
     return math.sqrt(math.fsum(p * (value - mean) ** 2 for p, value in zip(chances, values, strict=True)))

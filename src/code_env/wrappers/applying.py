@@ -54,7 +54,10 @@ def _applied(env: Any, rewards: Mapping[str, Any], wrappers: Any) -> Any:
         raise RewardError(f"rewards must be a mapping from name to weight; got {type(rewards).__name__}")
     for name, value in rewards.items():
         wrapper, arguments = _wrapper_for(name, wrappers)
-        arguments |= dict(value) if isinstance(value, Mapping) else {"weight": value}
+        given = dict(value) if isinstance(value, Mapping) else {"weight": value}
+        if given.keys() & arguments.keys():
+            raise RewardError(f"reward {name!r}: its name says what k is, and so does {given!r}; leave one out")
+        arguments |= given
         try:
             env = wrapper(env, **arguments)
         except TypeError as error:

@@ -10,12 +10,11 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorWrapper
 
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
-from code_env.envs.rules import EpisodeRules
 from code_env.errors import RewardError
 from code_env.rewards.at_k_training import pass_at_k_rewards
 from code_env.rewards.pass_at_k import pass_at_k
 
-from .ledger import Entry, Recorded, Step, StepOfOne, StepVectorWrapper, steps_of_each, write_ledger
+from .ledger import Recorded, StepOfOne, StepVectorWrapper, steps_of_each, write_ledger
 from .terms import checked_k, number
 
 Credit = Literal["group", "sample"]
@@ -26,8 +25,8 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
     """Adds pass@k of groups of samples for one task, one sample from each of `group_size` consecutive environments.
 
     The environments of a group must have the same task: reset them with the same seed, or with
-    `options={"task_ids": [...]}`. Samples without a verdict are left out; if fewer than k are left, it is pass@n of
-    the n that are.
+    `options={"task_ids": [...]}`. Samples without a verdict are left out and get 0.0; if fewer than k are left, it is
+    pass@n of the n that are.
 
     Args:
         env: The vector env to wrap, with one turn, one sample a step, and no deadline.
@@ -36,7 +35,7 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
         weight: What it is multiplied by.
         name: Its name in the ledger; `group_pass@k` with the number, by default.
         credit: `group`: each sample gets pass@k of its group. `sample`: each gets its own reward in training for
-            pass@k, see `pass_at_k_rewards`, times `group_size`, as trainers take means.
+            pass@k, see `pass_at_k_rewards`, times the number of samples with a verdict, as trainers take means.
 
     Raises:
         RewardError: If the numbers do not fit together, or the env is of another kind.
@@ -63,8 +62,13 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
         credit: Credit = "group",
     ) -> None:
         RecordConstructorArgs.__init__(self, k=k, group_size=group_size, weight=weight, name=name, credit=credit)
-        entry = _Name(name or f"group_pass@{checked_k(k)}")
-        self._checked(env, CodeExecVectorEnv, entry)
+        checked_k(k)
+        name = f"group_pass@{k}" if name is None else name
+        rules, _ = self._checked(env, CodeExecVectorEnv, name)
+        if rules.samples_per_step > 1:
+            raise RewardError("a group takes one sample from each environment; with samples_per_step use PassAtKReward")
+        if rules.max_turns > 1:
+            raise RewardError("a group is compared after one turn, and episodes with more end at different times")
         if type(group_size) is not int or group_size < k or env.num_envs % group_size:
             raise RewardError(
                 f"group_size must be a whole number of at least k={k} that divides num_envs={env.num_envs}; "
@@ -76,7 +80,7 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
             raise RewardError(f"credit must be one of {', '.join(get_args(Credit))}; got {credit!r}")
         VectorWrapper.__init__(self, env)
         self._k, self._group_size, self._credit = k, group_size, credit
-        self._weight = number(f"the weight of reward {entry.name!r}", weight)
+        self._weight = number(f"the weight of reward {name!r}", weight)
 
     def step(self, actions: Any) -> Any:
         """Step, and add to each reward what its group has earned.
@@ -84,7 +88,7 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
         Raises:
             RewardError: If the environments of a group have different tasks; then nothing is run.
         """
-        self._check_tasks()
+        self._check_tasks(actions)
         return super().step(actions)
 
     def step_async(self, actions: Any) -> None:
@@ -93,8 +97,20 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
         Raises:
             RewardError: If the environments of a group have different tasks; then nothing is run.
         """
-        self._check_tasks()
+        self._check_tasks(actions)
         super().step_async(actions)
+
+    def step_wait(self, deadline_s: float | None = None) -> Any:
+        """End a step.
+
+        Raises:
+            RewardError: If there is a deadline; the step then still waits to be ended.
+        """
+        if deadline_s is not None:
+            raise RewardError(
+                f"a group is judged as a whole, so a step must wait for all; got deadline_s={deadline_s!r}"
+            )
+        return super().step_wait()
 
     def after(self, step: Any) -> Any:
         """The step, with what its group has earned added to each reward."""
@@ -104,43 +120,27 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
         for first in range(0, self.num_envs, self._group_size):
             group = steps[first : first + self._group_size]
             values[first : first + self._group_size] = list(self._values(group))
-        write_ledger(steps, self.reward_name, values, self._weight * values)
+        write_ledger(self.unwrapped, steps, self.reward_name, values, self._weight * values)
         return observations, rewards + self._weight * values, terminated, truncated, info
 
-    def _check_tasks(self) -> None:
+    def _check_tasks(self, actions: Any) -> None:
         task_ids = self.unwrapped.task_ids  # type: ignore[attr-defined]
         for first in range(0, self.num_envs, self._group_size):
-            tasks = set(task_ids[first : first + self._group_size])
-            if len(tasks) > 1:
+            group = slice(first, first + self._group_size)
+            is_left_alone = isinstance(actions, tuple | list) and all(action is None for action in actions[group])
+            tasks = sorted({repr(task_id) for task_id in task_ids[group]})
+            if len(tasks) > 1 and not is_left_alone:
                 raise RewardError(
-                    f"environments {first} to {first + self._group_size - 1} are a group and have different tasks "
-                    f"({', '.join(map(repr, sorted(tasks)))}): reset them with the same seed, or choose with task_ids"
+                    f"environments {first} to {group.stop - 1} are a group and have different tasks "
+                    f"({', '.join(tasks)}): reset them with the same seed, or choose with task_ids"
                 )
 
     def _values(self, group: list[StepOfOne]) -> Iterator[float]:
-        passed = [one.verdicts[0].passed if one.verdicts else None for one in group]
+        passed = [None if one.pending or not one.verdicts else one.verdicts[0].passed for one in group]
         judged = [one for one in passed if one is not None]
-        if not judged:
-            yield from [0.0] * len(group)
-        elif self._credit == "group":
-            yield from [pass_at_k(len(judged), sum(judged), min(self._k, len(judged)))] * len(group)
+        if self._credit == "sample" and judged:
+            rewards = pass_at_k_rewards(passed, self._k)
+            yield from (0.0 if reward is None else len(judged) * reward for reward in rewards)
         else:
-            for reward in pass_at_k_rewards(passed, self._k):
-                yield 0.0 if reward is None else len(judged) * reward
-
-
-class _Name(Entry):
-    """Stands for what a whole group adds where the ledger is checked."""
-
-    def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:
-        """See that each environment gives one sample at a time."""
-        if rules.samples_per_step > 1:
-            raise RewardError(
-                "a group of environments takes one sample from each; with samples_per_step use PassAtKReward"
-            )
-        if rules.max_turns > 1:
-            raise RewardError("a group is compared after one turn, and episodes with more end at different times")
-
-    def of(self, step: Step) -> tuple[float, float]:
-        """Nothing by itself."""
-        raise NotImplementedError
+            value = pass_at_k(len(judged), sum(judged), min(self._k, len(judged))) if judged else 0.0
+            yield from (0.0 if one is None else value for one in passed)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import gymnasium as gym
 import numpy as np
@@ -74,6 +74,9 @@ class Entry(abc.ABC):
         """The value of a step, and what it adds to the reward."""
 
 
+_AnyEnv = TypeVar("_AnyEnv", CodeExecEnv, CodeExecVectorEnv)
+
+
 class Recorded(RecordConstructorArgs):
     """What both wrappers share: arguments that Gymnasium finds in a spec, and an entry made of them.
 
@@ -95,12 +98,19 @@ class Recorded(RecordConstructorArgs):
         """
         raise NotImplementedError
 
-    def _checked(self, env: Any, kind: type[CodeExecEnv] | type[CodeExecVectorEnv], entry: Entry) -> None:
-        name = entry.name
-        if not isinstance(name, str) or not name:
-            raise RewardError(f"the name of a reward must be text; got {name!r}")
+    def _checked(self, env: Any, kind: type[_AnyEnv], name: Any) -> tuple[EpisodeRules, frozenset[str]]:
+        """The rules of an environment, and the names in its ledger, which this one fits into.
+
+        Args:
+            env: The environment.
+            kind: What it must be without its wrappers.
+            name: The name of this wrapper's entry.
+        """
+        # With `_` in front, Gymnasium keeps which environments have a value.
+        if not isinstance(name, str) or not name or name.startswith("_"):
+            raise RewardError(f"the name of a reward must be text that does not begin with _; got {name!r}")
         unwrapped = getattr(env, "unwrapped", None)
-        if not isinstance(unwrapped, CodeExecEnv | CodeExecVectorEnv) or not isinstance(unwrapped, kind):
+        if not isinstance(unwrapped, kind):
             twin = "wrappers.vector" if isinstance(unwrapped, VectorEnv) else "wrappers"
             hint = f"; its twin in code_env.{twin} wraps that" if isinstance(unwrapped, gym.Env | VectorEnv) else ""
             raise RewardError(f"{type(self).__module__}.{type(self).__name__} wraps a {kind.__name__}; got {env}{hint}")
@@ -110,8 +120,8 @@ class Recorded(RecordConstructorArgs):
                 f"a reward named {name!r} is there already. Either take it out of rewards={{...}} (rewards={{}} "
                 f'gives the bare env), or give this one another name: {type(self).__name__}(env, name="{name}_2")'
             )
-        entry.check(unwrapped.rules, names)
         self.reward_name = name
+        return unwrapped.rules, names
 
 
 def ledger_names(env: Any) -> Iterator[str]:
@@ -128,7 +138,7 @@ class EntryWrapper(gym.Wrapper[Any, Any, Any, Any], Recorded):
 
     def _wrap(self, env: Any, make_entry: Callable[[], Entry]) -> None:
         entry = make_entry()
-        self._checked(env, CodeExecEnv, entry)
+        entry.check(*self._checked(env, CodeExecEnv, entry.name))
         gym.Wrapper.__init__(self, env)
         self._entry = entry
 
@@ -195,9 +205,9 @@ def steps_of_each(info: dict[str, Any], ended: npt.NDArray[np.bool_]) -> list[St
 class StepVectorWrapper(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
     """Changes what a step of many environments returns, whether it is made at once or begun and waited for."""
 
-    @abc.abstractmethod
     def after(self, step: Any) -> Any:
         """What a step returns, from what it has returned further in."""
+        raise NotImplementedError
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin episodes; see `CodeExecVectorEnv.reset`."""
@@ -220,15 +230,17 @@ class EntryVectorWrapper(StepVectorWrapper, Recorded):
     """Adds an entry to the ledger of each environment of many."""
 
     def _wrap(self, env: Any, make_entry: Callable[[], Entry]) -> None:
-        self._checked(env, CodeExecVectorEnv, make_entry())
+        rules, names = self._checked(env, CodeExecVectorEnv, make_entry().name)
         VectorWrapper.__init__(self, env)
-        self._suite = env.unwrapped.suite
         self._entries = [make_entry() for _ in range(env.num_envs)]
+        for entry in self._entries:
+            entry.check(rules, names)
+        self._suite = rules.suite
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin episodes; see `CodeExecVectorEnv.reset`."""
+        mask = (options or {}).get("reset_mask")  # Some wrappers take it out of the options.
         begun = super().reset(seed=seed, options=options)
-        mask = (options or {}).get("reset_mask")
         for index, entry in enumerate(self._entries):
             if mask is None or mask[index]:
                 entry.begin()
@@ -255,14 +267,21 @@ class EntryVectorWrapper(StepVectorWrapper, Recorded):
             )
             if one.ended:
                 self._entries[index].begin()
-        write_ledger(steps, self.reward_name, values, added)
+        write_ledger(self.unwrapped, steps, self.reward_name, values, added)
         return observations, rewards + added, terminated, truncated, info
 
 
 def write_ledger(
-    steps: list[StepOfOne], name: str, values: npt.NDArray[np.float64], added: npt.NDArray[np.float64]
+    env: Any,
+    steps: list[StepOfOne],
+    name: str,
+    values: npt.NDArray[np.float64],
+    added: npt.NDArray[np.float64],
 ) -> None:
     """Write an entry of each environment where Gymnasium would have put it, had each written its own."""
+    for one in steps:
+        if not one.ended and not one.pending:
+            env.note_reward(one.index, name, float(values[one.index]), float(added[one.index]))
     ended = np.array([one.ended for one in steps])
     for has_ended in (True, False):
         mask = ended if has_ended else ~ended

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import Any
 
@@ -14,7 +13,7 @@ from code_env.rewards import terms
 from code_env.rewards.terms import Term
 
 from .ledger import Entry, Recorded, Step
-from .terms import number, term_from
+from .terms import mean_of, number, require_all_tests, term_from
 
 
 class GateEntry(Entry):
@@ -28,18 +27,19 @@ class GateEntry(Entry):
 
     def __init__(self, name: str, term: Term | str, at_least: float) -> None:
         super().__init__(name)
-        self._inner = term if isinstance(term, str) and ":" not in term else None
-        self._term = term_from(term) if self._inner is None else None
-        self._at_least = number("at_least", at_least)
+        self._wanted, self._at_least = term, number("at_least", at_least)
+        self._term: Term | None = None
 
     def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:
-        """See that there is such a term."""
-        if self._inner is not None:
-            require_term(self._inner, names)
+        """Find the term."""
+        if isinstance(self._wanted, str) and (self._wanted in names or ":" not in self._wanted):
+            require_term(self._wanted, names)
+        else:
+            self._term = term_from(self._wanted)
 
     def of(self, step: Step) -> tuple[float, float]:
         """1.0 if it holds, else 0.0; what is taken away."""
-        value = step.raw[self._inner or ""] if self._term is None else mean_of(self._term, step)
+        value = step.raw[str(self._wanted)] if self._term is None else mean_of(self._term, step, self.name)
         holds = value >= self._at_least
         return float(holds), 0.0 if holds else -step.reward
 
@@ -50,17 +50,23 @@ class PotentialEntry(Entry):
     Args:
         name: Its name in the ledger.
         weight: What it is multiplied by.
-        potential: How much a state promises.
+        potential: How much a state promises; the pass fraction if None.
         gamma: Of the return that is maximized.
     """
 
-    def __init__(self, name: str, weight: float, potential: Term, gamma: float) -> None:
+    def __init__(self, name: str, weight: float, potential: Term | str | None, gamma: float) -> None:
         super().__init__(name)
-        self._weight, self._potential = number(f"the weight of reward {name!r}", weight), potential
+        self._weight, self._is_default = number(f"the weight of reward {name!r}", weight), potential is None
+        self._potential = terms.pass_fraction if potential is None else term_from(potential)
         self._gamma = number("gamma", gamma)
         if not 0 <= self._gamma <= 1:
             raise RewardError(f"gamma must lie between 0 and 1; got {gamma!r}")
         self._before = 0.0
+
+    def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:
+        """See that the pass fraction is known."""
+        if self._is_default:
+            require_all_tests(rules)
 
     def begin(self) -> None:
         """Nothing is promised yet."""
@@ -71,7 +77,7 @@ class PotentialEntry(Entry):
         if not step.verdicts:
             return 0.0, 0.0
         # Nothing follows the end, so nothing is promised there; else the best policy would be another.
-        after = 0.0 if step.ended else mean_of(self._potential, step)
+        after = 0.0 if step.ended else mean_of(self._potential, step, self.name)
         value = self._gamma * after - self._before
         self._before = after
         return value, self._weight * value
@@ -123,7 +129,9 @@ class ClipEntry(Entry):
             raise RewardError(f"low must not be above high; got low={low!r}, high={high!r}")
 
     def of(self, step: Step) -> tuple[float, float]:
-        """What is changed, twice."""
+        """What is changed, twice; nothing where there is no verdict."""
+        if not step.verdicts:
+            return 0.0, 0.0
         change = min(max(step.reward, self._low), self._high) - step.reward
         return change, change
 
@@ -148,8 +156,7 @@ class PotentialArguments(Recorded):
         name: str = "potential",
     ) -> None:
         RecordConstructorArgs.__init__(self, potential=potential, gamma=gamma, weight=weight, name=name)
-        function = terms.pass_fraction if potential is None else term_from(potential)
-        self._wrap(env, partial(PotentialEntry, name, weight, function, gamma))
+        self._wrap(env, partial(PotentialEntry, name, weight, potential, gamma))
 
 
 class ScheduleArguments(Recorded):
@@ -174,12 +181,6 @@ class ClipArguments(Recorded):
     def __init__(self, env: Any, low: float = 0.0, high: float = 1.0, name: str = "clip") -> None:
         RecordConstructorArgs.__init__(self, low=low, high=high, name=name)
         self._wrap(env, partial(ClipEntry, name, low, high))
-
-
-def mean_of(term: Term, step: Step) -> float:
-    """The mean of a term over the answers that have a verdict; 0.0 where none has."""
-    values = [float(term(step.task, verdict)) for verdict in step.verdicts]
-    return math.fsum(values) / len(values) if values else 0.0
 
 
 def require_term(term: Any, names: frozenset[str]) -> None:

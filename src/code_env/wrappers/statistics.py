@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorWrapper
 
+from code_env.envs.code_exec import CodeExecEnv
 from code_env.errors import RewardError
 from code_env.rewards.pass_at_k import PassAtK, mean_pass_at_k
 
@@ -33,6 +34,8 @@ class PassAtKWindow:
     """
 
     def __init__(self, k: int | Sequence[int], buffer_length: int) -> None:
+        if not isinstance(k, int | Sequence) or isinstance(k, str):
+            raise RewardError(f"k is a whole number of at least 1, or a list of such; got {k!r}")
         ks = [k] if isinstance(k, int) else list(k)
         self.ks = [checked_k(one) for one in ks]
         if not self.ks or type(buffer_length) is not int or buffer_length < 1:
@@ -86,6 +89,8 @@ class RecordPassAtK(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def __init__(self, env: gym.Env[Any, Any], k: int | Sequence[int] = 1, buffer_length: int = 100) -> None:
         RecordConstructorArgs.__init__(self, k=k, buffer_length=buffer_length)
+        if not isinstance(env.unwrapped, CodeExecEnv):
+            raise RewardError(f"RecordPassAtK wraps a CodeExecEnv, or its twin in wrappers.vector many; got {env}")
         gym.Wrapper.__init__(self, env)
         self.window = PassAtKWindow(k, buffer_length)
 
@@ -102,7 +107,7 @@ class RecordPassAtK(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
 
 class RecordPassAtKOfMany(StepVectorWrapper):
-    """As `code_env.wrappers.RecordPassAtK`, over the last episodes of all environments together.
+    """What `code_env.wrappers.vector.RecordPassAtK` is.
 
     As with Gymnasium's own, `info["pass_at_k"]` holds an array for each name, and `info["_pass_at_k"]` says for which
     environments: those whose episode has ended.

@@ -43,16 +43,8 @@ class TermEntry(Entry):
 
     def of(self, step: Step) -> tuple[float, float]:
         """The mean of the term, and its weight times that."""
-        values = [self._value(step, verdict) for verdict in step.verdicts]
-        mean = math.fsum(values) / len(values) if values else 0.0
+        mean = mean_of(self._term, step, self.name)
         return mean, self._weight * mean
-
-    def _value(self, step: Step, verdict: Any) -> float:
-        value = self._term(step.task, verdict)
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            raise RewardError(f"reward {self.name!r}: its term gave {value!r}, which is no number") from None
 
 
 class PassAtKEntry(Entry):
@@ -88,7 +80,7 @@ class ExecutionArguments(Recorded):
 
     def __init__(self, env: Any, weight: float = 1.0, name: str = "execution") -> None:
         RecordConstructorArgs.__init__(self, weight=weight, name=name)
-        self._wrap(env, partial(TermEntry, name, weight, terms.execution))
+        self._wrap(env, partial(TermEntry, name, weight, terms.execution, require_all_tests))
 
 
 class PassFractionArguments(Recorded):
@@ -96,7 +88,7 @@ class PassFractionArguments(Recorded):
 
     def __init__(self, env: Any, weight: float = 1.0, name: str = "tests") -> None:
         RecordConstructorArgs.__init__(self, weight=weight, name=name)
-        self._wrap(env, partial(TermEntry, name, weight, terms.pass_fraction, _require_all_tests))
+        self._wrap(env, partial(TermEntry, name, weight, terms.pass_fraction, require_all_tests))
 
 
 class OutputSimilarityArguments(Recorded):
@@ -124,6 +116,22 @@ class TermArguments(Recorded):
         RecordConstructorArgs.__init__(self, term=term, weight=weight, name=name)
         function = term_from(term)
         self._wrap(env, partial(TermEntry, name or str(getattr(function, "__name__", "term")), weight, function))
+
+
+def mean_of(term: Term, step: Step, name: str) -> float:
+    """The mean of a term over the answers that have a verdict; 0.0 where none has.
+
+    Raises:
+        RewardError: If the term gives something else than a number.
+    """
+    values = [term(step.task, verdict) for verdict in step.verdicts]
+    try:
+        numbers = [float(value) for value in values]
+    except (TypeError, ValueError):
+        numbers = [math.nan]
+    if not all(map(math.isfinite, numbers)):
+        raise RewardError(f"reward {name!r}: its term gave {values!r}; a finite number for each answer is expected")
+    return math.fsum(numbers) / len(numbers) if numbers else 0.0
 
 
 def term_from(term: Term | str) -> Term:
@@ -165,16 +173,21 @@ def checked_k(k: Any) -> int:
     return k
 
 
-def _require_all_tests(rules: EpisodeRules) -> None:
+def require_all_tests(rules: EpisodeRules) -> None:
+    """Refuse an environment that stops at the first failure.
+
+    Raises:
+        RewardError: If it does.
+    """
     if rules.until_failure:
         raise RewardError(
-            "with until_failure=True nobody knows how many tests would pass; reward a pass instead (pass@1), or "
+            "with until_failure=True nobody knows how the other tests would go; reward a pass instead (pass@1), or "
             "have all tests run"
         )
 
 
 def _require_outputs(rules: EpisodeRules) -> None:
-    _require_all_tests(rules)
+    require_all_tests(rules)
     suite = rules.suite
     if not any(isinstance(test, StdinTest | OutputTest) for task in suite for test in task.tests):
         raise RewardError(f"no test of suite {suite.name!r} expects an output, so nothing can be similar to it")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from .groups import GroupPassAtKReward
 from .ledger import EntryVectorWrapper
 from .shaping import ClipArguments, GateArguments, PotentialArguments, ScheduleArguments
-from .statistics import RecordPassAtKOfMany as RecordPassAtK
+from .statistics import RecordPassAtKOfMany
 from .terms import (
     ExecutionArguments,
     OutputSimilarityArguments,
@@ -66,3 +66,7 @@ class ScheduledReward(ScheduleArguments, EntryVectorWrapper):
 
 class ClipReward(ClipArguments, EntryVectorWrapper):
     """As `code_env.wrappers.ClipReward`, for each environment of many."""
+
+
+class RecordPassAtK(RecordPassAtKOfMany):
+    """As `code_env.wrappers.RecordPassAtK`, over the last episodes of all environments together."""

@@ -41,6 +41,7 @@ from code_env.judging import (
     CaseResult,
     FindingKind,
     Outcome,
+    Stage,
     Validation,
     ValidationFinding,
     Verdict,
@@ -54,6 +55,7 @@ from code_env.judging import (
 from code_env.registration import register_environments
 from code_env.rewards import (
     PassAtK,
+    brevity,
     estimate_pass_at_k,
     max_at_k_rewards,
     mean_pass_at_k,
@@ -64,6 +66,7 @@ from code_env.rewards import (
     pass_at_k_standard_error,
     pass_fraction,
     similarity,
+    well_formed,
 )
 from code_env.tasks import (
     AssertTest,
@@ -81,7 +84,9 @@ from code_env.tasks import (
 from code_env.wrappers import (
     ClipReward,
     ExecutionReward,
+    FormatReward,
     GateReward,
+    LengthReward,
     OutputSimilarityReward,
     PassAtKReward,
     PassFractionReward,
@@ -116,9 +121,11 @@ __all__ = [
     "ExecutorError",
     "ExecutorNotFound",
     "FindingKind",
+    "FormatReward",
     "GateReward",
     "Isolation",
     "IsolationUnavailable",
+    "LengthReward",
     "Limits",
     "Outcome",
     "OutputSimilarityReward",
@@ -131,6 +138,7 @@ __all__ = [
     "RecordPassAtK",
     "RewardError",
     "ScheduledReward",
+    "Stage",
     "Status",
     "StdinTest",
     "StepTiming",
@@ -146,6 +154,7 @@ __all__ = [
     "Verdict",
     "ajudge",
     "ajudge_many",
+    "brevity",
     "estimate_pass_at_k",
     "executor_names",
     "extract_code",
@@ -166,6 +175,7 @@ __all__ = [
     "save_suite",
     "similarity",
     "validate",
+    "well_formed",
 ]
 
 register_environments()

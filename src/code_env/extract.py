@@ -55,6 +55,16 @@ def extract_code(response: str, language: str = "python", extract: Extraction = 
     return tagged[-1] if tagged else blocks[-1][1]
 
 
+def has_fence(response: str) -> bool:
+    """Whether there is a fenced block in a response, thinking parts aside.
+
+    Example:
+        >>> has_fence("Sure:\\n```python\\nprint(1)\\n```"), has_fence("print(1)")
+        (True, False)
+    """
+    return bool(_fenced_blocks(_without_special_tokens(_without_thinking(response))))
+
+
 def _without_thinking(text: str) -> str:
     """The text without its `<think>` parts.
 

@@ -73,6 +73,8 @@ EVERY_REWARD = {
     "execution": {"weight": 0.1},
     "similarity": {"weight": 0.5, "measure": "lines"},
     "pass@1": 0.25,
+    "format": 0.1,
+    "length": {"most": 2.0},
     "potential": {"gamma": 0.9},
     "schedule": {"term": "tests", "start": 1.0, "end": 0.2, "steps": 5},
     "gate": {"term": "execution", "at_least": 0.5},
@@ -250,7 +252,13 @@ def test_options_that_do_not_fit_are_refused(vec, options, error):
 
 @pytest.mark.parametrize(
     ("seed", "error"),
-    [([1, 2], ValueError), ("1234", TypeError), (np.int64(3), TypeError), ([1, 2, 3, np.int64(4)], TypeError)],
+    [
+        ([1, 2], ValueError),
+        ("1234", TypeError),
+        (np.int64(3), TypeError),
+        ([1, 2, 3, np.int64(4)], TypeError),
+        (-1, ValueError),
+    ],
 )
 def test_seeds_that_do_not_fit_are_refused(vec, seed, error):
     with pytest.raises(error):

@@ -6,11 +6,13 @@ from hypothesis import strategies as st
 
 from code_env.errors import RewardError
 from code_env.executors.result import ExecutionResult, Status
-from code_env.judging.verdict import CaseResult, Outcome, Verdict
-from code_env.rewards.terms import execution, output_similarity, pass_fraction, similarity
+from code_env.judging import judge
+from code_env.judging.verdict import CaseResult, Outcome, Stage, Verdict
+from code_env.rewards.similarity import similarity
+from code_env.rewards.terms import brevity, execution, output_similarity, pass_fraction, well_formed
 from code_env.tasks import CallTest, OutputTest, StdinTest, Task
 
-MEASURES = ("tokens", "lines", "characters", "exact")
+MEASURES = ("tokens", "lines", "characters", "edit", "numbers", "exact")
 TEXT = st.text("ab \n", max_size=20) | st.text(st.characters(exclude_categories=[]), max_size=10)
 
 
@@ -77,11 +79,13 @@ def test_output_similarity_of_a_task_without_outputs_is_zero():
 
 def test_output_similarity_takes_a_measure():
     outputs = task(OutputTest("abcd")), verdict(case(0, "abxd"))
-    assert [output_similarity(*outputs, measure) for measure in MEASURES] == [0.0, 0.0, 0.75, 0.0]
+    assert [output_similarity(*outputs, measure) for measure in MEASURES] == [0.0, 0.0, 0.75, 0.75, 0.0, 0.0]
 
 
 def test_an_unknown_measure_is_an_error_that_names_the_known_ones():
-    with pytest.raises(RewardError, match="tokens, lines, characters, exact; got 'words'"):
+    with pytest.raises(
+        RewardError, match="tokens, lines, characters, edit, numbers, exact, rewardkit_words; got 'words'"
+    ):
         similarity("a", "b", "words")
 
 
@@ -176,3 +180,90 @@ def test_a_long_output_is_scored_by_its_ends_and_its_length():
     assert 0.99 < score(almost) < 1.0
     assert score(almost + "\n" + "junk\n" * 100_000) < 0.7
     assert score(expected[:40_000] + "junk\n" * 1_000_000 + expected[-40_000:]) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "value"),
+    [
+        ("1 2 3", "1 2 3", 1.0),
+        ("1 2 3", "3 2 1", 1 / 3),
+        ("0.5", ".50", 1.0),
+        ("x = 100", "1e2 apples", 1.0),
+        ("3.1415926", "3.1415927", 1.0),
+        ("3.14", "3.15", 0.0),
+        ("-1", "1", 0.0),
+        ("1", "1 2 3", 0.5),
+        ("no number", "none", 0.0),
+        ("no number", "no number", 1.0),
+        ("1", "", 0.0),
+        ("1" * 400, "1" * 400 + "0", 1.0),  # Both beyond any float.
+    ],
+)
+def test_numbers_are_compared_to_six_digits(expected, actual, value):
+    assert similarity(expected, actual, "numbers") == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "value"),
+    [("abc", "abc", 1.0), ("abc", "abd", 2 / 3), ("abc", "", 0.0), ("", "abc", 0.0), ("kitten", "sitting", 4 / 7)],
+)
+def test_edit_is_one_less_the_distance_in_relation_to_the_longer(expected, actual, value):
+    assert similarity(expected, actual, "edit") == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "value"),
+    [
+        ("Hello World", "world HELLO", 1.0),
+        ("a b c d", "a b", 0.5),
+        ("", "", 1.0),
+        ("", "x", 0.0),
+        ("   ", " ", 1.0),
+        ("a", "a all the words that there are", 1.0),
+        ("a a b", "a", 0.5),
+    ],
+)
+def test_rewardkit_words_are_those_of_rewardkit(expected, actual, value):
+    assert similarity(expected, actual, "rewardkit_words") == value
+
+
+ADD = Task("add", "", (CallTest((1, 2), {}, 3),), entry_point="add", reference="def add(a, b):\n    return a + b\n")
+ECHO = Task("echo", "", (StdinTest("1\n", "1\n"),), reference="print(input())")
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "stage", "value"),
+    [
+        (ADD, "", Stage.NOTHING, 0.0),
+        (ADD, "def add(", Stage.CODE, 0.0),
+        (ADD, "def sub(a, b): return 0", Stage.PARSED, 0.5),
+        (ADD, "1 / 0", Stage.PARSED, 0.5),
+        (ADD, "def add(a, b): return 0", Stage.TESTED, 1.0),
+        (ECHO, "print(", Stage.CODE, 0.0),
+        (ECHO, "1 / 0", Stage.TESTED, 1.0),
+    ],
+)
+def test_well_formed_is_what_the_sandbox_found(given, code, stage, value, executor):
+    got = judge(given, code, executor)
+    assert (got.stage, well_formed(given, got, ("parses", "defines"))) == (stage, value)
+
+
+def test_a_fence_is_part_of_the_form(executor):
+    fenced = f"So:\n```python\n{ADD.reference}```"
+    assert well_formed(ADD, judge(ADD, ADD.reference, executor, response=fenced)) == 1.0
+    assert well_formed(ADD, judge(ADD, ADD.reference, executor)) == pytest.approx(2 / 3)
+    thought = f"<think>```python\nx\n```</think>{ADD.reference}"
+    assert well_formed(ADD, judge(ADD, ADD.reference, executor, response=thought), ("fence",)) == 0.0
+
+
+@pytest.mark.parametrize(("times", "value"), [(0.5, 1.0), (1.0, 1.0), (2.0, 0.5), (3.0, 0.0), (50.0, 0.0)])
+def test_brevity_falls_with_the_length_of_a_right_answer(times, value):
+    passed = Verdict(
+        Outcome.PASS, (), 1.0, "blind", "", "x" * round(times * len(ADD.reference)), ExecutionResult(Status.OK)
+    )
+    assert brevity(ADD, passed) == pytest.approx(value, abs=0.02)
+
+
+def test_leaving_things_out_brings_nothing(executor):
+    assert brevity(ADD, judge(ADD, "", executor)) == 0.0
+    assert brevity(ADD, judge(ADD, "def add(a, b): 0", executor)) == 0.0

@@ -15,6 +15,7 @@ from code_env import (
     TaskSuite,
     TermReward,
 )
+from code_env.wrappers.applying import apply_rewards
 
 ADD = Task("add", "Write add.", (CallTest((1, 2), {}, 3), CallTest((5, 7), {}, 12)), entry_point="add")
 COUNT = Task("count", "Print 1 2 3 4.", (OutputTest("1 2 3 4"),))
@@ -146,3 +147,30 @@ def test_a_term_given_by_path_survives_json(executor):
 def test_a_wrong_argument_gets_a_clear_error(bare, make, words):
     with pytest.raises((RewardError, AttributeError), match=words):
         make(bare).reset()
+
+
+@pytest.mark.parametrize(
+    ("rewards", "message"),
+    [
+        ({"format": {"parts": ["fences"]}}, "parts must be"),
+        ({"format": {"parts": "fence"}}, "parts must be"),
+        ({"format": {"parts": []}}, "parts must be"),
+        ({"length": {"free": 3.0}}, "0 < free < most"),
+        ({"length": 1.0}, "has a reference"),
+    ],
+)
+def test_arguments_of_format_and_length_are_checked(bare, rewards, message):
+    with pytest.raises(RewardError, match=message):
+        apply_rewards(bare, rewards)
+
+
+def test_format_and_length_go_through_sugar_and_json():
+    rewards = {"format": {"weight": 0.3, "parts": ["fence", "defines"]}, "length": {"weight": 0.1, "most": 2.0}}
+    with gym.make("CodeExec-v0", rewards=rewards) as env:
+        text = env.spec.to_json()
+    with gym.make(EnvSpec.from_json(text)) as again:
+        again.reset(seed=0, options={"task_id": "starter/xor-seal"})
+        reference = again.get_wrapper_attr("suite").task("starter/xor-seal").reference
+        _, reward, _, _, info = again.step(f"```python\n{reference}```")
+        assert info["reward_raw"] == {"format": 1.0, "length": 1.0}
+        assert reward == pytest.approx(0.4)

@@ -124,7 +124,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The seed of each environment's generator; -1 where it was handed none."""
+        """The seed of each environment's generator; -1 where there is none yet."""
         return tuple(self._seeds)
 
     @property
@@ -146,7 +146,8 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         Raises:
             TaskNotFound: If the suite has no such task.
             TaskError: If an option is unknown, or does not fit.
-            ValueError: If there are not as many seeds as environments.
+            TypeError: If a seed is no number.
+            ValueError: If there are not as many seeds as environments, or one is below 0. Nothing is reset then.
         """
         seeds = self._seeds_of(seed)
         options = options or {}
@@ -269,13 +270,14 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
             return [None] * self.num_envs
         if not isinstance(seed, int | Sequence) or isinstance(seed, str):
             raise TypeError(f"seed is a number (int), or a list of one for each env; got {type(seed).__name__}")
-        if not isinstance(seed, int) and not all(one is None or isinstance(one, int) for one in seed):
-            raise TypeError(f"seeds are numbers (int) or None; got {[type(one).__name__ for one in seed]}")
-        if isinstance(seed, int):
-            return [seed + index for index in range(self.num_envs)]
-        if len(seed) != self.num_envs:
-            raise ValueError(f"there are {len(seed)} seeds for num_envs={self.num_envs}; give as many, or a number")
-        return list(seed)
+        seeds: list[int | None] = list(range(seed, seed + self.num_envs)) if isinstance(seed, int) else list(seed)
+        if not all(one is None or isinstance(one, int) for one in seeds):
+            raise TypeError(f"seeds are numbers (int) or None; got {[type(one).__name__ for one in seeds]}")
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"there are {len(seeds)} seeds for num_envs={self.num_envs}; give as many, or a number")
+        if any(one is not None and one < 0 for one in seeds):
+            raise ValueError(f"seeds are at least 0; got {seed!r}")
+        return seeds
 
     def _each(self, actions: Any) -> list[Any]:
         """The action of each environment, all of them checked."""

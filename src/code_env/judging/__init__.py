@@ -3,12 +3,13 @@
 from .findings import FindingKind, Validation, ValidationFinding
 from .judge import ajudge, ajudge_many, judge, judge_each, judge_many
 from .validation import validate
-from .verdict import CaseResult, Outcome, Verdict
+from .verdict import CaseResult, Outcome, Stage, Verdict
 
 __all__ = [
     "CaseResult",
     "FindingKind",
     "Outcome",
+    "Stage",
     "Validation",
     "ValidationFinding",
     "Verdict",

@@ -19,7 +19,7 @@ from code_env.tasks.kinds import AssertTest
 from code_env.tasks.task import Task
 
 from .job import in_one_process
-from .verdict import CaseResult, Outcome, Verdict
+from .verdict import CaseResult, Outcome, Stage, Verdict
 
 _HELLO = '{"hello": true}\n'
 """The first line of a report."""
@@ -35,7 +35,7 @@ def failed_before_tests(task: Task, response: str, code: str, error: ErrorInfo) 
     """The verdict on an answer that is not even a program."""
     execution = ExecutionResult(Status.ERROR, error=error)
     cases = _cases(task, {}, Status.ERROR, f"{error.name}: {error.message}", tested=False)
-    return _verdict(task, response, code, cases, execution)
+    return _verdict(task, response, code, cases, execution, Stage.NOTHING)
 
 
 def no_verdict(task: Task, response: str, code: str, execution: ExecutionResult) -> Verdict:
@@ -63,14 +63,14 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
     records = _records(result.peer) if result.peer is not None else []
     reported: dict[tuple[int, int], dict[str, Any]] = {}
     status, message = _why_unreported(result)
-    error = result.error
+    error, stage = result.error, Stage.PARSED
     for record in records:
         if "case" in record:
             reported[record["test"], record["case"]] = record
         elif "test" in record:
             reported |= dict.fromkeys([(record["test"], case) for case in record["passed"]], _PASSED | record)
         elif "uncompiled" in record:
-            error = _error_info(record["uncompiled"])
+            error, stage = _error_info(record["uncompiled"]), Stage.CODE
             status, message = Status.ERROR, f"{error.name}: {error.message}"
         elif "lost" in record and result.status is Status.OK:
             status, message = Status(record["status"]), record["lost"]
@@ -79,6 +79,7 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
         for record in reported.values():
             record.update(cpu_s=result.cpu_s, wall_s=result.wall_s)
     began = any("began" in record for record in records)
+    stage = Stage.TESTED if began else stage
     cases = _cases(task, reported, status, message, tested=began)
     first = next((case for case in cases if case.status is not Status.OK), None)
     # The peer's own result has served its turn; it holds expected values and measured times.
@@ -95,7 +96,7 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
     shown = first or next((case for case in cases if case.actual or case.stderr), None)
     if shown is not None and not result.stdout and not result.stderr:
         fields |= {"stdout": _output_of(task, shown), "stderr": shown.stderr}
-    return _verdict(task, response, code, cases, dataclasses.replace(result, **fields))
+    return _verdict(task, response, code, cases, dataclasses.replace(result, **fields), stage)
 
 
 def _complete(records: Iterable[dict[str, Any]], result: ExecutionResult) -> None:
@@ -180,11 +181,11 @@ def _cases(
 
 
 def _verdict(
-    task: Task, response: str, code: str, cases: tuple[CaseResult, ...], execution: ExecutionResult
+    task: Task, response: str, code: str, cases: tuple[CaseResult, ...], execution: ExecutionResult, stage: Stage
 ) -> Verdict:
     if all(case.passed for case in cases):
         outcome, fraction = Outcome.PASS, 1.0
     else:
         outcome = Outcome.FAIL if any(case.tested for case in cases) else Outcome.POLICY_ERROR
         fraction = sum(case.weight for case in cases if case.passed) / sum(case.weight for case in cases)
-    return Verdict(outcome, cases, fraction, task.judge, response, code, execution)
+    return Verdict(outcome, cases, fraction, task.judge, response, code, execution, stage)

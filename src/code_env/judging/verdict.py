@@ -22,6 +22,19 @@ class Outcome(StrEnum):
     """The sandbox or the task failed, not the program: there is nothing to reward or to punish."""
 
 
+class Stage(StrEnum):
+    """How far an answer got, from nothing to its first test."""
+
+    NOTHING = "nothing"
+    """There is no code in the response."""
+    CODE = "code"
+    """There is code, and it does not parse."""
+    PARSED = "parsed"
+    """It parses, and died before its first test, or does not define what the tests call."""
+    TESTED = "tested"
+    """It was tested."""
+
+
 @dataclass(frozen=True)
 class CaseResult:
     """How one case went."""
@@ -86,6 +99,8 @@ class Verdict:
     """The answer extracted from it."""
     execution: ExecutionResult
     """The judged run; its status is that of the first test that had a fault, else `ok`."""
+    stage: Stage | None = None
+    """How far the answer got; None where there is no verdict."""
 
     @property
     def passed(self) -> bool:

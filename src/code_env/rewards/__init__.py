@@ -9,13 +9,15 @@ from .pass_at_k import (
     pass_at_k_bounds,
     pass_at_k_standard_error,
 )
-from .terms import Measure, Term, execution, output_similarity, pass_fraction, similarity
+from .similarity import Measure, similarity
+from .terms import Term, brevity, execution, output_similarity, pass_fraction, well_formed
 
 __all__ = [
     "Baseline",
     "Measure",
     "PassAtK",
     "Term",
+    "brevity",
     "estimate_pass_at_k",
     "execution",
     "max_at_k_rewards",
@@ -27,4 +29,5 @@ __all__ = [
     "pass_at_k_standard_error",
     "pass_fraction",
     "similarity",
+    "well_formed",
 ]

@@ -7,28 +7,24 @@ term sees verdicts only, never runs anything, and is never asked about an answer
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, get_args
 
-from rapidfuzz.distance import LCSseq
-
-from code_env.errors import RewardError
 from code_env.executors.result import Status
+from code_env.extract import has_fence
 from code_env.harness.comparing import ends
-from code_env.judging.verdict import CaseResult, Outcome, Verdict
+from code_env.judging.verdict import CaseResult, Outcome, Stage, Verdict
 from code_env.tasks.kinds import OutputTest, StdinTest
 from code_env.tasks.task import Task
+
+from .similarity import Measure, similarity
 
 Term = Callable[[Task, Verdict], float]
 """A reward term."""
 
-Measure = Literal["tokens", "lines", "characters", "exact"]
-"""What two outputs are compared by: their words, lines, characters, or as a whole."""
-
 _NOTE_CHARS = 40
 """About the length of the note between the ends of a long output."""
 
-_MAX_UNITS = 20_000
-"""Most units of an output that are compared, as the time grows with both lengths; the rest counts as different."""
+FORMAT_PARTS = ("fence", "parses", "defines")
+"""What `well_formed` looks at."""
 
 
 def execution(task: Task, verdict: Verdict) -> float:
@@ -71,31 +67,32 @@ def _similarity_of_case(expected: str, case: CaseResult, measure: Measure) -> fl
     return alike * similarity(kept, case.actual, measure)
 
 
-def similarity(expected: str, actual: str, measure: Measure = "tokens") -> float:
-    """How alike two texts are, from 0 (nothing in common) to 1 (the same), in either order.
+def well_formed(task: Task, verdict: Verdict, parts: Sequence[str] = FORMAT_PARTS) -> float:
+    """The share of these that hold for an answer, whatever it does.
 
-    The share of both that lies in their longest common subsequence, 2 L / (n + m), which is the
-    normalised Indel similarity; of words, lines or characters. For `exact` it is 1 or 0. White space
-    at the ends is free.
-
-    Raises:
-        RewardError: If there is no such measure.
-
-    Example:
-        >>> similarity("1 2 3 4", "1 2 3 5"), similarity("1 2 3 4", "4 3 2 1")
-        (0.75, 0.25)
+    Args:
+        task: The task.
+        verdict: The verdict.
+        parts: `fence`: the response has a fenced block; `parses`: the code in it does; `defines`: it gets as far as its
+            first test, so that what the tests call is there. The last two are as the sandbox found them.
     """
-    if measure not in get_args(Measure):
-        raise RewardError(f"measure must be one of {', '.join(get_args(Measure))}; got {measure!r}")
-    expected, actual = expected.strip(), actual.strip()
-    if measure == "exact" or expected == actual:
-        return float(expected == actual)
-    left, right = _units(expected, measure), _units(actual, measure)
-    common = LCSseq.similarity(left[:_MAX_UNITS], right[:_MAX_UNITS])
-    return 2 * common / (len(left) + len(right))
+    stages = list(Stage)
+    reached = -1 if verdict.stage is None else stages.index(verdict.stage)
+    holds = {
+        "fence": has_fence(verdict.response),
+        "parses": reached >= stages.index(Stage.PARSED),
+        "defines": reached >= stages.index(Stage.TESTED),
+    }
+    return sum(holds[part] for part in parts) / len(parts)
 
 
-def _units(text: str, measure: Measure) -> Sequence[str]:
-    if measure == "characters":
-        return text
-    return text.split() if measure == "tokens" else text.splitlines()
+def brevity(task: Task, verdict: Verdict, free: float = 1.0, most: float = 3.0) -> float:
+    """How short a right answer is beside the reference: 1.0 up to `free` times its length, 0.0 from `most` times on.
+
+    In between it falls in a line. An answer that does not pass, and a task without a reference, score 0.0: nothing is
+    to be had for leaving things out.
+    """
+    if not verdict.passed or not task.reference:
+        return 0.0
+    ratio = len(verdict.code) / len(task.reference)
+    return min(1.0, max(0.0, (most - ratio) / (most - free)))

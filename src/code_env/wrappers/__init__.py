@@ -3,7 +3,9 @@
 from .rewards import (
     ClipReward,
     ExecutionReward,
+    FormatReward,
     GateReward,
+    LengthReward,
     OutputSimilarityReward,
     PassAtKReward,
     PassFractionReward,
@@ -16,7 +18,9 @@ from .statistics import RecordPassAtK
 __all__ = [
     "ClipReward",
     "ExecutionReward",
+    "FormatReward",
     "GateReward",
+    "LengthReward",
     "OutputSimilarityReward",
     "PassAtKReward",
     "PassFractionReward",

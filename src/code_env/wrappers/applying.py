@@ -19,6 +19,8 @@ REWARDS: dict[str, type[EntryWrapper]] = {
     "execution": of_one.ExecutionReward,
     "similarity": of_one.OutputSimilarityReward,
     "tests": of_one.PassFractionReward,
+    "format": of_one.FormatReward,
+    "length": of_one.LengthReward,
     "pass@k": of_one.PassAtKReward,
     "gate": of_one.GateReward,
     "potential": of_one.PotentialReward,

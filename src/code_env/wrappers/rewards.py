@@ -10,6 +10,8 @@ from .ledger import EntryWrapper
 from .shaping import ClipArguments, GateArguments, PotentialArguments, ScheduleArguments
 from .terms import (
     ExecutionArguments,
+    FormatArguments,
+    LengthArguments,
     OutputSimilarityArguments,
     PassAtKArguments,
     PassFractionArguments,
@@ -59,11 +61,50 @@ class OutputSimilarityReward(OutputSimilarityArguments, EntryWrapper):
         env: The env to wrap.
         weight: What the term is multiplied by.
         name: Its name in the ledger.
-        measure: `tokens`, `lines`, `characters` or `exact`.
+        measure: See `rewards.Measure`.
 
     Raises:
         RewardError: If no task of the suite expects an output, or there is no such measure, or the env stops at the
             first failure.
+        DuplicateRewardTerm: If the env has a reward of that name.
+    """
+
+
+class FormatReward(FormatArguments, EntryWrapper):
+    """Adds `terms.well_formed`: whether an answer has a fence, parses, and defines what the tests call.
+
+    Args:
+        env: The env to wrap.
+        weight: What the term is multiplied by.
+        name: Its name in the ledger.
+        parts: Which of `fence`, `parses`, `defines` count, each as much.
+
+    Raises:
+        RewardError: If a part is unknown.
+        DuplicateRewardTerm: If the env has a reward of that name.
+
+    Example:
+        >>> import gymnasium as gym
+        >>> env = FormatReward(gym.make("code_env:CodeExec-v0", rewards={}), parts=["fence", "parses"])
+        >>> _, info = env.reset(seed=0)
+        >>> env.step("def f(:")[1]
+        0.0
+        >>> env.close()
+    """
+
+
+class LengthReward(LengthArguments, EntryWrapper):
+    """Adds `terms.brevity`: how short an answer that passes is beside the reference.
+
+    Args:
+        env: The env to wrap.
+        weight: What the term is multiplied by.
+        name: Its name in the ledger.
+        free: Up to so many times the reference's length the term is 1.0.
+        most: From so many times its length on the term is 0.0.
+
+    Raises:
+        RewardError: If no task has a reference, or the numbers do not fit together.
         DuplicateRewardTerm: If the env has a reward of that name.
     """
 

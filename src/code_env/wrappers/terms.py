@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,8 @@ from code_env.errors import RewardError
 from code_env.importing import named_function
 from code_env.rewards import terms
 from code_env.rewards.pass_at_k import pass_at_k
-from code_env.rewards.terms import Measure, Term
+from code_env.rewards.similarity import Measure, similarity
+from code_env.rewards.terms import FORMAT_PARTS, Term
 from code_env.tasks.kinds import OutputTest, StdinTest
 
 from .ledger import Entry, Recorded, Step
@@ -96,9 +97,34 @@ class OutputSimilarityArguments(Recorded):
 
     def __init__(self, env: Any, weight: float = 1.0, name: str = "similarity", measure: Measure = "tokens") -> None:
         RecordConstructorArgs.__init__(self, weight=weight, name=name, measure=measure)
-        terms.similarity("", "", measure)  # Refuses an unknown measure now, not in the first step.
+        similarity("", "", measure)  # Refuses an unknown measure now, not in the first step.
         term = partial(terms.output_similarity, measure=measure)
         self._wrap(env, partial(TermEntry, name, weight, term, _require_outputs))
+
+
+class FormatArguments(Recorded):
+    """Arguments of `FormatReward`."""
+
+    def __init__(
+        self, env: Any, weight: float = 1.0, name: str = "format", parts: Sequence[str] = FORMAT_PARTS
+    ) -> None:
+        RecordConstructorArgs.__init__(self, weight=weight, name=name, parts=list(parts))
+        if isinstance(parts, str) or not parts or not set(parts) <= set(FORMAT_PARTS):
+            raise RewardError(f"parts must be a list of some of {', '.join(FORMAT_PARTS)}; got {parts!r}")
+        self._wrap(env, partial(TermEntry, name, weight, partial(terms.well_formed, parts=tuple(parts))))
+
+
+class LengthArguments(Recorded):
+    """Arguments of `LengthReward`."""
+
+    def __init__(
+        self, env: Any, weight: float = 1.0, name: str = "length", free: float = 1.0, most: float = 3.0
+    ) -> None:
+        RecordConstructorArgs.__init__(self, weight=weight, name=name, free=free, most=most)
+        if not 0 < number("free", free) < number("most", most):
+            raise RewardError(f"0 < free < most must hold; got free={free!r}, most={most!r}")
+        term = partial(terms.brevity, free=free, most=most)
+        self._wrap(env, partial(TermEntry, name, weight, term, _require_references))
 
 
 class PassAtKArguments(Recorded):
@@ -184,6 +210,11 @@ def require_all_tests(rules: EpisodeRules) -> None:
             "with until_failure=True nobody knows how the other tests would go; reward a pass instead (pass@1), or "
             "have all tests run"
         )
+
+
+def _require_references(rules: EpisodeRules) -> None:
+    if not any(task.reference for task in rules.suite):
+        raise RewardError(f"no task of suite {rules.suite.name!r} has a reference to compare an answer's length with")
 
 
 def _require_outputs(rules: EpisodeRules) -> None:

@@ -11,6 +11,8 @@ from .shaping import ClipArguments, GateArguments, PotentialArguments, ScheduleA
 from .statistics import RecordPassAtKOfMany
 from .terms import (
     ExecutionArguments,
+    FormatArguments,
+    LengthArguments,
     OutputSimilarityArguments,
     PassAtKArguments,
     PassFractionArguments,
@@ -20,8 +22,10 @@ from .terms import (
 __all__ = [
     "ClipReward",
     "ExecutionReward",
+    "FormatReward",
     "GateReward",
     "GroupPassAtKReward",
+    "LengthReward",
     "OutputSimilarityReward",
     "PassAtKReward",
     "PassFractionReward",
@@ -42,6 +46,14 @@ class PassFractionReward(PassFractionArguments, EntryVectorWrapper):
 
 class OutputSimilarityReward(OutputSimilarityArguments, EntryVectorWrapper):
     """As `code_env.wrappers.OutputSimilarityReward`, for each environment of many."""
+
+
+class FormatReward(FormatArguments, EntryVectorWrapper):
+    """As `code_env.wrappers.FormatReward`, for each environment of many."""
+
+
+class LengthReward(LengthArguments, EntryVectorWrapper):
+    """As `code_env.wrappers.LengthReward`, for each environment of many."""
 
 
 class PassAtKReward(PassAtKArguments, EntryVectorWrapper):

@@ -1,0 +1,66 @@
+"""Which task and which seed each episode of a collection has."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+from code_env.envs.code_exec_vector import CodeExecVectorEnv
+from code_env.errors import RolloutError
+from code_env.tasks.suite import Order, TaskOrder
+from code_env.wrappers.ledger import ledger_names
+
+
+class Plan:
+    """Which task and which seed each episode has, and by what its lines are known.
+
+    Args:
+        vec_env: The environments.
+        base: The same without wrappers.
+        episodes: How many there are.
+        seed: Of the collection.
+        order: How tasks are drawn.
+        group_size: How many episodes in a row have the same task.
+    """
+
+    def __init__(
+        self,
+        vec_env: VectorEnv[Any, Any, Any],
+        base: CodeExecVectorEnv,
+        episodes: int,
+        seed: int,
+        order: Order,
+        group_size: int,
+    ) -> None:
+        if type(seed) is not int or seed < 0:
+            raise RolloutError(f"seed must be a whole number of at least 0; got {seed!r}")
+        self.episodes, self.seed, self.group_size = episodes, seed, group_size
+        tasks, rng = TaskOrder(base.suite, order), np.random.default_rng(seed)
+        self._task_ids = [tasks.draw(rng).id for _ in range(episodes // group_size)]
+        rules = dataclasses.replace(base.rules, suite=base.suite[:1], cache_size=0)
+        prompts = [(task.id, task.prompt) for task in base.suite]
+        parts = (prompts, repr(rules), seed, order, group_size, list(ledger_names(vec_env)))
+        self.fingerprint = hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        """By what a line is known to be of this collection: of the same prompts, rules, seed, order and rewards."""
+
+    def task_id(self, episode: int) -> str:
+        """The task of an episode."""
+        return self._task_ids[episode // self.group_size]
+
+    def seed_of(self, episode: int) -> int:
+        """The seed of an episode."""
+        return int(np.random.SeedSequence([self.seed, episode]).generate_state(1)[0])
+
+    def groups(self) -> Iterator[range]:
+        """The episodes of each group."""
+        return map(self.group_of, range(0, self.episodes, self.group_size))
+
+    def group_of(self, episode: int) -> range:
+        """The episodes of the group of one."""
+        first = episode - episode % self.group_size
+        return range(first, first + self.group_size)

@@ -112,6 +112,8 @@ class Child:
         self._handlers: dict[int, Callable[[], bool]] = {}
         self._undrained: list[int] = []
         self._ended_for: str | None = None
+        self.spare: Callable[[str], bool] = lambda _: False
+        """Asked before the child is ended for what it has used, with the reason: whether it may go on nevertheless."""
         listener = gate.take_over() if gate is not None else None
         if gate is not None and listener is not None:
             self.on_readable(listener, gate.answer, drain=False)
@@ -158,7 +160,7 @@ class Child:
         while ended[0] == 0:
             self._serve(self.clock.wait_s())
             overrun = self.clock.overrun()
-            if overrun is not None:
+            if overrun is not None and not self.spare(overrun):
                 self.end(overrun)
             ended = _wait4(self.pid, os.WNOHANG)
         if self._pidfd is not None:

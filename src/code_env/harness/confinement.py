@@ -14,6 +14,8 @@ class Confinement:
 
     refuses_forks = False
     """Whether a test's process can start no other, so that there is none to count or to end."""
+    measures = True
+    """Whether a test's process can measure all that one which it has started uses."""
     ends_all = False
     """Whether nothing that a test started outlives `clean`."""
     scratch: str | None = None

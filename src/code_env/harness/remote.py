@@ -32,13 +32,14 @@ from .handles import (
     remote_coroutine,
     update_in_place,
 )
+from .limits import WHOLE_RUN
 from .plain import Decoder, Encoder, NotPlain, is_iterator, name_of_callable
 from .quiet import QuietChannel
 
 GRACE_S = 2.0
 """How much longer than a program may run the peer works on what it gave, in seconds of its own CPU time."""
 
-PATIENCE = 4
+PATIENCE = WHOLE_RUN
 """How many times longer than the limit on wall time the peer waits. It is a last resort: others enforce the limit, and
 they give back the time that the program waited for a core."""
 

@@ -13,14 +13,18 @@ Nothing here knows an expected value. A child that lies can only be wrong about 
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
+import select
+import signal
 import time
 from collections.abc import Mapping
 from typing import NoReturn
 
 from .answering import answer
-from .channel import PER_MESSAGE, Channel, ChannelError, Kind, frame, json_bytes
-from .children import start_child
+from .channel import PER_MESSAGE, Channel, ChannelError, Kind, frame, json_bytes, parse_json
+from .children import POLLIN, Child, start_child
 from .confinement import Confinement
 from .lean_runs import LeanRuns
 from .limits import ProcessLimits
@@ -31,6 +35,9 @@ from .workspace import Workspace
 
 _MANY_BYTES, _LONG_S = 1 << 18, 0.02
 """How much may wait to be sent, and how long after the last was."""
+
+_REACTION_S = 1.0
+"""How long a module may take to tell of a test that was ended."""
 
 _COMPILED = frame(Kind.COMPILED, json_bytes({"error": None}))
 
@@ -128,7 +135,10 @@ class _Server:
         def body() -> NoReturn:
             mine.close()
             workspace = Workspace(self._workspace.files) if per_message else None
-            answer(asked.code, asked.argv, Channel(theirs.detach()), asked.limits, workspace)
+            limits = asked.limits
+            if not self._confinement.measures:
+                limits = limits._replace(wall_s=math.inf)  # Who can tell waiting from working does it, see below.
+            answer(asked.code, asked.argv, Channel(theirs.detach()), limits, workspace)
 
         # Where none may be started and the module starts none for us, there is nothing to count.
         gate = self._confinement.gate() if per_message or not self._confinement.refuses_forks else None
@@ -139,6 +149,9 @@ class _Server:
             self._confinement.enter(parent, gate)
 
         child = start_child(asked.limits, body, enter=enter, gate=gate, rlimits=asked.rlimits)
+        tests = _ModulesTests(child, mine.fileno())
+        if per_message and gate is not None:
+            child.spare = tests.end
         theirs.close()
         module = Channel(mine.fileno())
         loaded: list[bool] = []
@@ -150,7 +163,7 @@ class _Server:
                 while (received := module.pop()) is not None:
                     if received[0] != Kind.MESSAGE:
                         raise ChannelError("the program sent a frame that is not its to send")
-                    self._channel.send(*received)
+                    self._channel.send(Kind.MESSAGE, tests.corrected(received[1]))
                     if per_message:
                         child.clock.begin_anew()
                         if gate is not None and not loaded:
@@ -186,3 +199,49 @@ class _Server:
         self._workspace.leave(room)
         mine.close()
         self._channel.send_json(Kind.ENDED, {**ended, "error": None, "stderr": ""})
+
+
+class _ModulesTests:
+    """The processes that a module starts for its tests, seen from outside.
+
+    The module watches them too, and is quicker, but cannot measure all of what they use at every level of isolation.
+
+    Args:
+        module: The module's process.
+        fd: Where it tells how each went.
+    """
+
+    def __init__(self, module: Child, fd: int) -> None:
+        self._module = module
+        self._told = select.poll()
+        self._told.register(fd, POLLIN)
+        self._ended_for: str | None = None
+        self._give_up_at = 0.0
+
+    def end(self, reason: str) -> bool:
+        """Kill what the module has started, and not the module, so that it can go on with the next test.
+
+        Returns:
+            Whether to go on: False if there is nothing, or if that was of no use.
+        """
+        if self._told.poll(0):
+            return True  # It is over already.
+        if self._ended_for is not None:
+            return _monotonic() < self._give_up_at
+        tests = [pid for pid in self._module.clock.pids() if pid != self._module.pid]
+        for pid in tests:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if tests:
+            self._ended_for, self._give_up_at = reason, _monotonic() + _REACTION_S
+        return bool(tests)
+
+    def corrected(self, message: bytes) -> bytes:
+        """What the module says of a test, with why it was ended: the module knows only that it was."""
+        if self._ended_for is None:
+            return message
+        reason, self._ended_for = self._ended_for, None
+        said = parse_json(message)
+        if not isinstance(said, dict) or not isinstance(said.get("ended"), dict):
+            raise ChannelError("a message that says nothing of the test that was ended")
+        return json_bytes({**said, "ended": {**said["ended"], "status": reason, "exit_code": None}})

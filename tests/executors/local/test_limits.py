@@ -319,3 +319,30 @@ def test_a_sleeper_that_waits_for_a_core_is_given_its_time(jail):
     result = jail.run(Program("x = 0\nfor i in range(3 * 10**6): x += i\nprint(x > 0)", limits=Limits(wall_s=5)))
     assert result.stdout == "True\n", result
     assert {future.result().status for future in busy} == {Status.TIMEOUT}
+
+
+def test_a_call_that_uses_too_much_ends_alone(jail):
+    """What comes after it is tested, and each is told what it was ended for."""
+    code = """import os, signal, time
+def f(what):
+    if what == "sleep": time.sleep(60)
+    if what == "loop":
+        while True: pass
+    if what == "memory":
+        held = b"x" * (200 << 20)
+        time.sleep(60)
+    if what == "signal": os.kill(os.getpid(), signal.SIGKILL)
+    return what
+"""
+    order = ["sleep", "fine", "memory", "signal", "loop", "sleep", "fine"]
+    task = code_env.Task(
+        id="t",
+        prompt="",
+        tests=tuple(code_env.CallTest((what,), expected=what) for what in order),
+        entry_point="f",
+        limits=Limits(cpu_s=0.5, wall_s=1, memory_bytes=100 << 20),
+    )
+    verdict = code_env.judge_many([(task, code)], jail)[0]
+    expected = {"sleep": "timeout", "fine": "ok", "memory": "memory", "signal": "signal", "loop": "timeout"}
+    assert [str(case.status) for case in verdict.cases] == [expected[what] for what in order], verdict
+    assert [case.passed for case in verdict.cases] == [what == "fine" for what in order]

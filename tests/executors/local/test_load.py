@@ -19,8 +19,9 @@ PATIENT = Limits(wall_s=120)
 
 @pytest.fixture
 def busy():
-    """Eight processes that leave no core idle."""
-    loops = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(8)]
+    """Eight processes that leave no core idle, each in a session of its own: Linux shares cores out among sessions."""
+    loop = [sys.executable, "-S", "-c", "while True: pass"]
+    loops = [subprocess.Popen(loop, start_new_session=True) for _ in range(8)]
     yield
     for loop in loops:
         loop.kill()

@@ -305,6 +305,7 @@ class _JailedTests(Confinement):
     def __init__(self, layers: ChildLayers, processes: int, scratch: str) -> None:
         self._layers, self._processes = layers, processes
         self.scratch, self.refuses_forks = scratch, not processes
+        self.measures = layers.full  # There alone a program may read /proc.
         if layers.of_test and not processes:
             self.steps = [(_syscall, layer.args) for layer in layers.of_test]
         if processes or not layers.full:

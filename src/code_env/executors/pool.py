@@ -1,7 +1,7 @@
 """A queue of programs, and threads that each run one at a time: what executors on this machine share.
 
 So many programs run at once as there are workers. Where more may be in flight, one that sleeps does not count: it
-lends its place to another, for which a further thread is started, that ends when there is nothing more for it to do.
+lends its place to another, for which a further thread is started, that ends when it has had nothing to do for a while.
 
 Daemon threads, so an interpreter that exits without `close` does not wait for a program; it is the
 executor's part to have the programs end with it.
@@ -23,6 +23,11 @@ from typing import Any
 
 from .program import Program
 from .result import ErrorInfo, ExecutionResult, Status
+
+
+_LINGER_S = 2.0
+"""How long a further thread waits for a program, in seconds: what it runs programs with takes some to start, and as long
+as one program sleeps, the next batch needs it again."""
 
 
 class Place:
@@ -169,11 +174,19 @@ class Pool:
             order = self._next()
             if order is not None:
                 return order
-            if self.closing or extra:
+            if self.closing:
                 self._started -= 1
                 return None
             self._idle.append(inbox)
-        return inbox.get()
+        try:
+            return inbox.get(timeout=_LINGER_S if extra else None)
+        except queue.Empty:
+            with self._lock:
+                if inbox not in self._idle:  # Handed one by now.
+                    return inbox.get()
+                self._idle.remove(inbox)
+                self._started -= 1
+            return None
 
     def _run(self, run: Runner, order: _Order) -> None:
         program, future, submitted = order

@@ -10,10 +10,10 @@ import io
 import re
 from typing import Literal, NamedTuple
 
+from .languages import fence_tags
+
 Extraction = Literal["fence", "raw"]
 """How code is found in a response: by its fences, or not at all, the response being the code."""
-
-_TAGS = {"python": frozenset({"python", "py", "python3"})}
 
 _TAG = re.compile(r"[\w+#.-]*")
 _SPECIAL_TOKEN = re.compile(r"(?:<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|</s>|<eos>|<end_of_turn>)$")
@@ -50,7 +50,7 @@ def extract_code(response: str, language: str = "python", extract: Extraction = 
     blocks = _fenced_blocks(text)
     if not blocks:
         return text
-    tags = _TAGS.get(language, frozenset({language}))
+    tags = fence_tags(language)
     tagged = [code for tag, code in blocks if tag.lower() in tags]
     return tagged[-1] if tagged else blocks[-1][1]
 

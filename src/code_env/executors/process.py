@@ -23,10 +23,12 @@ from typing import Any
 import code_env.harness as harness
 from code_env.harness.channel import BELL_VARIABLE, CHANNEL_VARIABLE
 from code_env.harness.watching import Watch, descendants, open_pidfd
+from code_env.languages import PYTHON, find_language
 
 from .files import collect_files, remove_directory, write_files
+from .interpreters import drivers_directory, interpreter_for
 from .loader import loader_environment
-from .program import Program
+from .program import Program, main_file
 from .running import RunningProgram, order_limits, report_ends
 
 _BOOT = Path(harness.__file__).with_name("boot.py")
@@ -53,7 +55,8 @@ class ProgramProcess(RunningProgram):
         try:
             self._work = self._base / "work"
             self._work.mkdir()
-            write_files(self._work, {**program.files, "main.py": program.code.encode("utf-8", "surrogatepass")})
+            self._file = main_file(program.language)
+            write_files(self._work, {**program.files, self._file: program.code.encode("utf-8", "surrogatepass")})
             self._report_fd, report = report_ends()
             try:
                 self._process = self._start(python, joined, report)
@@ -76,7 +79,8 @@ class ProgramProcess(RunningProgram):
     def _start(self, python: str, joined: Mapping[str, int], report: int) -> subprocess.Popen[bytes]:
         order: dict[str, Any] = {
             "role": self.role,
-            "file": "main.py",
+            "file": self._file,
+            "command": self._command(),
             "argv": list(self.program.argv),
             "limits": order_limits(self.program),
             "report": report,
@@ -113,6 +117,13 @@ class ProgramProcess(RunningProgram):
                 start_new_session=True,
                 bufsize=0,
             )
+
+    def _command(self) -> dict[str, Any] | None:
+        """How it is run, if it is not Python."""
+        language = find_language(self.program.language)
+        if language is None or language is PYTHON:
+            return None
+        return interpreter_for(language).command(self.program.limits, str(drivers_directory()))
 
     def readable(self) -> list[int]:
         """Its streams, and what tells of its end."""

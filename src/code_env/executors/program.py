@@ -10,6 +10,7 @@ from typing import Any
 
 from code_env.errors import TaskError
 from code_env.harness.comparing import brief
+from code_env.languages import PYTHON, canonical_name, find_language
 
 MAX_LIMIT = 1 << 50
 """Largest limit on a size or count: the kernel's counters hold it many times over."""
@@ -19,9 +20,6 @@ MAX_SECONDS = 1_000_000
 
 
 _MAX_NAME_BYTES = 255
-
-_MAIN = PurePosixPath("main.py")
-"""Where the program itself lies."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ class Program:
     code: str
     """Its source text. Untrusted: nothing in the trainer's process parses or compiles it."""
     language: str = "python"
-    """Name of its language."""
+    """Name of its language, or another that `code_env.languages` knows it by; kept as the name."""
     stdin: str = ""
     """What it reads on standard input."""
     argv: tuple[str, ...] = ()
@@ -130,7 +128,8 @@ class Program:
             raise TaskError(f"argv must be a tuple of texts without NUL; got {self.argv!r}")
         if not isinstance(self.imports, tuple) or not all(isinstance(name, str) for name in self.imports):
             raise TaskError(f"imports must be a tuple of names; got {self.imports!r}")
-        check_files(self.files)
+        object.__setattr__(self, "language", canonical_name(self.language))
+        check_files(self.files, main_file(self.language))
         for path in self.collect:
             check_path(path)
         if self.one_process and self.peer is None:
@@ -153,8 +152,17 @@ def check_path(path: str) -> None:
         raise TaskError(f"{path[:50]!r}... has a part of more than {_MAX_NAME_BYTES} bytes, which no file system takes")
 
 
-def check_files(files: Mapping[str, bytes]) -> None:
+def main_file(language: str) -> str:
+    """Where a program in this language lies in its working directory."""
+    return (find_language(language) or PYTHON).file
+
+
+def check_files(files: Mapping[str, bytes], main: str) -> None:
     """Check files that shall lie in a program's working directory.
+
+    Args:
+        files: Their contents, by path.
+        main: Where the program itself lies.
 
     Raises:
         TaskError: If a path is not inside it, two of them exclude one another, or a content is no bytes.
@@ -166,6 +174,7 @@ def check_files(files: Mapping[str, bytes]) -> None:
         if not isinstance(content, bytes):
             raise TaskError(f"files[{path!r}] must be bytes; got {type(content).__name__}")
     paths = {PurePosixPath(path) for path in files}
-    for pure in paths | {_MAIN}:
-        if pure in {_MAIN} & paths or not paths.isdisjoint(pure.parents):
+    program = PurePosixPath(main)
+    for pure in paths | {program}:
+        if pure in {program} & paths or not paths.isdisjoint(pure.parents):
             raise TaskError(f"files: {str(pure)!r} is taken, by the program or as a directory of another file")

@@ -18,6 +18,7 @@ from typing import Any
 from code_env.harness.channel import BELL_VARIABLE, CHANNEL_VARIABLE
 from code_env.harness.limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
 from code_env.harness.watching import Watch, how_it_ended
+from code_env.languages import find_language
 
 from .capture import HeadAndTail
 from .pool import Place, sandbox_error
@@ -173,6 +174,8 @@ class RunningProgram(abc.ABC):
         status = Status(ended["status"])
         if status is Status.ERROR and error is not None and error.name == "MemoryError":
             status = Status.MEMORY
+        if status is Status.SIGNAL and self._interpreter_says_out_of_memory():
+            status = Status.MEMORY
         return ExecutionResult(
             status=status,
             exit_code=ended["exit_code"],
@@ -189,6 +192,10 @@ class RunningProgram(abc.ABC):
             peak_memory_bytes=max(self._peak_bytes, self.clock.peak_bytes),
             queue_s=queue_s,
         )
+
+    def _interpreter_says_out_of_memory(self) -> bool:
+        language = find_language(self.program.language)
+        return language is not None and bool(language.out_of_memory) and language.out_of_memory in self._stderr.text()
 
     def _read_report(self) -> tuple[bool, ErrorInfo | None]:
         """Whether the harness came up, and the program's uncaught exception if it says so."""

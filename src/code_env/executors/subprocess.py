@@ -18,9 +18,10 @@ import sys
 import threading
 from concurrent.futures import Future
 
-from code_env.errors import ExecutorClosed, ExecutorError, UnsupportedProgram
+from code_env.errors import ExecutorClosed, ExecutorError
 
 from .base import Executor, Isolation
+from .interpreters import installed_languages, refuse_unsupported
 from .pool import Place, Pool, own_cores, renew_lock_after_fork
 from .process import ProgramProcess
 from .program import Program
@@ -61,6 +62,7 @@ class UnisolatedSubprocessExecutor(Executor):
         return Isolation(
             level="none",
             peer="same_machine",
+            languages=installed_languages(),
             enforces=frozenset(enforced),
             network=True,
             details="programs run with all rights of the user who started the trainer; cpu_s and memory_bytes "
@@ -69,9 +71,7 @@ class UnisolatedSubprocessExecutor(Executor):
 
     def submit(self, program: Program) -> Future[ExecutionResult]:
         """Start a program; see `Executor.submit`."""
-        for language in (program.language, program.peer.language if program.peer else "python"):
-            if language != "python":
-                raise UnsupportedProgram(f"the subprocess executor runs python, not {language!r}")
+        refuse_unsupported(program, "subprocess")
         with self._lock:
             if self._closed:
                 raise ExecutorClosed("this executor was closed; make a new one")

@@ -39,8 +39,12 @@ def main() -> None:
     limits = ProcessLimits(**order["limits"])
     report: int = order["report"]
     os.set_inheritable(report, False)
-    os.write(report, b"{}\n")
     sys.path.insert(0, os.getcwd())
+    if order["command"] is not None:
+        from code_env_harness.command_boot import start  # type: ignore[import-not-found]
+
+        start(order, limits)
+    os.write(report, b"{}\n")
     if order["role"] == "served":
         os.close(report)
         from code_env_harness.serving import serve  # type: ignore[import-not-found]

@@ -33,6 +33,9 @@ CONVERSATIONS_VARIABLE = "CODE_ENV_CONVERSATIONS"
 PER_MESSAGE = b"per message"
 """Payload of a `LOAD` frame that gives each message, not the module, the wall time limit."""
 
+SUITE = b"suite"
+"""Payload of a `LOAD` frame that has tests in the answer's own language run beside it; see `command_serving.py`."""
+
 # Bound here because a program shares this process and may replace them in `os` or `json`.
 _read, _write, _select, _clock = os.read, os.write, select.select, time.monotonic
 _poll: Any = getattr(select, "poll", None)

@@ -158,10 +158,7 @@ class Child:
             self._poll.register(self._pidfd, POLLIN)
         ended: tuple[int, int, Any] = (0, 0, None)
         while ended[0] == 0:
-            self._serve(self.clock.wait_s())
-            overrun = self.clock.overrun()
-            if overrun is not None and not self.spare(overrun):
-                self.end(overrun)
+            self._serve_once()
             ended = _wait4(self.pid, os.WNOHANG)
         if self._pidfd is not None:
             self._poll.unregister(self._pidfd)
@@ -176,6 +173,17 @@ class Child:
         for fd in self.fds:
             _close(fd)
         return ended, self._ended_for
+
+    def serve_until(self, done: Callable[[], bool]) -> None:
+        """Serve the descriptors and enforce the limits until `done` says so, as it must when the child has ended."""
+        while not done():
+            self._serve_once()
+
+    def _serve_once(self) -> None:
+        self._serve(self.clock.wait_s())
+        overrun = self.clock.overrun()
+        if overrun is not None and not self.spare(overrun):
+            self.end(overrun)
 
     def _serve(self, timeout_s: float) -> None:
         for fd, _ in self._poll.poll(max(0.0, timeout_s) * 1000):

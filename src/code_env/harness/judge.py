@@ -35,6 +35,7 @@ from typing import Any
 from .asserting import NO_CASES
 from .channel import Channel, ChannelError, ChannelTimeout, Kind, conversations, frame, parse_json
 from .checker import Checker
+from .command_suite import run_suite
 from .comparing import MAX_ENDS_CHARS, brief, compare_text, compare_values, ends
 from .ends import ENDED, Ended, Problem, described
 from .handles import HandleMisuse, ProgramDied, TimeIsUp
@@ -120,7 +121,7 @@ class _Job:
         self.suites = {
             index: CompiledSuite(self.prefix, self.setup, test["code"], self.entry_point, foresees=blind)
             for index, test in enumerate(self.tests)
-            if test["kind"] == "assert"
+            if test["kind"] == "assert" and "sources" not in test
         }
         self.checkers = {text: Checker(text) for text in {test["checker"] for test in self.tests if "checker" in test}}
         self.is_shared = self.mode == "shared"
@@ -205,7 +206,8 @@ class _Judge:
         """Say of a test that it is not run, since one before it failed."""
         suite = self._job.suites.get(index)
         problem = Problem("ok", "not run: a test before it failed")
-        self._untested(index, problem, cases=1 if suite is None else len(suite.suite.sources) or 1)
+        sources = self._tests[index].get("sources", [NO_CASES]) if suite is None else suite.suite.sources
+        self._untested(index, problem, cases=len(sources) or 1)
 
     def _begin(self) -> None:
         """Report, once, that the program is being tested: what is not reported from now on has failed."""
@@ -365,6 +367,8 @@ class _Judge:
 
     def _judge_asserts(self, index: int) -> bool:
         """Judge one suite; whether it went to its end."""
+        if "sources" in self._tests[index]:
+            return self._judge_in_its_language(index)
         return self._judge_beside(index) if self._job.is_shared else self._judge_suite(index)
 
     def _judge_beside(self, index: int) -> bool:
@@ -389,15 +393,30 @@ class _Judge:
         elif problem is not None:
             self._untested(index, problem, cases=len(sources))
         else:
-            for case in range(len(sources)):
-                if case not in records:
-                    self._case(index, ended.fault, f"not reached: {ended.reason}", case=case, **ended.details)
-                    continue
-                record = records[case]
-                message = str(record.get("message", ""))[:_SOURCE_CHARS]
-                status = "error" if record.get("unfinished") is True else "ok"
-                self._case(index, status, message, passed=record.get("ran") is True and not message, case=case)
+            self._tell_of_records(index, len(sources), records, ended)
         return problem is None and len(records) >= len(sources)
+
+    def _judge_in_its_language(self, index: int) -> bool:
+        """Take the word of who runs a suite in the answer's language beside it for how that went."""
+        job, test = self._job, self._tests[index]
+        asked = {"name": job.entry_point, "setup": job.setup, "code": test["code"], "sources": test["sources"]}
+        told = run_suite(self._channel, self._wall_s, asked)
+        if told.problem is not None:
+            self._untested(index, told.problem, cases=len(test["sources"]))
+        else:
+            self._begin()
+            self._tell_of_records(index, len(test["sources"]), told.records, told.ended)
+        return told.problem is None
+
+    def _tell_of_records(self, index: int, cases: int, records: dict[int, dict[str, Any]], ended: Ended) -> None:
+        for case in range(cases):
+            if case not in records:
+                self._case(index, ended.fault, f"not reached: {ended.reason}", case=case, **ended.details)
+                continue
+            record = records[case]
+            message = str(record.get("message", ""))[:_SOURCE_CHARS]
+            status = "error" if record.get("unfinished") is True else "ok"
+            self._case(index, status, message, passed=record.get("ran") is True and not message, case=case)
 
     def _judge_suite(self, index: int) -> bool:
         """Judge one suite with the program out of reach; whether it went to its end."""

@@ -22,8 +22,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 
-from code_env.errors import ExecutorClosed, ExecutorError, UnsupportedProgram
+from code_env.errors import ExecutorClosed, ExecutorError
 from code_env.executors.base import Executor, Isolation
+from code_env.executors.interpreters import installed_languages, refuse_unsupported
 from code_env.executors.pool import Place, Pool, Runner, own_cores, renew_lock_after_fork
 from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
@@ -114,6 +115,7 @@ class LocalExecutor(Executor):
         return Isolation(
             level=level,
             peer="isolated",
+            languages=installed_languages(),
             enforces=frozenset({"cpu_s", "wall_s", "memory_bytes", "output_bytes", "file_bytes", "processes"}),
             network=False,
             details=_DETAILS[level],
@@ -132,9 +134,7 @@ class LocalExecutor(Executor):
         Raises:
             IsolationUnavailable: If this machine grants less than `min_isolation`.
         """
-        for language in (program.language, program.peer.language if program.peer else "python"):
-            if language != "python":
-                raise UnsupportedProgram(f"the local executor runs python, not {language!r}")
+        refuse_unsupported(program, "local")
         with self._lock:
             servers, live = self._started(), self._live
             servers.level()
@@ -226,7 +226,7 @@ class _Slot:
         # Alone: nobody else's program suffers if it happens again, and none can be what did it.
         with contextlib.ExitStack() as stack:
             if program.peer is not None:  # Both halves come from this one.
-                stock = Stock((*COMMON.modules, *stock.modules), judges=True)
+                stock = stock._replace(modules=(*COMMON.modules, *stock.modules), judges=True)
             server = stack.enter_context(contextlib.closing(self._servers.fresh(stock)))
             halves = 1 if program.peer is None else 2
             own = [stack.enter_context(contextlib.closing(server.open_worker())) for _ in range(halves)]

@@ -17,6 +17,7 @@ from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.executors.running import RunningProgram, order_limits, process_limits, report_ends
 from code_env.harness.memory_file import memory_file
 from code_env.harness.watching import TICK_S, Watch, descendants
+from code_env.languages import PYTHON
 
 from .jail import namespaces, wire
 from .servers import ServerDied, Worker, kill_descendant
@@ -82,9 +83,11 @@ class JailedProgram(RunningProgram):
         if not self.has_peer:
             environment = {name: str(number) for number, name in enumerate(joined, start=wire.FIRST + 5)}
         rest = None
-        if self.is_served or environment:
+        command = None if program.language == PYTHON.name else self._worker.server.commands.order(program.limits)
+        if self.is_served or environment or command is not None:
             rest = {
                 "environment": environment,
+                "command": command,
                 "limits": order_limits(program),
                 "processes": program.limits.processes,
                 "scratch": scratch,
@@ -101,7 +104,8 @@ class JailedProgram(RunningProgram):
         # A test of a served program has a copy of what was put in.
         size = _in_pages(program.limits.file_bytes) + inputs * (2 if self.is_served else 1)
         gated = 0 if self.is_served else program.limits.processes
-        message = wire.ORDER.pack(size, len(order), min(gated, 1 << 20), wire.WANT_DIRECTORY if program.collect else 0)
+        flags = (wire.WANT_DIRECTORY if program.collect else 0) | (0 if command is None else wire.COMMAND)
+        message = wire.ORDER.pack(size, len(order), min(gated, 1 << 20), flags)
         theirs: list[int] = []  # Ours to close; the worker has copies.
         try:
             theirs.append(memory_file("order", order))

@@ -29,6 +29,7 @@ from code_env.executors.loader import loader_environment
 from code_env.harness.memory_file import memory_file
 from code_env.harness.watching import children_of, descendants
 
+from .commands import Commands
 from .interpreter import ENVIRONMENT, Interpreter, ask_interpreter
 from .jail import linux, namespaces, wire
 from .stocks import LEAN, Stock
@@ -171,20 +172,23 @@ class Server:
         self._guardian: subprocess.Popen[bytes] | None = None
         self._workers = itertools.count()
         self._base = _make_base() if level == "contained" else None
+        self.commands = commands = Commands(stock.language, self._base)
         self._users = _users()
         user, group = programs_user()
         config = {
             "level": level,
             "user": user,
             "group": group,
-            "readable": [*namespaces.SYSTEM, *interpreter.readable, *readable],
+            "readable": [*namespaces.SYSTEM, *interpreter.readable, *readable, *commands.readable],
             "masked": _masked([os.path.dirname(os.path.dirname(code_env.__file__)), *interpreter.path]),
             # A program's own directory comes first.
             "path": [namespaces.WORK_DIRECTORY, *interpreter.path],
             "prefix": interpreter.prefix,
             "exec_prefix": interpreter.exec_prefix,
             "executable": interpreter.executable,
-            "private": not all(_all_may_pass(path) for path in interpreter.path if os.path.isdir(path)),
+            "private": not all(map(_all_may_pass, [*filter(os.path.isdir, interpreter.path), *commands.directories])),
+            "commands": commands.interpreter is not None,
+            "drivers": commands.drivers,
             "modules": stock.modules,
             "judges": stock.judges,
             "base": None if self._base is None else str(self._base),

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from code_env.executors.program import Program
+from code_env.languages import PYTHON
 
 
 class Stock(NamedTuple):
@@ -22,6 +23,8 @@ class Stock(NamedTuple):
     """Modules, beside what the harness needs."""
     judges: bool
     """Whether it has the judge's half of the harness as well, for peers and for suites that run beside a program."""
+    language: str = PYTHON.name
+    """Language of the programs that it starts; one that is not Python has its interpreter in view."""
 
 
 LEAN_MODULES = (
@@ -56,6 +59,8 @@ def stock_for(program: Program, heavy: Iterable[str]) -> Stock:
         program: The program.
         heavy: Modules that take long to import; a server has them if the program names them.
     """
+    if program.language != PYTHON.name:
+        return LEAN._replace(language=program.language)
     named = tuple(name for name in heavy if name in program.code or name in program.imports)
     stock = LEAN if _needs_little(program, named) else COMMON
     return Stock((*stock.modules, *named), stock.judges) if named else stock

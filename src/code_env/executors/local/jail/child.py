@@ -5,7 +5,7 @@ layer after the other, what a program must not have; then says in its report pip
 only then looks at the program. What fails before that is the sandbox's fault, what fails after is the program's.
 
 A served program (one with a peer) is not run in this process: the harness compiles it and forks a child
-for each test. This process stays trusted, so it keeps the right to fork, and `_JailedTests` takes it from each
+for each test. This process stays trusted, so it keeps the right to fork, and `JailedTests` takes it from each
 test's process.
 """
 
@@ -50,7 +50,10 @@ _setsid, _setgroups, _setresgid, _setresuid = os.setsid, os.setgroups, os.setres
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _ALL_DESCRIPTORS = 1 << 30
 
-_REPORT, _CHANNEL = wire.FIRST + 4, wire.FIRST + 5
+REPORT, CHANNEL = wire.FIRST + 4, wire.FIRST + 5
+"""Where a child reports, and the descriptor that joins it to its partner."""
+
+_REPORT, _CHANNEL = REPORT, CHANNEL
 _LAST_JOINED = _CHANNEL + 2
 """The last descriptor that may join a program to its partner: the channel, the bell, the socket for further ones."""
 
@@ -80,8 +83,7 @@ class ChildLayers:
         self.capabilities = linux.CapabilitySet(*([linux.CAP_DAC_READ_SEARCH] if private else []))
         self.rules = landlock.Ruleset(rules)
         # A process that serves tests measures them, and reads /proc for that.
-        server_rules = rules if full else [*rules, ("/proc", landlock.READ_FILE | landlock.READ_DIR)]
-        self.server_rules = landlock.Ruleset(server_rules)
+        self.server_rules = landlock.Ruleset([*rules, ("/proc", landlock.READ_FILE | landlock.READ_DIR)])
         self._shared_user = not full and user is None
         self._stray_signals = not full and landlock.version() < landlock.SIGNAL_SCOPE_VERSION
         self._truncates = full or landlock.version() >= landlock.TRUNCATE_VERSION
@@ -171,7 +173,7 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
             layers.become_user()
         _chdir(directory)
         if files:
-            _put_files(files)
+            put_files(files)
         fd = _open("main.py", _NEW_FILE, 0o644)
         if _write(fd, code) != len(code):
             raise OSError("the program does not fit into its working directory")
@@ -185,11 +187,11 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
             if _syscall(*layer.args) < 0:
                 layer.make()  # Once more, for its error.
         if gate is not None or not layers.plain:
-            _confine(layers, gate)
+            confine(layers, gate)
         else:
             _closerange(_LAST_JOINED + 1, _ALL_DESCRIPTORS)
         if rest is not None:
-            _take_rest(rest)
+            take_rest(rest)
         if files or b"logging" in code:
             _shut_logging_down()
         if may_draw(code, brings_files=bool(files)):
@@ -242,7 +244,7 @@ def _serve(
         if not layers.full:
             linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
         layers.confine(layers.server_rules)
-        _take_rest(rest)
+        take_rest(rest)
         if len(files) > 1 or b"logging" in files["main.py"]:
             _shut_logging_down()
         if may_draw(files["main.py"], brings_files=len(files) > 1):
@@ -251,7 +253,7 @@ def _serve(
         _write(_REPORT, b"{}\n")
         _close(_REPORT)
         limits = ProcessLimits(**rest["limits"])
-        tests = _JailedTests(layers, rest["processes"], rest["scratch"])
+        tests = JailedTests(layers, rest["processes"], rest["scratch"])
         serve(files, "main.py", argv, limits, rest["test_rlimits"], _CHANNEL, tests)
         _exit(0)
     except BaseException as error:
@@ -260,7 +262,7 @@ def _serve(
         _exit(BROKEN_EXIT_CODE)
 
 
-def _confine(layers: ChildLayers, gate: ForkGate | None) -> None:
+def confine(layers: ChildLayers, gate: ForkGate | None) -> None:
     """The layers of a program for which it takes more than calls that are the same for each."""
     if not layers.full:
         # No namespace ends it with its worker.
@@ -277,7 +279,7 @@ def _confine(layers: ChildLayers, gate: ForkGate | None) -> None:
         fork_hooks.restore()
 
 
-def _put_files(files: dict[str, bytes]) -> None:
+def put_files(files: dict[str, bytes]) -> None:
     for name, content in files.items():
         if "/" in name:
             os.makedirs(os.path.dirname(name), exist_ok=True)
@@ -285,7 +287,7 @@ def _put_files(files: dict[str, bytes]) -> None:
             file.write(content)
 
 
-def _take_rest(rest: dict[str, Any]) -> None:
+def take_rest(rest: dict[str, Any]) -> None:
     """Take over what few programs have otherwise than the server."""
     os.environ.update(rest["environment"])
 
@@ -297,7 +299,7 @@ def _shut_logging_down() -> None:
         atexit.register(logging.shutdown)
 
 
-class _JailedTests(Confinement):
+class JailedTests(Confinement):
     """Takes from each test's process what the serving process keeps for itself."""
 
     ends_all = True

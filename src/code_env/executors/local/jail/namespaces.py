@@ -61,6 +61,9 @@ def work_in(directory: str) -> str:
     return f"{directory}/work"
 
 
+DRIVERS = "/sandbox/drivers"
+"""Where the drivers of other languages lie at level `full`."""
+
 WORK_DIRECTORY = work_in(SCRATCH)
 """Where a program starts at level `full`."""
 
@@ -177,12 +180,13 @@ def become_user() -> None:
     prctl(PR_SET_DUMPABLE, 1)
 
 
-def build_view(readable: list[str], masked: list[str]) -> None:
+def build_view(readable: list[str], masked: list[str], drivers: dict[str, str]) -> None:
     """Make a new root that holds what programs may read, and enter it.
 
     Args:
         readable: Paths of the host to be seen, read-only, where they are.
         masked: Directories among them that shall look empty.
+        drivers: Texts of the files in `DRIVERS`, by path below it.
 
     Raises:
         OSError: If the kernel does not grant it. It grants no /proc of one's own where a container covers parts of its
@@ -203,6 +207,9 @@ def build_view(readable: list[str], masked: list[str]) -> None:
             os.symlink(target, root + link)
     _write(f"{root}/etc/passwd", f"sandbox:x:{USER_ID}:{USER_ID}::{WORK_DIRECTORY}:/bin/sh\n")
     _write(f"{root}/etc/group", f"sandbox:x:{USER_ID}:\n")
+    for name, text in drivers.items():
+        os.makedirs(os.path.dirname(f"{root}{DRIVERS}/{name}"), exist_ok=True)
+        _write(f"{root}{DRIVERS}/{name}", text)
     for path in masked:
         if os.path.isdir(root + path):
             mount("code_env", root + path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "size=4k,mode=555")

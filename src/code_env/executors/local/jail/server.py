@@ -90,6 +90,8 @@ def _enter(config: dict[str, Any]) -> None:
     # What it needs of its own package it has imported: the view that follows does not show it.
     for name in (*_PROGRAMS_HARNESS, *(_JUDGES_HARNESS if config["judges"] else ())):
         importlib.import_module(f"code_env.harness.{name}")
+    if config["commands"]:
+        worker.become_command = importlib.import_module("code_env.executors.local.jail.command_child").become_command
     sys.dont_write_bytecode = True  # As the environment has it for programs.
     # Peers import it under a name that is the same in every sandbox. The others are none of a program's.
     harness = "code_env.harness"
@@ -99,7 +101,7 @@ def _enter(config: dict[str, Any]) -> None:
             sys.modules[name.replace(harness, "code_env_harness")] = module
     del os.environ["LD_BIND_NOW"]
     if config["level"] == "full":
-        namespaces.build_view(config["readable"], config["masked"])
+        namespaces.build_view(config["readable"], config["masked"], config["drivers"])
         linux.set_host_name("sandbox")
         namespaces.become_user()
     die_with_parent(0 if config["level"] == "full" else os.getppid())

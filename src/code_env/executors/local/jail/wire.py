@@ -43,8 +43,8 @@ OWN = 64
 ORDER = struct.Struct("<QQIB")
 """Bytes that the scratch file system holds, bytes of the order, processes that the program may start, flags."""
 
-WANT_DIRECTORY = 1
-"""Flag: the working directory's descriptor comes with the answer."""
+WANT_DIRECTORY, COMMAND = 1, 2
+"""Flags: the working directory's descriptor comes with the answer; the program is not Python."""
 
 ENDED = struct.Struct("<idQ")
 """Wait status, CPU seconds of the whole run, peak resident bytes of its largest process."""

@@ -12,6 +12,7 @@ import resource
 import select
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from code_env.harness.forks import ForkGate
@@ -23,6 +24,9 @@ from . import landlock, linux, namespaces, seccomp, wire
 from .child import ChildLayers, become_program
 
 _fork, _wait4, _kill, _exit, _closerange, _getpid = os.fork, os.wait4, os.kill, os._exit, os.closerange, os.getpid
+
+become_command: Callable[[ChildLayers, int, int, ForkGate | None], NoReturn]
+"""As `become_program` for what is not Python; set where there is such, so that no other server has it loaded."""
 
 _SIGKILL = signal.SIGKILL
 
@@ -81,6 +85,8 @@ def main(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoRetur
             gate.open()
         pid = _fork()
         if pid == 0:
+            if flags & wire.COMMAND:
+                become_command(layers, number, length, gate)
             become_program(layers, number, length, gate)
         _closerange(wire.FIRST, wire.FIRST + len(ancillary[0][2]) // 4)
         answer = pack(*_wait(pid, gate))
@@ -163,8 +169,11 @@ def _layers(config: dict[str, Any], order: dict[str, Any]) -> ChildLayers:
     if config["level"] == "full":
         # The mount point's parent stands for every scratch file system that will be mounted below it.
         work = (os.path.dirname(namespaces.SCRATCH), landlock.WORK)
-        # The view holds nothing that must not be read.
-        return ChildLayers([("/", landlock.READ), work, null], full=True, notices=order["notices"])
+        # The view holds nothing that must not be read, but for a process's own memory: an interpreter that is started
+        # has things there that its program must not find.
+        seen = ["/"] if not config["commands"] else [*config["readable"], namespaces.DRIVERS, "/etc", "/dev"]
+        rules = [(path, landlock.READ) for path in seen]
+        return ChildLayers([*rules, work, null], full=True, notices=order["notices"])
     real = dict.fromkeys(os.path.realpath(path) for path in config["readable"])
     rules = [rule for path in real for rule in landlock.readable_but(path, config["masked"])]
     devices = [(path, landlock.READ_FILE) for path in namespaces.DEVICES]

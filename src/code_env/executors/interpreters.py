@@ -1,0 +1,145 @@
+"""The interpreters of languages other than Python: where they lie, and what they read in order to start.
+
+They are looked for on the trainer's PATH when the first program in their language comes. Programs get an environment
+that is made for them; nothing of the trainer's is in it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import code_env.harness as harness
+from code_env.errors import UnsupportedProgram
+from code_env.harness.commands import Command
+from code_env.languages import LANGUAGES, PYTHON, Language, find_language
+
+from .program import Limits, Program
+
+_TIMEOUT_S = 60.0
+"""How long an interpreter may take to say where it lies, in seconds: a cold disk is slow."""
+
+_MIB = 1 << 20
+
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class CommandInterpreter:
+    """An interpreter that programs are run by."""
+
+    language: Language
+    """Whose programs."""
+    path: str
+    """The executable file."""
+    readable: tuple[str, ...]
+    """Paths that a program must be able to read for it to start."""
+
+    def command(self, limits: Limits, drivers: str) -> dict[str, Any]:
+        """How a program is run, as plain data for its order; see `Command`.
+
+        Args:
+            limits: What it may use.
+            drivers: Directory that holds the drivers where it runs.
+        """
+        memory_mib = max(1, limits.memory_bytes // _MIB)
+        language = self.language
+        return Command(
+            interpreter=[self.path, *(option.format(memory_mib=memory_mib) for option in language.options)],
+            driver=f"{drivers}/{language.driver}/{_first_file(language)}" if language.driver else "",
+            file=language.file,
+            environment=dict(language.environment),
+            out_of_memory=language.out_of_memory,
+        )._asdict()
+
+
+def refuse_unsupported(program: Program, executor: str) -> None:
+    """See that an executor that runs all languages of the table can run a program.
+
+    Args:
+        program: The program.
+        executor: The executor's name.
+
+    Raises:
+        UnsupportedProgram: If it is in none of these languages, a peer is not in Python or cannot drive it, or its
+            interpreter is not installed.
+    """
+    language = find_language(program.language)
+    if language is None:
+        known = ", ".join(one.name for one in LANGUAGES)
+        raise UnsupportedProgram(f"the {executor} executor runs {known}, not {program.language!r}")
+    if program.peer is not None and program.peer.language != PYTHON.name:
+        raise UnsupportedProgram(f"a peer is a program in {PYTHON.name}, not {program.peer.language!r}")
+    if language is PYTHON:
+        return
+    if program.one_process:
+        raise UnsupportedProgram(f"one_process is for programs in {PYTHON.name}, not {language.name!r}")
+    interpreter_for(language)
+
+
+def installed_languages() -> frozenset[str]:
+    """Names of the languages whose interpreter is on PATH; Python among them."""
+    return frozenset(one.name for one in LANGUAGES if not one.interpreter or shutil.which(one.interpreter))
+
+
+def interpreter_for(language: Language) -> CommandInterpreter:
+    """The interpreter of a language other than Python.
+
+    Raises:
+        UnsupportedProgram: If it is not on PATH, or does not start; the text says how to get it.
+    """
+    found = shutil.which(language.interpreter)
+    if found is None:
+        raise UnsupportedProgram(
+            f"programs in {language.name} need the command {language.interpreter!r}, and it is not on PATH; "
+            f"{language.install}"
+        )
+    with _lock:
+        return _ask(language, os.path.abspath(found))
+
+
+@functools.lru_cache(maxsize=64)
+def _ask(language: Language, found: str) -> CommandInterpreter:
+    environment = {"PATH": os.environ.get("PATH", os.defpath), **language.environment}
+    # Where they lie beside libraries of their own, both are asked of whoever loads them.
+    try:
+        path = _output([found, *language.locate], environment).strip()
+        if not os.path.isfile(path):
+            raise ValueError(f"it says that it is {path!r}")
+        libraries = _output([path], {**environment, "LD_TRACE_LOADED_OBJECTS": "1"})
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise UnsupportedProgram(
+            f"programs in {language.name} need {found}, and it does not start: {error}; {language.install}"
+        ) from error
+    files = [path, *(word for word in libraries.split() if os.path.isabs(word))]
+    readable = {name for file in files for name in (file, os.path.realpath(file)) if os.path.exists(name)}
+    return CommandInterpreter(language, os.path.realpath(path), tuple(sorted(readable)))
+
+
+def _output(command: list[str], environment: dict[str, str]) -> str:
+    return subprocess.run(
+        command, capture_output=True, check=True, timeout=_TIMEOUT_S, env=environment, stdin=subprocess.DEVNULL, text=True
+    ).stdout
+
+
+def driver_files(language: Language) -> dict[str, str]:
+    """The texts of a language's driver, by path below the directory that holds the drivers."""
+    if not language.driver:
+        return {}
+    directory = drivers_directory() / language.driver
+    return {f"{language.driver}/{file.name}": file.read_text(encoding="utf-8") for file in sorted(directory.iterdir())}
+
+
+def drivers_directory() -> Path:
+    """Where the drivers lie in this package."""
+    return Path(harness.__file__).parent
+
+
+def _first_file(language: Language) -> str:
+    return f"driver{Path(language.file).suffix}"

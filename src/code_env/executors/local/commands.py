@@ -1,0 +1,58 @@
+"""What a server needs to start interpreters of another language than Python, at either level."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from code_env.executors.interpreters import CommandInterpreter, driver_files, interpreter_for
+from code_env.executors.program import Limits
+from code_env.languages import PYTHON, find_language
+
+from .jail import namespaces
+
+
+class Commands:
+    """The interpreter of one language, and where its driver lies for a server's programs.
+
+    Args:
+        language: Name of the language; for Python there is nothing to be had.
+        base: The server's directory at level `contained`, where drivers are put as files; None at `full`, where they
+            are put into its view.
+
+    Raises:
+        UnsupportedProgram: If the interpreter is gone.
+    """
+
+    def __init__(self, language: str, base: Path | None) -> None:
+        known = find_language(language)
+        self.interpreter: CommandInterpreter | None = None
+        self.readable: list[str] = []
+        """Paths that programs must be able to read."""
+        self.directories: list[str] = []
+        """Directories that lead to these."""
+        self.drivers: dict[str, str] = {}
+        """Texts of the driver's files, by path."""
+        self._directory = namespaces.DRIVERS if base is None else f"{base}/drivers"
+        if known is None or known is PYTHON:
+            return
+        self.interpreter = interpreter_for(known)
+        self.readable = [*self.interpreter.readable]
+        self.directories = sorted({os.path.dirname(path) for path in self.readable})
+        self.drivers = driver_files(known)
+        if base is not None and self.drivers:
+            self._write()
+            self.readable.append(self._directory)
+
+    def _write(self) -> None:
+        for name, text in self.drivers.items():
+            path = Path(self._directory) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        for path in (Path(self._directory), *Path(self._directory).rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)  # Whatever the umask says.
+
+    def order(self, limits: Limits) -> dict[str, Any] | None:
+        """How a program with these limits is run, for its order; None if it is Python."""
+        return None if self.interpreter is None else self.interpreter.command(limits, self._directory)

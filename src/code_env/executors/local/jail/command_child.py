@@ -1,0 +1,84 @@
+"""A child of a worker whose program is not Python: as `child.py`, up to the interpreter's first instruction.
+
+It enters all layers of a Python program, and then becomes the interpreter: execution alone is not kept from programs,
+since it starts no process and gives no rights. Only servers for such languages import this.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import marshal
+import os
+import resource
+import signal
+from typing import Any, NoReturn
+
+from code_env.harness.command_serving import serve_command
+from code_env.harness.commands import Command, become
+from code_env.harness.forks import ForkGate
+from code_env.harness.limits import ProcessLimits
+from code_env.harness.main_module import describe_error
+
+from . import linux, wire
+from .child import BROKEN_EXIT_CODE, CHANNEL, REPORT, ChildLayers, JailedTests, confine, put_files, take_rest
+
+
+def become_command(layers: ChildLayers, sock: int, size: int, gate: ForkGate | None) -> NoReturn:
+    """Become what the order says; see `become_program`.
+
+    Args:
+        layers: What to give up.
+        sock: Descriptor of the worker's socket.
+        size: Length of the order in bytes.
+        gate: Counts the processes that the program starts; None if it may start none.
+    """
+    try:
+        os.close(sock)
+        role, directory, code, argv, files, rlimits, rest = marshal.loads(os.read(wire.FIRST, size))
+        for number in range(3):
+            os.dup2(wire.FIRST + 1 + number, number)
+        os.closerange(wire.FIRST, wire.FIRST + 4)
+        if layers.user is not None:
+            layers.become_user()
+        os.chdir(directory)
+        command = Command(**rest["command"])
+        files = {**files, command.file: code}
+        put_files(files)
+        os.setsid()
+        gc.enable()
+        for which, soft, hard in rlimits:
+            resource.setrlimit(which, (soft, hard))
+        take_rest(rest)
+        if role == "served":
+            _serve(layers, command, argv, files, rest)
+        confine(layers, gate)
+        if not command.driver:  # A driver says so itself, when the interpreter has started.
+            os.write(REPORT, b"{}\n")
+        become(command.to_run(REPORT, argv), command.environment, REPORT)
+    except BaseException as error:
+        with contextlib.suppress(BaseException):
+            os.write(2, f"{type(error).__name__}: {error}\n".encode())
+    finally:
+        os._exit(BROKEN_EXIT_CODE)
+
+
+def _serve(
+    layers: ChildLayers, command: Command, argv: list[str], files: dict[str, bytes], rest: dict[str, Any]
+) -> NoReturn:
+    """Be the serving process of a judged run: trusted, and so with the right to fork."""
+    try:
+        os.closerange(CHANNEL + 1, wire.OWN)
+        if not layers.full:
+            linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+        layers.confine(layers.server_rules)
+        os.write(REPORT, b"{}\n")
+        os.close(REPORT)
+        tests = JailedTests(layers, rest["processes"], rest["scratch"])
+        limits = ProcessLimits(**rest["limits"])
+        serve_command(files, command, argv, limits, rest["test_rlimits"], CHANNEL, tests)
+        os._exit(0)
+    except BaseException as error:
+        os.write(2, describe_error(error)["traceback"].encode())
+    finally:
+        os._exit(BROKEN_EXIT_CODE)

@@ -1,0 +1,34 @@
+// Calls an answer's function once, with arguments from the other side.
+
+'use strict';
+
+const { describe } = require('./errors.js');
+const { decode, encode } = require('./plain.js');
+const { entryPoint } = require('./program.js');
+
+const { apply } = Reflect;
+
+// What a failed call is told as, in the form that answering.py has.
+function raised(error) {
+  return `{"raised":{"builtin":"Exception","args":null,${describe(error).slice(1)}}`;
+}
+
+function prepare({ name }, ask) {
+  return async ({ lookUp, exported }, write, leave) => {
+    const target = entryPoint({ lookUp, exported }, name);
+    write(typeof target === 'function' ? '{"loaded":true}\n' : '{"loaded":false}\n');
+    if (typeof target !== 'function') leave(0);
+    const args = decode(ask());
+    let reply;
+    try {
+      reply = `{"value":${encode(await apply(target, undefined, args))}}`;
+    } catch (error) {
+      reply = raised(error);
+    }
+    write(`${reply}\n`);
+    // At once: nothing of the answer's is to run any more.
+    leave(0);
+  };
+}
+
+module.exports = { prepare };

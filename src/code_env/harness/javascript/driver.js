@@ -1,0 +1,95 @@
+// The first code in a Node process that runs an answer: `node driver.js MODE FD FILE [ARGUMENT ...]`.
+//
+// run    The answer runs as `node FILE` would run it. On FD goes `{}` when Node is up, then its uncaught error.
+// serve  Talks to the serving process, which is trusted, on the socket FD. Says "up"; compiles the answer and says
+//        "compiled" or why not; asks what to do; then loads the answer and calls it (calls.js), or runs tests beside
+//        it (suite.js). Each message is a line of JSON. What it is to be told it asks for, piece by piece, so that the
+//        other side never waits for room.
+//
+// The answer shares this process and may change every object that it can reach. So whatever is used after its first
+// line has run is bound before, and nothing here goes by way of a prototype then. It cannot reach a closure.
+
+'use strict';
+
+const fs = require('fs');
+const Module = require('module');
+const path = require('path');
+const { describe } = require('./errors.js');
+const { compile, load, isModule } = require('./program.js');
+
+const [, , mode, number, file, ...args] = process.argv;
+const fd = Number(number);
+const filename = path.resolve(file);
+process.argv = [process.execPath, filename, ...args];
+
+const { readSync, writeSync } = fs;
+const { parse } = JSON;
+const PIECE = 65536;
+
+function write(text) {
+  writeSync(fd, text);
+}
+
+function forgetDriver() {
+  // What is left of it in the list of modules would only puzzle the answer.
+  for (const name of Object.keys(require.cache)) delete require.cache[name];
+  process.mainModule = undefined;
+}
+
+function run() {
+  write('{}\n');
+  const { listenerCount } = process;
+  process.on('uncaughtExceptionMonitor', (error) => {
+    if (Reflect.apply(listenerCount, process, ['uncaughtException']) === 0) write(`${describe(error)}\n`);
+  });
+  const source = fs.readFileSync(filename, 'utf8');
+  if (isModule(source, filename)) {
+    process.argv[1] = filename.replace(/\.js$/, '.mjs');
+    fs.renameSync(filename, process.argv[1]);
+  }
+  forgetDriver();
+  Module.runMain(process.argv[1]);
+}
+
+// Ask for a message; each piece says in its first byte whether it is the last.
+function ask() {
+  const { utf8Slice } = Buffer.prototype;
+  let bytes = Buffer.alloc(0);
+  for (let last = false; !last; ) {
+    write('"ask"\n');
+    const piece = Buffer.alloc(PIECE);
+    const count = readSync(fd, piece, 0, PIECE);
+    if (count === 0) process.reallyExit(0);
+    last = piece[0] === 1;
+    const before = bytes;
+    bytes = Buffer.concat([before, piece.subarray(1, count)]);
+    before.fill(0);
+    piece.fill(0);
+  }
+  const text = Reflect.apply(utf8Slice, bytes, [0, bytes.length]);
+  bytes.fill(0);
+  return parse(text);
+}
+
+async function serve() {
+  write('"up"\n');
+  const source = fs.readFileSync(filename, 'utf8');
+  const problem = compile(source, filename);
+  write(problem === null ? '"compiled"\n' : `{"uncompiled":${describe(problem)}}\n`);
+  if (problem !== null) return;
+  const request = ask();
+  const serveRequest = request.do === 'suite' ? require('./suite.js').prepare(request) : require('./calls.js').prepare(request, ask);
+  forgetDriver();
+  const leave = process.reallyExit;
+  let program;
+  try {
+    program = await load(source, filename);
+  } catch (error) {
+    write(`{"error":${describe(error)}}\n`);
+    leave(1);
+  }
+  await serveRequest(program, write, leave);
+}
+
+if (mode === 'run') run();
+else serve();

@@ -1,0 +1,78 @@
+// Notes what JavaScript's own objects are like before an answer runs, and makes them so again before its tests do.
+//
+// Tests that run beside an answer compare with the methods of shared prototypes. What the answer has added stays, since
+// its own functions may use it, but for what the language itself looks up: iterators, `toJSON`, `then`, accessors.
+
+'use strict';
+
+const assert = require('assert');
+const util = require('util');
+
+const { apply, defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;
+const { is } = Object;
+const PARTS = ['value', 'get', 'set', 'writable', 'enumerable', 'configurable'];
+
+function sharedObjects() {
+  const found = new Set([globalThis, assert, assert.strict, util, util.types]);
+  const samples = [[][Symbol.iterator](), new Map().entries(), new Set().entries(), ''[Symbol.iterator](), /x/[Symbol.matchAll]('')];
+  samples.push(function* () {}, async function () {}, async function* () {}, (function* () {})(), (async function* () {})());
+  for (const name of Object.getOwnPropertyNames(globalThis)) {
+    const { value } = Object.getOwnPropertyDescriptor(globalThis, name);
+    if (typeof value === 'function') samples.push(value, value.prototype);
+    else if (typeof value === 'object' && value !== null && value !== process && value !== console) samples.push(value);
+  }
+  for (const sample of samples) {
+    for (let one = sample; one !== null && one !== undefined; one = Object.getPrototypeOf(one)) found.add(one);
+  }
+  return [...found];
+}
+
+// A function that makes them as they are now; it throws where the answer has made that impossible.
+function keep() {
+  const kept = sharedObjects().map((object) => {
+    const names = ownKeys(object);
+    const properties = names.map((key) => ({ __proto__: null, key, was: { __proto__: null, ...getOwnPropertyDescriptor(object, key) } }));
+    return { __proto__: null, object, prototype: getPrototypeOf(object), names: new Set(names), properties };
+  });
+  const { has } = Set.prototype;
+  return () => {
+    for (let i = 0; i < kept.length; i += 1) {
+      const { object, prototype, names, properties } = kept[i];
+      if (getPrototypeOf(object) !== prototype) setPrototypeOf(object, prototype);
+      for (let j = 0; j < properties.length; j += 1) {
+        const { key, was } = properties[j];
+        if (!isAs(getOwnPropertyDescriptor(object, key), was) && !defineProperty(object, key, was)) {
+          throw new Error(`the program has made ${String(key)} its own for good`);
+        }
+      }
+      if (object === globalThis) continue;
+      const now = ownKeys(object);
+      for (let j = 0; j < now.length; j += 1) {
+        if (!apply(has, names, [now[j]]) && isLookedUp(object, now[j]) && !deleteProperty(object, now[j])) {
+          throw new Error(`the program has added ${String(now[j])} for good`);
+        }
+      }
+    }
+  };
+}
+
+function isAs(now, was) {
+  if (now === undefined) return false;
+  for (let i = 0; i < PARTS.length; i += 1) {
+    if (!is(own(now, PARTS[i]), was[PARTS[i]])) return false;
+  }
+  return true;
+}
+
+function own(object, key) {
+  return getOwnPropertyDescriptor(object, key)?.value;
+}
+
+// Whether something that was added is found by the language, or by a library, that nobody told of it.
+function isLookedUp(object, key) {
+  if (typeof key === 'symbol' || key === 'then') return true;
+  if (key === 'toJSON') return object !== BigInt.prototype;
+  return typeof own(getOwnPropertyDescriptor(object, key), 'value') !== 'function';
+}
+
+module.exports = { keep };

@@ -1,0 +1,88 @@
+// Compiles an answer and loads it, so that its functions can be found by name.
+//
+// It is a CommonJS script, or an ES module if it cannot be a script and its syntax says that it is a module, as Node
+// decides. Its top-level names are out of reach for other code, exported or not, except for code that stands among
+// them: one line after its last, which looks a name up. What is looked up that way is the answer's own affair.
+
+'use strict';
+
+const fs = require('fs');
+const Module = require('module');
+const path = require('path');
+const { pathToFileURL } = require('url');
+const vm = require('vm');
+
+const PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname'];
+const MODULE_SYNTAX =
+  /Cannot use import statement outside a module|Unexpected token 'export'|Cannot use 'import.meta'|await is only valid in async functions and the top level/;
+const LOOK_UP = '($look_up) => eval($look_up)';
+
+const { hasOwn } = Object;
+
+// Why a source does not compile as a script; null if it does.
+function scriptProblem(source, filename) {
+  try {
+    vm.compileFunction(source.replace(/^#!/, '//'), PARAMETERS, { filename });
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+function isModule(source, filename) {
+  if (!/\b(import|export|await)\b/.test(source)) return false;
+  const problem = scriptProblem(source, filename);
+  return problem !== null && MODULE_SYNTAX.test(problem.message);
+}
+
+// Why a source does not compile; null if it does. What is wrong with a module shows when it is loaded.
+function compile(source, filename) {
+  const problem = scriptProblem(source, filename);
+  return problem === null || MODULE_SYNTAX.test(problem.message) ? null : problem;
+}
+
+async function load(source, filename) {
+  if (isModule(source, filename)) {
+    const file = filename.replace(/\.js$/, '.mjs');
+    fs.writeFileSync(file, `${source}\nexport const $look_up = ${LOOK_UP};\n`);
+    const names = await import(pathToFileURL(file).href);
+    return { lookUp: names.$look_up, exported: names };
+  }
+  const script = new Module(filename, null);
+  script.filename = filename;
+  script.paths = Module._nodeModulePaths(path.dirname(filename));
+  const lookUp = script._compile(`${source.replace(/^#!/, '//')}\n;return ${LOOK_UP};`, filename);
+  return { lookUp, exported: script.exports };
+}
+
+// What a name stands for in an answer, `undefined` if nothing: a top-level name, else something exported under it,
+// else, for `alone`, the one function that is exported without a name.
+function find({ lookUp, exported }, name, alone) {
+  if (typeof lookUp === 'function') {
+    try {
+      const found = lookUp(name);
+      if (found !== undefined) return found;
+    } catch {
+      // There is no such name.
+    }
+  }
+  if (typeof exported === 'object' && exported !== null && hasOwn(exported, name)) return exported[name];
+  const only = typeof exported === 'function' ? exported : exported?.default;
+  if (typeof only === 'function') return hasOwn(only, name) ? only[name] : alone ? only : undefined;
+  return alone && typeof only === 'object' && only !== null ? only[name] : undefined;
+}
+
+// The function that an entry point stands for: `name`, or `Class.method` on a fresh instance for each call.
+function entryPoint(program, name) {
+  const dot = name.indexOf('.');
+  const found = find(program, dot < 0 ? name : name.slice(0, dot), dot < 0);
+  if (dot < 0 || typeof found !== 'function') return found;
+  const method = name.slice(dot + 1);
+  const { apply } = Reflect;
+  return (...args) => {
+    const instance = new found();
+    return apply(instance[method], instance, args);
+  };
+}
+
+module.exports = { compile, entryPoint, find, isModule, load };

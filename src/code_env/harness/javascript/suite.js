@@ -1,0 +1,189 @@
+// Runs a suite of tests beside an answer, in its process, once its top level has run.
+//
+// The tests' text, and a seal for each case, came before the answer's first line and wait in a closure until then. A
+// case is a place in the text where something is asserted: `$cases[3].equal(...)`, see tasks/javascript.py. It passes
+// if it was reached at least once and never failed. All that is said of the cases is said at the end, each under its
+// seal; who ends the process before that, or says what has no seal, has said nothing.
+//
+// The tests are strict code: from there, no function finds its caller, and so no text of the tests.
+
+'use strict';
+
+const assert = require('assert');
+const { compileFunction } = require('vm');
+const Module = require('module');
+const { resolve } = require('path');
+const { headline, text } = require('./errors.js');
+const intrinsics = require('./intrinsics.js');
+const { entryPoint, find } = require('./program.js');
+
+const { isPromise } = require('util').types;
+const { apply, ownKeys } = Reflect;
+const { stringify } = JSON;
+const { hasOwn } = Object;
+const { createRequire } = Module;
+
+// What would let an answer look into closures, or at the heap: a debugger, snapshots, native code, Node's own parts.
+function closeBackDoors() {
+  const inspector = require('inspector');
+  const v8 = require('v8');
+  const refuse = (name) => () => {
+    throw new Error(`${name} is not to be had beside tests`);
+  };
+  for (const name of ['Session', 'open', 'url', 'waitForDebugger']) hide(inspector, name, refuse(name));
+  for (const name of ['getHeapSnapshot', 'writeHeapSnapshot', 'setFlagsFromString', 'setHeapSnapshotNearHeapLimit', 'queryObjects']) {
+    hide(v8, name, refuse(name));
+  }
+  // A worker's debugger reaches the main thread.
+  hide(require('worker_threads'), 'Worker', refuse('Worker'));
+  for (const name of ['binding', '_linkedBinding', 'dlopen', '_debugProcess']) hide(process, name, refuse(name));
+  Module.syncBuiltinESMExports();
+}
+
+function hide(object, name, value) {
+  if (name in object) Object.defineProperty(object, name, { value, writable: false, configurable: false });
+}
+
+class Failure extends Error {}
+
+// The functions of `assert`, as they are before an answer runs; a failure is told by an exception.
+function assertions() {
+  const truthy = (value, message) => {
+    if (!value) throw message instanceof Error ? message : new Failure(message === undefined ? 'it is not so' : text(message));
+  };
+  const known = { __proto__: null };
+  for (const name of ownKeys(assert)) {
+    if (typeof name === 'string' && typeof assert[name] === 'function' && !/^[A-Z]/.test(name)) known[name] = assert[name];
+  }
+  return { __proto__: null, ...known, ok: truthy, assert: truthy, strict: truthy };
+}
+
+// The cases of a suite: `checks` is what the tests call, `finish` tells how each went.
+function makeCases(sources) {
+  const records = sources.map((source) => ({ __proto__: null, source, ran: false, message: '', open: 0, unfinished: false }));
+
+  const fail = (record, error) => {
+    let why = 'it failed';
+    try {
+      why = text(error.message);
+    } catch {
+      // The error is an object of the answer's.
+    }
+    if (record.message === '') record.message = `${record.source}: ${why}`;
+  };
+
+  const settle = async (record, promise) => {
+    try {
+      await promise;
+    } catch (error) {
+      fail(record, error);
+    }
+    record.open -= 1;
+    record.ran = true;
+  };
+
+  const attempt = (record, check, args) => {
+    record.open += 1;
+    let result;
+    try {
+      result = apply(check, undefined, args);
+    } catch (error) {
+      fail(record, error);
+    }
+    if (isPromise(result)) return settle(record, result);
+    record.open -= 1;
+    record.ran = true;
+    return undefined;
+  };
+
+  const known = assertions();
+  const names = ownKeys(known);
+  const checks = records.map((record) => {
+    const check = (...args) => attempt(record, known.assert, args);
+    for (const name of names) check[name] = (...args) => attempt(record, known[name], args);
+    return Object.freeze(check);
+  });
+
+  const finish = (endedBy) => {
+    let failed = false;
+    for (let i = 0; i < records.length; i += 1) {
+      const record = records[i];
+      if (record.open > 0 && record.message === '') {
+        record.message = `${record.source}: it did not come to an end`;
+        record.unfinished = true;
+      } else if (!record.ran && record.message === '') {
+        record.message = endedBy === null ? 'not reached' : `not reached: the tests ended with ${endedBy}`;
+      }
+      failed = failed || record.message !== '';
+    }
+    if (endedBy !== null && !failed) {
+      const last = records[records.length - 1];
+      last.message = `the tests ended with ${endedBy}`;
+      last.unfinished = true;
+    }
+    return records;
+  };
+
+  const areReached = () => {
+    for (let i = 0; i < records.length; i += 1) {
+      if (!records[i].ran || records[i].open > 0) return false;
+    }
+    return true;
+  };
+
+  return { checks: Object.freeze(checks), finish, areReached };
+}
+
+// The tests' text as a function of `$scope`, which holds the names that they do not bind themselves.
+function compileTests(setup, code) {
+  const body = `with ($scope) { return async () => { 'use strict'; ${setup}\n${code}\n}; }`;
+  return compileFunction(body, ['$scope'], { filename: 'tests.js' });
+}
+
+function scopeFor(program, name, target, checks) {
+  const known = { __proto__: null, $cases: checks, require: createRequire(resolve('tests.js')), module: { exports: {} } };
+  if (target !== undefined) known.candidate = target;
+  if (target !== undefined && !name.includes('.')) known[name] = target;
+  const globals = new Set(ownKeys(globalThis));
+  const isKnown = (key) => hasOwn(known, key);
+  return new Proxy(known, {
+    __proto__: null,
+    has: (_, key) => typeof key === 'string' && (isKnown(key) || (!globals.has(key) && find(program, key, false) !== undefined)),
+    get: (_, key) => (typeof key !== 'string' ? undefined : isKnown(key) ? known[key] : find(program, key, false)),
+  });
+}
+
+function prepare({ name, setup, code, sources, seals, end }) {
+  closeBackDoors();
+  const restore = intrinsics.keep();
+  const { checks, finish, areReached } = makeCases(sources);
+  const { on } = process;
+
+  return async (program, write, leave) => {
+    const tell = (endedBy) => {
+      const records = finish(endedBy);
+      for (let i = 0; i < records.length; i += 1) {
+        const { ran, message, unfinished } = records[i];
+        write(`{"case":${i},"seal":"${seals[i]}","ran":${ran},"message":${stringify(message)},"unfinished":${unfinished}}\n`);
+      }
+      write(`{"end":"${end}"}\n`);
+      leave(0);
+    };
+
+    try {
+      restore();
+      const target = name === null ? undefined : entryPoint(program, name);
+      const isThere = name === null || typeof target === 'function';
+      write(isThere ? '{"loaded":true}\n' : '{"loaded":false}\n');
+      if (!isThere) leave(0);
+      await compileTests(setup, code)(scopeFor(program, name, target, checks))();
+    } catch (error) {
+      tell(headline(error));
+    }
+    if (areReached()) tell(null);
+    // The rest may be waiting for a timer, or for a promise that nobody awaits.
+    apply(on, process, ['beforeExit', () => tell(null)]);
+  };
+}
+
+module.exports = { prepare };

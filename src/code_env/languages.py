@@ -42,8 +42,12 @@ class Language:
     """Directory of the driver, `driver.js` or the like, in `code_env.harness`; empty if there is none."""
     out_of_memory: str = ""
     """What the interpreter writes to standard error when it ends itself for want of memory."""
-    syntax_of_calls: str = ""
-    """A function that ignores its arguments, with `{name}` and `{body}`; empty if it has no `call` tests."""
+    has_one_number: bool = False
+    """Whether 3 and 3.0 are the same value, and a list and a tuple."""
+    trivial_functions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Functions `{name}` that solve nothing, by what they do; `validate` tries them."""
+    trivial_programs: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Programs that solve nothing, likewise."""
 
     @property
     def takes_calls(self) -> bool:
@@ -69,6 +73,26 @@ LANGUAGES = (
         install="install Node.js 18 or newer (Debian and Ubuntu: apt-get install nodejs)",
         driver="javascript",
         out_of_memory="JavaScript heap out of memory",
+        has_one_number=True,
+        trivial_functions={
+            "returns undefined": "function {name}() {{}}",
+            "returns its first argument": "function {name}(first) {{ return first; }}",
+            "returns 0": "function {name}() {{ return 0; }}",
+            "returns ''": "function {name}() {{ return ''; }}",
+            "returns []": "function {name}() {{ return []; }}",
+            "returns true": "function {name}() {{ return true; }}",
+            "returns false": "function {name}() {{ return false; }}",
+            "raises": "function {name}() {{ throw new Error(); }}",
+            "exits at once": "function {name}() {{ process.exit(0); }}",
+        },
+        trivial_programs={
+            "does nothing": ";",
+            "echoes its input": "process.stdin.pipe(process.stdout);",
+            "prints 0": "console.log(0);",
+            "prints Yes": "console.log('Yes');",
+            "raises": "throw new Error();",
+            "exits at once": "process.exit(0);",
+        },
     ),
     Language(
         "bash",
@@ -77,6 +101,12 @@ LANGUAGES = (
         interpreter="bash",
         locate=("-c", 'echo "$BASH"'),
         install="install bash (Debian and Ubuntu: apt-get install bash)",
+        trivial_programs={
+            "does nothing": ":",
+            "echoes its input": "cat",
+            "prints 0": "echo 0",
+            "exits at once": "exit",
+        },
     ),
 )
 """All languages; Python first."""

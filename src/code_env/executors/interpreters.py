@@ -124,7 +124,13 @@ def _ask(language: Language, found: str) -> CommandInterpreter:
 
 def _output(command: list[str], environment: dict[str, str]) -> str:
     return subprocess.run(
-        command, capture_output=True, check=True, timeout=_TIMEOUT_S, env=environment, stdin=subprocess.DEVNULL, text=True
+        command,
+        capture_output=True,
+        check=True,
+        timeout=_TIMEOUT_S,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        text=True,
     ).stdout
 
 

@@ -151,9 +151,7 @@ class _Server:
         def execute(fd: int) -> NoReturn:
             become(command.to_serve(fd, argv), command.environment, fd)
 
-        return Driven(
-            execute, self._limits, self._rlimits, self._confinement, self._workspace, close=self._channel.fd
-        )
+        return Driven(execute, self._limits, self._rlimits, self._confinement, self._workspace, close=self._channel.fd)
 
     def _compiled(self) -> Driven:
         """A process in which the answer is compiled: the first, if it still waits, else another."""

@@ -32,7 +32,7 @@ def run_suite(channel: Channel, wall_s: float, asked: dict[str, Any]) -> SuiteEn
     Args:
         channel: To the serving process.
         wall_s: The limit on wall time, in seconds; the serving process enforces it.
-        asked: `name` of the entry point or None, `setup`, `code` and the cases' `sources`.
+        asked: `name` of the entry point or None, `setup`, and what `tasks.javascript.Cases` has.
 
     Raises:
         ChannelError: If the other side says nothing in time, or what it must not.

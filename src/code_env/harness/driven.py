@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .channel import MAX_FRAME_BYTES, ChannelError, json_bytes, parse_json
-from .children import Child, start_child
+from .children import start_child
 from .confinement import Confinement
 from .limits import ProcessLimits
 from .sockets import socket_pair
@@ -107,7 +107,7 @@ class Driven:
         if self._is_deaf:
             return bool(piece)
         self._received += piece
-        lines: list[bytes] = []
+        lines: list[bytearray] = []
         if b"\n" in piece:
             *lines, self._received = self._received.split(b"\n")
         if not all(map(self._take_line, map(bytes, lines))) or len(self._received) > _LONGEST_LINE:

@@ -399,7 +399,8 @@ class _Judge:
     def _judge_in_its_language(self, index: int) -> bool:
         """Take the word of who runs a suite in the answer's language beside it for how that went."""
         job, test = self._job, self._tests[index]
-        asked = {"name": job.entry_point, "setup": job.setup, "code": test["code"], "sources": test["sources"]}
+        asked = {name: test[name] for name in ("code", "sources", "sites", "strict")}
+        asked |= {"name": job.entry_point, "setup": job.setup}
         told = run_suite(self._channel, self._wall_s, asked)
         if told.problem is not None:
             self._untested(index, told.problem, cases=len(test["sources"]))

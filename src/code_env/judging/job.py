@@ -13,6 +13,8 @@ from typing import Any
 from code_env.executors.program import MAX_SECONDS, Limits, Program
 from code_env.harness.limits import WHOLE_RUN
 from code_env.harness.plain import encode
+from code_env.languages import PYTHON, Language, find_language
+from code_env.tasks.javascript import find_cases
 from code_env.tasks.kinds import AnyTest, AssertTest, CallTest, CheckerTest, Comparison, OutputTest
 from code_env.tasks.task import Task
 
@@ -43,7 +45,7 @@ def program_for(task: Task, answer: str, *, until_failure: bool = False) -> Prog
         limits=task.limits,
         one_process=in_one_process(task),
         peer=_peer_for(task, until_failure),
-        imports=_imports_beside(task) if task.judge == "shared" else (),
+        imports=_imports_beside(task) if task.judge == "shared" and task.language == PYTHON.name else (),
     )
 
 
@@ -81,7 +83,7 @@ def _peer(task: Task, until_failure: bool) -> Program:
 
 def in_one_process(task: Task) -> bool:
     """Whether nothing is asked but one suite, for which the answer is loaded once."""
-    return len(task.tests) == 1 and isinstance(task.tests[0], AssertTest)
+    return len(task.tests) == 1 and isinstance(task.tests[0], AssertTest) and task.language == PYTHON.name
 
 
 def _job(task: Task) -> dict[str, Any]:
@@ -92,12 +94,14 @@ def _job(task: Task) -> dict[str, Any]:
         "judge": task.judge,
         "one_process": in_one_process(task),
         "wall_s": task.limits.wall_s,
-        "tests": [_test(test) | {"hidden": test.hidden} for test in task.tests],
+        "tests": [_test(test, find_language(task.language)) | {"hidden": test.hidden} for test in task.tests],
     }
 
 
-def _test(test: AnyTest) -> dict[str, Any]:
+def _test(test: AnyTest, language: Language | None) -> dict[str, Any]:
     if isinstance(test, AssertTest):
+        if test.language != PYTHON.name:
+            return {"kind": "assert", **find_cases(test.code)._asdict()}
         return {"kind": "assert", "code": test.code}
     if isinstance(test, CheckerTest):
         return {"kind": "checker", "stdin": test.stdin, "checker": test.checker, "answer": test.answer}
@@ -106,13 +110,29 @@ def _test(test: AnyTest) -> dict[str, Any]:
         raise TypeError("a test keeps its rule as a Comparison")
     rule = {"rule": compare.rule, "rel": compare.rel, "abs": compare.abs}
     if isinstance(test, CallTest):
+        expected = encode(test.expected)
         return {
             "kind": "call",
             "args": [encode(arg) for arg in test.args],
             "kwargs": {name: encode(arg) for name, arg in test.kwargs.items()},
-            "expected": encode(test.expected),
+            "expected": _one_number(expected) if language is not None and language.has_one_number else expected,
             "compare": rule,
         }
     if isinstance(test, OutputTest):
         return {"kind": "stdin", "stdin": "", "expected": test.expected, "compare": rule}
     return {"kind": "stdin", "stdin": test.stdin, "expected": test.stdout, "compare": rule}
+
+
+def _one_number(form: Any) -> Any:
+    """An encoded value as a language gives it back in which 3.0 is 3, and a tuple is a list."""
+    if isinstance(form, float) and form.is_integer() and abs(form) < _WHOLE:
+        return int(form)
+    if isinstance(form, list):
+        return [_one_number(item) for item in form]
+    if isinstance(form, dict):
+        return _one_number(form["t"]) if "t" in form else {tag: _one_number(body) for tag, body in form.items()}
+    return form
+
+
+_WHOLE = 1 << 53
+"""From here on numbers of 64 bits are whole anyway."""

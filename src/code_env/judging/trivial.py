@@ -6,6 +6,7 @@ little of an answer, because a policy that has learnt to give a constant gets it
 
 from __future__ import annotations
 
+from code_env.languages import PYTHON, Language, find_language
 from code_env.tasks.task import Task
 
 _VALUES = {
@@ -45,6 +46,9 @@ def trivial_answers(task: Task) -> dict[str, str]:
             return 0
     """
     kinds = {test.kind for test in task.tests}
+    language = find_language(task.language)
+    if language is not PYTHON:
+        return {} if language is None else _answers_in(language, kinds, task.entry_point)
     answers: dict[str, str] = {}
     names = (task.entry_point or "").split(".")
     if kinds & {"call", "assert"} and len(names) <= 2 and all(name.isidentifier() for name in names):
@@ -53,6 +57,16 @@ def trivial_answers(task: Task) -> dict[str, str]:
     if kinds & {"stdin", "output"} or not answers:
         # Where a task has both kinds of test, both kinds of end are tried.
         answers |= {(f"{what} as a program" if what in answers else what): code for what, code in _PROGRAMS.items()}
+    return answers
+
+
+def _answers_in(language: Language, kinds: set[str], entry_point: str | None) -> dict[str, str]:
+    """As `trivial_answers`, in another language than Python."""
+    answers: dict[str, str] = {}
+    if kinds & {"call", "assert"} and entry_point is not None and entry_point.isidentifier():
+        answers = {what: code.format(name=entry_point) for what, code in language.trivial_functions.items()}
+    if kinds & {"stdin", "output", "checker"}:
+        answers |= {f"{what} as a program": code for what, code in language.trivial_programs.items()}
     return answers
 
 

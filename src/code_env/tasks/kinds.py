@@ -8,13 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from code_env.errors import TaskError
-from code_env.harness.asserting import case_sources, compile_suite, count_cases
+from code_env.harness.asserting import case_sources, compile_suite
 from code_env.harness.checker import compile_checker
 from code_env.harness.comparing import TEXT_RULES, VALUE_RULES, brief
 from code_env.harness.plain import NotPlain, encode
+from code_env.languages import PYTHON, canonical_name
+
+from .javascript import find_cases
 
 _MISSING = object()
 """Stands for an expected value that was not given; None is a value."""
+
+_FIND_CASES = {"javascript": find_cases}
+"""Finds the cases of test code, by its language, where that is not Python."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +193,11 @@ class AssertTest(_Common):
     """Test code with `assert` statements runs against the program's entry point.
 
     The code calls the entry point by its name or as `candidate`, or defines `check(candidate)`. Each
-    `assert` whose test is not a constant is one case.
+    `assert` whose test is not a constant is one case. In another language than Python the tests run beside the
+    program, and each call of `assert` is one case.
+
+    Raises:
+        TaskError: If the code is Python and does not compile, or there are no such tests in its language.
 
     Example:
         >>> AssertTest("assert add(1, 2) == 3\\nassert add(0, 0) == 0").cases
@@ -196,24 +206,35 @@ class AssertTest(_Common):
 
     kind: ClassVar[str] = "assert"
     code: str
-    """The test code. Trusted: it runs apart from the program, in the peer."""
+    """The test code. Trusted: it runs apart from the program, in the peer, if it is Python."""
+    language: str = PYTHON.name
+    """Language of the test code, which must be the answer's."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require_text("code")
+        self._require_text("code", "language")
+        object.__setattr__(self, "language", canonical_name(self.language))
+        if self.language in _FIND_CASES:
+            return
+        if self.language != PYTHON.name:
+            known = ", ".join([PYTHON.name, *_FIND_CASES])
+            raise TaskError(f"language: there are assert tests in {known}, not in {self.language!r}")
         try:
             compile_suite(self.code, "<tests>")
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-            raise TaskError(f"code must be Python: {error or type(error).__name__}") from None
+            hint = f"; tests in another language say so: language={next(iter(_FIND_CASES))!r}"
+            raise TaskError(f"code must be Python: {error or type(error).__name__}{hint}") from None
 
     @property
     def cases(self) -> int:
         """How many cases it is judged as: its `assert` statements, or one for its end."""
-        return count_cases(self.code)
+        return len(self.case_sources)
 
     @property
     def case_sources(self) -> tuple[str, ...]:
         """What each case expects: the source of its `assert` statement, or the name of its test method."""
+        if self.language in _FIND_CASES:
+            return _FIND_CASES[self.language](self.code).sources
         return case_sources(self.code)
 
 

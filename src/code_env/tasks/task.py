@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from code_env.errors import TaskError
-from code_env.executors.program import Limits, check_files
+from code_env.executors.program import Limits, check_files, main_file
+from code_env.languages import PYTHON, canonical_name, find_language
 
-from .kinds import AnyTest, CallTest
+from .kinds import AnyTest, AssertTest, CallTest
 
 MAX_PROMPT_CHARS = 65_536
 """Longest prompt, so that it is an observation of every environment; see `CodeText`."""
@@ -46,7 +47,7 @@ class Task:
     entry_point: str | None = None
     """The function or class that `call` and `assert` tests call."""
     language: str = "python"
-    """Language of the answer."""
+    """Language of the answer, or another name that `code_env.languages` knows it by; kept as the language's name."""
     setup: str = ""
     """Trusted code that `assert` tests need: it runs where they run, before them."""
     reference: str | None = None
@@ -56,7 +57,7 @@ class Task:
     limits: Limits = field(default_factory=Limits)
     """What a program may use."""
     judge: JudgeMode = "blind"
-    """How it is judged."""
+    """How it is judged. With `assert` tests in another language than Python it is `shared`: there is no other way."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Anything else: difficulty, source, licence."""
     prefix: str = ""
@@ -83,17 +84,40 @@ class Task:
                 raise TaskError(f"tests[{index}] is a {type(test).__name__}, which is no kind of test")
             if isinstance(test, CallTest) and self.entry_point is None:
                 raise TaskError(f"tests[{index}] calls the entry point, and entry_point is missing")
+        object.__setattr__(self, "language", canonical_name(self.language))
+        self._check_language()
         if self.judge not in get_args(JudgeMode):
             raise TaskError(f"judge must be one of {', '.join(get_args(JudgeMode))}; got {self.judge!r}")
         for name in ("files", "metadata"):
             if not isinstance(getattr(self, name), Mapping):
                 raise TaskError(f"{name} must be a mapping; got {type(getattr(self, name)).__name__}")
         try:
-            check_files(self.files)
+            check_files(self.files, main_file(self.language))
         except TaskError as error:
             raise TaskError(f"files: {error}") from None
         if not isinstance(self.limits, Limits):
             raise TaskError(f"limits must be a Limits; got {type(self.limits).__name__}")
+
+    def _check_language(self) -> None:
+        """See that there are tests of these kinds in the answer's language."""
+        language = find_language(self.language)
+        if language is None:  # It is an executor's to refuse.
+            return
+        for index, test in enumerate(self.tests):
+            if isinstance(test, CallTest | AssertTest) and not language.takes_calls:
+                raise TaskError(
+                    f"tests[{index}] is a test of kind {test.kind}, and functions in {language.name} cannot be called; "
+                    "use stdin, output or checker tests"
+                )
+            if isinstance(test, CallTest) and test.kwargs and language is not PYTHON:
+                raise TaskError(f"tests[{index}] has kwargs, and {language.name} has no keyword arguments; use args")
+            if isinstance(test, AssertTest) and test.language != language.name:
+                raise TaskError(
+                    f"tests[{index}] is written in {test.language}, and the answer in {language.name}; "
+                    f"give AssertTest(code, language={language.name!r}) tests in that language"
+                )
+            if isinstance(test, AssertTest) and language is not PYTHON and self.judge == "blind":
+                object.__setattr__(self, "judge", "shared")
 
     def program(self, answer: str) -> str:
         """The text of the program that an answer stands for."""

@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from code_env.executors.files import bytes_without_name, collect_files
 from code_env.executors.program import Program
@@ -82,7 +83,7 @@ class JailedProgram(RunningProgram):
         environment: dict[str, str] = {}
         if not self.has_peer:
             environment = {name: str(number) for number, name in enumerate(joined, start=wire.FIRST + 5)}
-        rest = None
+        rest: dict[str, Any] | None = None
         command = None if program.language == PYTHON.name else self._worker.server.commands.order(program.limits)
         if self.is_served or environment or command is not None:
             rest = {

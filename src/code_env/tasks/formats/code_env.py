@@ -20,6 +20,7 @@ from typing import Any
 
 from code_env.errors import TaskError
 from code_env.executors.program import Limits, check_path
+from code_env.languages import PYTHON
 
 from ..kinds import AnyTest, AssertTest, CallTest, CheckerTest, Comparison, OutputTest, StdinTest
 from ..task import Task
@@ -63,7 +64,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
     """
     _check_keys(row, {"id", "prompt", "tests"}, {*_TEXT_FIELDS, "files", "limits", "metadata"}, "a row")
     fields: dict[str, Any] = {key: row[key] for key in ("id", "prompt", *_TEXT_FIELDS) if key in row}
-    fields["tests"] = tuple(_tests(row["tests"]))
+    fields["tests"] = tuple(_tests(row["tests"], row.get("language", PYTHON.name)))
     if "files" in row:
         fields["files"] = in_field("files", lambda: _files(row["files"]))
     if "limits" in row:
@@ -73,13 +74,13 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
     return Task(**fields)
 
 
-def _tests(rows: Any) -> list[AnyTest]:
+def _tests(rows: Any, language: Any) -> list[AnyTest]:
     if not isinstance(rows, list):
         raise TaskError(f"tests must be a list; got {type(rows).__name__}")
-    return in_each("tests", rows, _test)
+    return in_each("tests", rows, partial(_test, language))
 
 
-def _test(row: Any) -> AnyTest:
+def _test(language: Any, row: Any) -> AnyTest:
     row = _mapping(row)
     kind = row.get("kind")
     if not isinstance(kind, str) or kind not in _KINDS:
@@ -90,6 +91,8 @@ def _test(row: Any) -> AnyTest:
         for key in ("args", "kwargs", "expected"):
             if key in fields:
                 fields[key] = in_field(key, partial(_plain, fields[key]))
+    if kind == AssertTest.kind and isinstance(language, str):  # If it is none, the task says so.
+        fields["language"] = language
     return _KINDS[kind](**fields)
 
 

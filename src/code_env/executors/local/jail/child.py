@@ -280,6 +280,7 @@ def confine(layers: ChildLayers, gate: ForkGate | None) -> None:
 
 
 def put_files(files: dict[str, bytes]) -> None:
+    """Put files into the working directory."""
     for name, content in files.items():
         if "/" in name:
             os.makedirs(os.path.dirname(name), exist_ok=True)
@@ -315,15 +316,18 @@ class JailedTests(Confinement):
             linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
 
     def notice_changes(self, directories: list[str]) -> int | None:
+        """See `Confinement`."""
         if self._layers.notices:
             with contextlib.suppress(OSError):
                 return linux.move_descriptor(linux.notice_changes(directories), wire.OWN)
         return None
 
     def gate(self) -> ForkGate | None:
+        """See `Confinement`."""
         return ForkGate(self._processes)
 
     def enter(self, parent: int, gate: ForkGate | None) -> None:
+        """See `Confinement`."""
         layers = self._layers
         die_with_parent(parent)
         layers.rules.restrict()
@@ -332,6 +336,7 @@ class JailedTests(Confinement):
         fork_hooks.restore()
 
     def clean(self) -> None:
+        """See `Confinement`."""
         end_descendants()
 
 

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from . import wire
 from .changes import MAIN, Changes
@@ -180,7 +182,7 @@ def become_user() -> None:
     prctl(PR_SET_DUMPABLE, 1)
 
 
-def build_view(readable: list[str], masked: list[str], drivers: dict[str, str]) -> None:
+def build_view(readable: list[str], masked: list[str], drivers: Mapping[str, str] = MappingProxyType({})) -> None:
     """Make a new root that holds what programs may read, and enter it.
 
     Args:

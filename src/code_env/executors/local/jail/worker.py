@@ -25,7 +25,7 @@ from .child import ChildLayers, become_program
 
 _fork, _wait4, _kill, _exit, _closerange, _getpid = os.fork, os.wait4, os.kill, os._exit, os.closerange, os.getpid
 
-become_command: Callable[[ChildLayers, int, int, ForkGate | None], NoReturn]
+become_command: Callable[[ChildLayers, int, int, ForkGate | None], NoReturn] = become_program
 """As `become_program` for what is not Python; set where there is such, so that no other server has it loaded."""
 
 _SIGKILL = signal.SIGKILL

@@ -1,0 +1,160 @@
+"""Finds the cases of test code in JavaScript: the places in its text where something is asserted.
+
+A case is a call of `assert`, of a method of it, or of `console.assert`. In the text that runs, `$cases[3]` stands where
+`assert` stood, so that each place is known when it is reached: see `harness/javascript/suite.js`. Their number is a
+matter of the text alone. What asserts in another way, such as a function taken out of `assert`, is no case; if it
+fails, it ends the tests.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from code_env.harness.asserting import NO_CASES
+
+_LONGEST_SOURCE = 500
+
+_TOKEN = re.compile(
+    r"""
+    (?P<blank>\s+ | //[^\n]* | /\*.*?\*/)
+    | (?P<text>'(?:\\.|[^'\\\n])*' | "(?:\\.|[^"\\\n])*")
+    | (?P<name>[\w$]+)
+    | (?P<sign>=> | \?\. | \.\.\. | \+\+ | -- | .)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_REGEX = re.compile(r"/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+/[\w$]*")
+_TEMPLATE = re.compile(r"(?:\\.|\$(?!\{)|[^`\\$])*(`|\$\{)", re.DOTALL)
+
+_BEFORE_REGEX = frozenset(
+    (
+        "return",
+        "typeof",
+        "case",
+        "in",
+        "of",
+        "delete",
+        "void",
+        "throw",
+        "new",
+        "else",
+        "do",
+        "instanceof",
+        "yield",
+        "await",
+    )
+)
+"""Words after which a slash begins a regular expression, as it does after all signs but closing ones."""
+
+_CLOSING = frozenset((")", "]", "}", "++", "--"))
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+class Cases(NamedTuple):
+    """Test code and its cases."""
+
+    code: str
+    """The code with `$cases[...]` in the places where something is asserted."""
+    sources: tuple[str, ...]
+    """For each case its source, on one line; one stands for the end of tests that have no such place."""
+    sites: int
+    """How many places there are."""
+    strict: bool
+    """Whether it asks for the strict form of `assert`, in which `equal` is `strictEqual`."""
+
+
+@functools.lru_cache(maxsize=4096)
+def find_cases(code: str) -> Cases:
+    """Find the cases of test code.
+
+    Example:
+        >>> find_cases("assert.equal(add(1, 2), 3);").code
+        '$cases[0].equal(add(1, 2), 3);'
+    """
+    tokens = list(_tokens(code))
+    pieces: list[str] = []
+    sources: list[str] = []
+    done = 0
+    for index, token in enumerate(tokens):
+        length = _words_of_site(tokens, index)
+        if length:
+            pieces += [code[done : token.start], f"$cases[{len(sources)}]"]
+            done = tokens[index + length - 1].end
+            sources.append(_source(code, tokens, index))
+    pieces.append(code[done:])
+    strict = any("assert/strict" in one.text for one in tokens if one.kind == "text")
+    strict = strict or any(one.text == "strict" and tokens[i - 1].text == "." for i, one in enumerate(tokens) if i)
+    return Cases("".join(pieces), tuple(sources) or (NO_CASES,), len(sources), strict)
+
+
+def _words_of_site(tokens: list[_Token], index: int) -> int:
+    """How many tokens from this one on are what `$cases[...]` stands for; 0 if nothing is asserted here."""
+    before = tokens[index - 1].text if index else ""
+    words = [token.text for token in tokens[index : index + 4]]
+    if before in (".", "?.", "function", "new"):
+        return 0
+    if words[:3] == ["console", ".", "assert"] and words[3:] == ["("]:
+        return 3
+    if words[0] != "assert":
+        return 0
+    method = words[1:2] == ["."] and words[3:] == ["("]
+    return 1 if words[1:2] == ["("] or method else 0
+
+
+def _source(code: str, tokens: list[_Token], index: int) -> str:
+    """The call that begins here, on one line."""
+    depth = 0
+    for token in tokens[index:]:
+        depth += (token.text == "(") - (token.text == ")")
+        if token.text == ")" and depth == 0:
+            return " ".join(code[tokens[index].start : token.end].split())[:_LONGEST_SOURCE]
+    return " ".join(code[tokens[index].start :].split())[:_LONGEST_SOURCE]
+
+
+def _tokens(code: str) -> Iterator[_Token]:
+    """The words and signs of a text, without comments; texts and regular expressions are one token each."""
+    position, before = 0, ""
+    templates: list[int] = []  # For each template that a `${` interrupts, how many braces are open in there.
+    while position < len(code):
+        sign = code[position]
+        closes = sign == "}" and bool(templates) and templates[-1] == 0
+        if sign == "`" or closes:
+            if closes:
+                templates.pop()
+            found = _TEMPLATE.match(code, position + 1)
+            if found is None:  # It does not end; neither does the program compile.
+                return
+            if found[1] == "${":
+                templates.append(0)
+            token = _Token("text", code[position : found.end()], position)
+        elif sign == "/" and code[position + 1 : position + 2] not in ("/", "*") and _may_begin_regex(before):
+            regex = _REGEX.match(code, position)
+            token = _Token("text", regex[0] if regex else sign, position)
+        else:
+            match = _TOKEN.match(code, position)
+            if match is None:
+                return
+            token = _Token(str(match.lastgroup), match[0], position)
+            if templates and token.kind == "sign":
+                templates[-1] += (token.text == "{") - (token.text == "}")
+        position = token.end
+        if token.kind != "blank":
+            before = token.text
+            yield token
+
+
+def _may_begin_regex(before: str) -> bool:
+    word = bool(re.match(r"[\w$'\"`]", before)) or before.endswith("`")
+    return before in _BEFORE_REGEX if word else before not in _CLOSING

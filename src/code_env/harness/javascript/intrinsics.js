@@ -27,33 +27,63 @@ function sharedObjects() {
   return [...found];
 }
 
-// A function that makes them as they are now; it throws where the answer has made that impossible.
+// What they are like now: `changes` lists what is otherwise by then, `restore` makes it as it was, but for the changes
+// that it is given, and throws where the answer has made that impossible.
 function keep() {
   const kept = sharedObjects().map((object) => {
     const names = ownKeys(object);
-    const properties = names.map((key) => ({ __proto__: null, key, was: { __proto__: null, ...getOwnPropertyDescriptor(object, key) } }));
+    const properties = names.map((key) => ({ __proto__: null, key, was: describeProperty(object, key) }));
     return { __proto__: null, object, prototype: getPrototypeOf(object), names: new Set(names), properties };
   });
   const { has } = Set.prototype;
-  return () => {
+
+  const changes = () => {
+    let first = null; // A chain, since a list would have methods that are not its own.
+    const add = (object, key, was) => {
+      first = { __proto__: null, object, key, was, now: describeProperty(object, key), next: first };
+    };
     for (let i = 0; i < kept.length; i += 1) {
       const { object, prototype, names, properties } = kept[i];
-      if (getPrototypeOf(object) !== prototype) setPrototypeOf(object, prototype);
+      if (getPrototypeOf(object) !== prototype && !setPrototypeOf(object, prototype)) refuse('a prototype');
       for (let j = 0; j < properties.length; j += 1) {
         const { key, was } = properties[j];
-        if (!isAs(getOwnPropertyDescriptor(object, key), was) && !defineProperty(object, key, was)) {
-          throw new Error(`the program has made ${String(key)} its own for good`);
-        }
+        if (!isAs(getOwnPropertyDescriptor(object, key), was)) add(object, key, was);
       }
       if (object === globalThis) continue;
       const now = ownKeys(object);
       for (let j = 0; j < now.length; j += 1) {
-        if (!apply(has, names, [now[j]]) && isLookedUp(object, now[j]) && !deleteProperty(object, now[j])) {
-          throw new Error(`the program has added ${String(now[j])} for good`);
-        }
+        if (!apply(has, names, [now[j]]) && isLookedUp(object, now[j])) add(object, now[j], null);
       }
     }
+    return first;
   };
+
+  const restore = (allowed) => {
+    for (let one = changes(); one !== null; one = one.next) {
+      const { object, key, was } = one;
+      if (isAmong(allowed, one)) continue;
+      if (was === null ? !deleteProperty(object, key) : !defineProperty(object, key, was)) refuse(String(key));
+    }
+  };
+
+  return { changes, restore };
+}
+
+function refuse(what) {
+  throw new Error(`the program has changed ${what} of JavaScript's own objects for good`);
+}
+
+function describeProperty(object, key) {
+  const property = getOwnPropertyDescriptor(object, key);
+  // Without a prototype, so that nothing is found in it that is not its own.
+  return property !== undefined && setPrototypeOf(property, null) ? property : null;
+}
+
+function isAmong(changes, { object, key, now }) {
+  for (let one = changes; one !== null; one = one.next) {
+    if (one.object === object && one.key === key) return one.now === null ? now === null : now !== null && isAs(now, one.now);
+  }
+  return false;
 }
 
 function isAs(now, was) {

@@ -14,14 +14,16 @@ const { compileFunction } = require('vm');
 const Module = require('module');
 const { resolve } = require('path');
 const { headline, text } = require('./errors.js');
-const intrinsics = require('./intrinsics.js');
+const { keep } = require('./intrinsics.js');
 const { entryPoint, find } = require('./program.js');
 
 const { isPromise } = require('util').types;
-const { apply, ownKeys } = Reflect;
+const { apply, construct, ownKeys } = Reflect;
 const { stringify } = JSON;
 const { hasOwn } = Object;
 const { createRequire } = Module;
+
+const MOST_GUARDED = 1000; // calls; to look at all objects takes some tenths of a millisecond
 
 // What would let an answer look into closures, or at the heap: a debugger, snapshots, native code, Node's own parts.
 function closeBackDoors() {
@@ -142,6 +144,27 @@ function compileTests(setup, code) {
   return compileFunction(body, ['$scope'], { filename: 'tests.js' });
 }
 
+// A function of the answer's as the tests call it: what a call does to JavaScript's own objects is undone when it is
+// over, so that the answer does not choose what the tests compare with. Changes that the tests have made stay.
+function guarded(target, { changes, restore }) {
+  let calls = 0;
+  const guard = (action) => {
+    calls += 1;
+    if (calls > MOST_GUARDED) return action();
+    const allowed = changes();
+    try {
+      return action();
+    } finally {
+      restore(allowed);
+    }
+  };
+  return new Proxy(target, {
+    __proto__: null,
+    apply: (_, self, args) => guard(() => apply(target, self, args)),
+    construct: (_, args, made) => guard(() => construct(target, args, made)),
+  });
+}
+
 function scopeFor(program, name, target, checks) {
   const known = { __proto__: null, $cases: checks, require: createRequire(resolve('tests.js')), module: { exports: {} } };
   if (target !== undefined) known.candidate = target;
@@ -157,7 +180,7 @@ function scopeFor(program, name, target, checks) {
 
 function prepare({ name, setup, code, sources, sites, strict, seals, end }) {
   closeBackDoors();
-  const restore = intrinsics.keep();
+  const intrinsics = keep();
   const { checks, finish, areReached } = makeCases(sources, sites, strict);
   const { on } = process;
 
@@ -173,11 +196,12 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end }) {
     };
 
     try {
-      restore();
-      const target = name === null ? undefined : entryPoint(program, name);
-      const isThere = name === null || typeof target === 'function';
+      intrinsics.restore(null);
+      const found = name === null ? undefined : entryPoint(program, name);
+      const isThere = name === null || typeof found === 'function';
       write(isThere ? '{"loaded":true}\n' : '{"loaded":false}\n');
       if (!isThere) leave(0);
+      const target = name === null ? undefined : guarded(found, intrinsics);
       await compileTests(setup, code)(scopeFor(program, name, target, checks))();
     } catch (error) {
       tell(headline(error));

@@ -20,7 +20,7 @@ from typing import Any
 
 from code_env.errors import TaskError
 from code_env.executors.program import Limits, check_path
-from code_env.languages import PYTHON
+from code_env.languages import PYTHON, find_language
 
 from ..kinds import AnyTest, AssertTest, CallTest, CheckerTest, Comparison, OutputTest, StdinTest
 from ..task import Task
@@ -91,7 +91,7 @@ def _test(language: Any, row: Any) -> AnyTest:
         for key in ("args", "kwargs", "expected"):
             if key in fields:
                 fields[key] = in_field(key, partial(_plain, fields[key]))
-    if kind == AssertTest.kind and isinstance(language, str):  # If it is none, the task says so.
+    if kind == AssertTest.kind and isinstance(language, str) and find_language(language) is not None:
         fields["language"] = language
     return _KINDS[kind](**fields)
 

@@ -1,0 +1,383 @@
+"""Honest programs in JavaScript pass, on each executor that runs them; what is wrong is told as for Python."""
+
+import pytest
+
+from code_env import (
+    AssertTest,
+    CallTest,
+    CheckerTest,
+    Limits,
+    Outcome,
+    OutputTest,
+    Program,
+    StdinTest,
+    Task,
+    TaskError,
+    judge,
+    make_executor,
+)
+from conftest import local
+
+LIMITS = Limits(cpu_s=5, wall_s=20)
+
+
+@pytest.fixture(scope="module", params=["full", "contained", "subprocess"])
+def executor(request):
+    made = make_executor("subprocess", workers=2) if request.param == "subprocess" else local(request.param)
+    with made:
+        yield made
+
+
+def suite(code):
+    return AssertTest(code, language="javascript")
+
+
+def task(*tests, name=None, **fields):
+    return Task("t", "p", tests, entry_point=name, language="javascript", limits=LIMITS, **fields)
+
+
+SUM = task(StdinTest("3\n1 2 3\n", "6\n"), StdinTest("1\n-5", "-5\n"))
+LINES = task(StdinTest("b\na\nc\n", "a\nb\nc\n"))
+HELLO = task(OutputTest("hello\n"))
+NUMBERS = task(OutputTest("3\n0.1\n1e+21\nNaN\n-Infinity\n[ 1, 2, 3 ] { a: 1 }\n"))
+ADD = task(CallTest((1, 2), expected=3), CallTest((0.5, 2.5), expected=3.0), CallTest((-1, 1), expected=0), name="add")
+FACTORIAL = task(CallTest((25,), expected=15511210043330985984000000), CallTest((3,), expected=6), name="factorial")
+COUNTS = task(CallTest(("abca",), expected={"a": 2, "b": 1, "c": 1}), CallTest(("",), expected={}), name="counts")
+SORTED = task(CallTest(([3, 1, 2],), expected=[1, 2, 3]), CallTest(([],), expected=[]), name="sorted")
+NOTHING = task(CallTest((), expected=None), name="nothing")
+UNIQUE = task(CallTest(([1, 2, 1],), expected={1, 2}), name="unique")
+FLOATS = task(
+    CallTest((0,), expected=float("nan")),
+    CallTest((1,), expected=float("inf")),
+    CallTest((2,), expected=[3.0, (1, 2.0)], compare="exact"),
+    name="odd",
+)
+COUNTER = task(CallTest((), expected=1), CallTest((), expected=1), CallTest((), expected=1), name="next")
+METHOD = task(CallTest(([2, 7],), expected=9), name="Solution.total")
+STACK = task(
+    suite(
+        "const s = new Stack();\nassert(s.isEmpty());\ns.push(1); s.push(2);\n"
+        "assert.strictEqual(s.pop(), 2);\nassert.deepStrictEqual(s.items, [1]);\nassert.throws(() => s.peek(5), RangeError);"
+    ),
+    name="Stack",
+)
+HUMANEVAL = task(
+    suite(
+        "const assert = require('node:assert');\n\nfunction test() {\n  let candidate = add;\n"
+        "  assert.deepEqual(candidate(2, 3), 5);\n  assert.deepEqual(candidate(5, 7), 12);\n}\n\ntest();"
+    ),
+    name="add",
+)
+HUMANEVAL_X = task(
+    suite(
+        "const testAdd = () => {\n  console.assert(add(2, 3) === 5);\n"
+        "  console.assert(JSON.stringify([add(0, 0)]) === JSON.stringify([0]));\n}\n\ntestAdd()"
+    ),
+    name="add",
+)
+ASYNC = task(
+    suite(
+        "assert.strictEqual(await later(1), 2);\nawait assert.rejects(later('x'), TypeError);\n"
+        "(async () => { assert.strictEqual(await later(5), 6); })();"
+    ),
+    name="later",
+)
+
+READ = "require('fs').readFileSync(0, 'utf8')"
+HONEST = {
+    "readFileSync of descriptor 0": (
+        SUM,
+        f"console.log({READ}.trim().split('\\n')[1].split(' ').reduce((a, b) => a + +b, 0))",
+    ),
+    "readFileSync of /dev/stdin": (
+        SUM,
+        "const [, line] = require('fs').readFileSync('/dev/stdin').toString().split('\\n');\n"
+        "let sum = 0;\nfor (const word of line.split(' ')) sum += Number(word);\nconsole.log(sum);",
+    ),
+    "readline events": (
+        SUM,
+        "const rl = require('readline').createInterface({ input: process.stdin });\nconst lines = [];\n"
+        "rl.on('line', (line) => lines.push(line));\n"
+        "rl.on('close', () => console.log(lines[1].split(' ').map(Number).reduce((a, b) => a + b)));",
+    ),
+    "readline, async iteration": (
+        LINES,
+        "const rl = require('readline').createInterface({ input: process.stdin, crlfDelay: Infinity });\n"
+        "(async () => {\n  const lines = [];\n  for await (const line of rl) lines.push(line);\n"
+        "  console.log(lines.sort().join('\\n'));\n})();",
+    ),
+    "process.stdin events": (
+        SUM,
+        "let text = '';\nprocess.stdin.setEncoding('utf8');\nprocess.stdin.on('data', (piece) => (text += piece));\n"
+        "process.stdin.on('end', () => {\n  const [, ...numbers] = text.trim().split(/\\s+/).map(Number);\n"
+        "  process.stdout.write(`${numbers.reduce((a, b) => a + b, 0)}\\n`);\n});",
+    ),
+    "for await over process.stdin": (
+        LINES,
+        "(async () => { let all = ''; for await (const piece of process.stdin) all += piece;\n"
+        "console.log(all.trim().split('\\n').sort((a, b) => a.localeCompare(b)).join('\\n')); })();",
+    ),
+    "process.exit after printing": (
+        SUM,
+        f"console.log({READ}.split(/\\s+/).slice(1).reduce((a, b) => a + Number(b), 0));\nprocess.exit(0);",
+    ),
+    "an ES module": (
+        LINES,
+        "import fs from 'node:fs';\nimport { createRequire } from 'node:module';\n"
+        "const require = createRequire(import.meta.url);\nconst { EOL } = require('os');\n"
+        "const lines = fs.readFileSync(0, 'utf8').trim().split(EOL);\nconsole.log(await lines.sort().join('\\n'));",
+    ),
+    "a class with private fields": (
+        HELLO,
+        "class A { #word = 'hello'; get word() { return this.#word; } }\nconsole.log(new A().word)",
+    ),
+    "require.main": (HELLO, "if (require.main === module) console.log('hello');"),
+    "a timer": (HELLO, "setTimeout(() => console.log('llo'), 5);\nprocess.stdout.write('he');"),
+    "numbers and objects printed": (
+        NUMBERS,
+        "console.log(3.0); console.log(0.1); console.log(1e21); console.log(NaN); console.log(-Infinity);\n"
+        "console.log([1, 2, 3], { a: 1 });",
+    ),
+    "a thread": (
+        HELLO,
+        "const { Worker, isMainThread } = require('worker_threads');\n"
+        "new Worker(\"require('worker_threads').parentPort.postMessage('hello')\", { eval: true }).on('message', console.log);",
+    ),
+    "a function": (ADD, "function add(a, b) { return a + b; }"),
+    "an arrow": (ADD, "const add = (a, b) => a + b;"),
+    "module.exports": (ADD, "module.exports = { add: (a, b) => a + b };"),
+    "a lone export": (ADD, "module.exports = (a, b) => a + b;"),
+    "exports": (ADD, "exports.add = function (a, b) { return a + b; };"),
+    "an exported function": (ADD, "export function add(a, b) { return a + b; }"),
+    "a default export": (ADD, "export default (a, b) => a + b;"),
+    "async": (ADD, "async function add(a, b) { await new Promise((done) => setTimeout(done, 5)); return a + b; }"),
+    "strict": (ADD, "'use strict';\nlet add = function (a, b) { return a + b; };"),
+    "a name taken twice": (ADD, "var name = 'x', process = 5, Buffer = 6;\nfunction add(a, b) { return a + b; }"),
+    "prints on the way": (
+        ADD,
+        "const add = (a, b) => { console.log('adding', a, b); return a + b; }; console.log('loaded');",
+    ),
+    "a hashbang": (ADD, "#!/usr/bin/env node\nfunction add(a, b) { return a + b }"),
+    "BigInt": (
+        FACTORIAL,
+        "const factorial = (n) => { let p = 1n; for (let i = 2n; i <= BigInt(n); i++) p *= i; return p; };",
+    ),
+    "an object": (COUNTS, "const counts = (s) => [...s].reduce((o, c) => ({ ...o, [c]: (o[c] ?? 0) + 1 }), {});"),
+    "a Map": (
+        COUNTS,
+        "function counts(s) { const m = new Map(); for (const c of s) m.set(c, (m.get(c) || 0) + 1); return m; }",
+    ),
+    "sorts in place": (SORTED, "function sorted(list) { return list.sort((a, b) => a - b); }"),
+    "recursion and closures": (
+        SORTED,
+        "const sorted = (xs) => { if (!xs.length) return []; const [p, ...rest] = xs;\n"
+        "return [...sorted(rest.filter((x) => x < p)), p, ...sorted(rest.filter((x) => x >= p))]; };",
+    ),
+    "a typed array": (SORTED, "const sorted = (xs) => Int32Array.from(xs).sort();"),
+    "undefined is None": (NOTHING, "function nothing() {}"),
+    "a Set": (UNIQUE, "const unique = (xs) => new Set(xs);"),
+    "odd numbers": (FLOATS, "const odd = (n) => [0 / 0, 1 / 0, [3, [1, 2]]][n];"),
+    "state is fresh for each call": (
+        COUNTER,
+        "let n = 0;\nfunction next() { n += 1; globalThis.n = n; return globalThis.n; }",
+    ),
+    "a method": (METHOD, "class Solution { total(xs) { return this.add(...xs); } add(a, b) { return a + b; } }"),
+    "var Solution": (METHOD, "var Solution = function () {};\nSolution.prototype.total = (xs) => xs[0] + xs[1];"),
+    "a class under assert": (
+        STACK,
+        "class Stack { items = []; push(x) { this.items.push(x); } pop() { return this.items.pop(); }\n"
+        "isEmpty() { return !this.items.length; } peek(i) { if (!(i in this.items)) throw new RangeError('none'); } }",
+    ),
+    "HumanEval's form": (HUMANEVAL, "const add = (a, b) => a + b;"),
+    "an ES module under assert": (HUMANEVAL, "export const add = (a, b) => a + b;"),
+    "console.assert": (HUMANEVAL_X, "function add(a, b) { return a + b; }"),
+    "async tests": (ASYNC, "async function later(x) { if (x === 'x') throw new TypeError(x); return x + 1; }"),
+    "a polyfill of its own": (
+        HUMANEVAL,
+        "Array.prototype.sum = function () { return this.reduce((a, b) => a + b); };\nconst add = (a, b) => [a, b].sum();",
+    ),
+    "an error class of its own": (
+        task(suite("assert.throws(() => f(-1), { name: 'Negative' });\nassert(f(4) === 2)"), name="f"),
+        "class Negative extends Error { constructor() { super('negative'); this.name = 'Negative'; } }\n"
+        "const f = (x) => { if (x < 0) throw new Negative(); return Math.sqrt(x); };",
+    ),
+    "tests that use its other names": (
+        task(suite("assert(isEven(half(8)));\nassert.equal(LIMIT, 5)"), name="half"),
+        "const LIMIT = 5;\nconst half = (x) => x / 2;\nfunction isEven(x) { return x % 2 === 0; }",
+    ),
+    "tests that catch what is printed": (
+        task(
+            suite(
+                "const said = [];\nconsole.log = (x) => said.push(x);\ngreet('a'); greet('b');\nassert.deepEqual(said, ['a', 'b'])"
+            ),
+            name="greet",
+        ),
+        "const greet = (name) => console.log(name);",
+    ),
+    "tests without a case": (
+        task(suite("if (add(1, 1) !== 2) throw new Error('wrong');"), name="add"),
+        "const add = (a, b) => a + b;",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_program_passes(name, executor):
+    asked, answer = HONEST[name]
+    verdict = judge(asked, answer, executor)
+    assert (verdict.outcome, verdict.fraction) == (Outcome.PASS, 1.0), verdict.cases
+    assert verdict.judge == ("shared" if isinstance(asked.tests[0], AssertTest) else "blind")
+
+
+def test_large_values_go_both_ways(executor):
+    numbers = list(range(200_000))
+    asked = task(CallTest((numbers,), expected=numbers[::-1]), StdinTest("x" * 1_000_000, "1000000\n"), name="f")
+    answer = f"const f = (xs) => xs.reverse();\nif (require.main === module) console.log({READ}.length);"
+    assert judge(asked, answer, executor).fraction == 1.0
+
+
+def test_a_checker_decides_on_its_output(executor):
+    checker = "def check(stdin, stdout, answer): return sorted(stdout.split()) == sorted(stdin.split())"
+    asked = task(CheckerTest("b a", checker), CheckerTest("a a b", checker))
+    assert judge(asked, f"console.log({READ}.split(' ').reverse().join(' '))", executor).fraction == 1.0
+    assert judge(asked, "console.log('a b')", executor).fraction == 0.5
+
+
+WRONG = {
+    "a wrong value": (ADD, "const add = () => 4;", Outcome.FAIL, "ok", "expected 3, got 4"),
+    "it throws": (ADD, "const add = () => { throw new TypeError('no') };", Outcome.FAIL, "error", "TypeError: no"),
+    "no such function": (ADD, "const sub = 5;", Outcome.POLICY_ERROR, "error", "defines no function or class 'add'"),
+    "no function": (ADD, "const add = 5;", Outcome.POLICY_ERROR, "error", "defines no function or class 'add'"),
+    "a syntax error": (ADD, "let x = ;", Outcome.POLICY_ERROR, "error", "SyntaxError: Unexpected token ';'"),
+    "a syntax error in a program": (HELLO, "console.log('hello'", Outcome.POLICY_ERROR, "error", "SyntaxError"),
+    "its top level throws": (ADD, "null.x", Outcome.POLICY_ERROR, "error", "failed before its first test: TypeError"),
+    "what is no data": (
+        ADD,
+        "const add = () => () => 3;",
+        Outcome.FAIL,
+        "ok",
+        "not plain data: the program's function",
+    ),
+    "a value that holds itself": (
+        ADD,
+        "const add = () => { const a = []; a.push(a); return a; };",
+        Outcome.FAIL,
+        "ok",
+        "not plain",
+    ),
+    "a promise that never ends": (
+        ADD,
+        "const add = () => new Promise(() => {});",
+        Outcome.FAIL,
+        "error",
+        "ended early",
+    ),
+    "its output": (HELLO, "console.log('helo')", Outcome.FAIL, "ok", "expected 'hello', got 'helo'"),
+    "exit code": (HELLO, "console.log('hello'); process.exit(3)", Outcome.FAIL, "error", "exit code 3"),
+    "an exception after its output": (
+        HELLO,
+        "console.log('hello'); f()",
+        Outcome.FAIL,
+        "error",
+        "ReferenceError: f is not defined",
+    ),
+    "a rejection": (
+        HELLO,
+        "console.log('hello'); Promise.reject(new RangeError('far'))",
+        Outcome.FAIL,
+        "error",
+        "RangeError: far",
+    ),
+    "a failed case": (
+        HUMANEVAL,
+        "const add = () => 5;",
+        Outcome.FAIL,
+        "ok",
+        "assert.deepEqual(candidate(5, 7), 12): Expected",
+    ),
+    "console.assert": (HUMANEVAL_X, "const add = () => 0;", Outcome.FAIL, "ok", "console.assert(add(2, 3) === 5)"),
+    "a case that throws": (
+        HUMANEVAL,
+        "const add = () => { throw new Error('no'); };",
+        Outcome.FAIL,
+        "ok",
+        "ended with Error: no",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_told(name, executor):
+    asked, answer, outcome, status, message = WRONG[name]
+    verdict = judge(asked, answer, executor)
+    assert verdict.outcome is outcome, verdict.cases
+    first = next(case for case in verdict.cases if not case.passed)
+    assert (first.status, message in first.message) == (status, True), first
+
+
+def test_cases_are_judged_one_by_one(executor):
+    asked = task(
+        suite("assert(f(1) === 1);\nassert(f(2) === 1);\nassert.equal(f(3), 1);\nawait assert.rejects(f(4))"), name="f"
+    )
+    verdict = judge(asked, "const f = () => 1;", executor)
+    assert [case.passed for case in verdict.cases] == [True, True, True, False]
+    assert verdict.fraction == 0.75
+
+
+def test_limits_hold(executor):
+    limits = Limits(cpu_s=1, wall_s=5, memory_bytes=128 << 20)
+    for code, status in (
+        ("for (;;);", "timeout"),
+        ("setInterval(() => {}, 1000)", "timeout"),
+        ("const kept = []; for (;;) kept.push(new Array(1000).fill(kept.length))", "memory"),
+        ("const kept = []; for (;;) kept.push(Buffer.alloc(1 << 20, 1))", "memory"),
+        ("const s = 'x'.repeat(65536); for (;;) require('fs').writeSync(1, s)", "output_limit"),
+    ):
+        result = executor.run(Program(code, language="js", limits=limits))
+        assert result.status == status, (code, result)
+    # What is only garbage does not count.
+    code = "let n = 0; for (let i = 0; i < 400; i++) n += new Array(100000).fill(i).length; console.log(n)"
+    result = executor.run(Program(code, language="js", limits=Limits(memory_bytes=128 << 20)))
+    assert (result.status, result.stdout) == ("ok", "40000000\n"), result
+
+
+def test_an_uncaught_error_is_reported(executor):
+    result = executor.run(Program("function f() {\n  throw new RangeError('too far');\n}\nf();", language="javascript"))
+    assert (result.status, result.exit_code) == ("error", 1)
+    assert (result.error.name, result.error.message) == ("RangeError", "too far")
+    assert result.error.traceback.startswith("RangeError: too far\n    at f (")
+    assert "main.js:2:" in result.error.traceback
+    assert "driver.js" not in result.error.traceback
+    handled = Program("process.on('uncaughtException', () => console.log('handled')); f()", language="javascript")
+    assert (executor.run(handled).stdout, executor.run(handled).error) == ("handled\n", None)
+
+
+def test_a_program_has_files_arguments_and_nothing_else(executor):
+    code = (
+        "const fs = require('fs');\nfs.writeFileSync('out', fs.readFileSync('data/in').toString() + require('./lib').x);\n"
+        "console.log([...process.argv.slice(2), ...fs.readdirSync('.').sort(), ...Object.keys(process.env).sort()].join(' '));"
+    )
+    files = {"data/in": b"abc", "lib.js": b"exports.x = 5"}
+    result = executor.run(Program(code, language="js", argv=("-x", "y z"), files=files, collect=("out",)))
+    assert result.files == {"out": b"abc5"}, result
+    names = "HOME LANG OPENSSL_CONF PATH TMPDIR UV_USE_IO_URING"
+    assert result.stdout == f"-x y z data lib.js main.js out {names}\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"tests": (CallTest((), {"a": 1}, expected=1),), "name": "f"}, "no keyword arguments"),
+        ({"tests": (AssertTest("assert f(1)"),), "name": "f"}, "written in python, and the answer in javascript"),
+    ],
+)
+def test_what_javascript_has_not_is_refused(fields, message):
+    with pytest.raises(TaskError, match=message):
+        task(*fields["tests"], name=fields["name"])
+
+
+def test_a_suite_in_an_unknown_language_is_refused():
+    with pytest.raises(TaskError, match="assert tests in python, javascript, not in 'bash'"):
+        AssertTest("[ 1 = 1 ]", language="bash")
+    with pytest.raises(TaskError, match="say so: language='javascript'"):
+        AssertTest("assert(f(1) === 1);")

@@ -23,7 +23,7 @@ const { stringify } = JSON;
 const { hasOwn } = Object;
 const { createRequire } = Module;
 
-const MOST_GUARDED = 1000; // calls; to look at all objects takes some tenths of a millisecond
+const MOST_GUARDED = 300; // calls; to look at all objects twice takes most of a millisecond
 
 // What would let an answer look into closures, or at the heap: a debugger, snapshots, native code, Node's own parts.
 function closeBackDoors() {

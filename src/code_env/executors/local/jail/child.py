@@ -68,6 +68,7 @@ class ChildLayers:
         user: User to become; None if it is that user already.
         private: Whether that user needs a right beyond its own to reach the interpreter: to pass
             directories that are closed to it. Landlock still decides on what is read there.
+        hears_of_children: See `seccomp.program_filter`.
     """
 
     def __init__(
@@ -78,7 +79,9 @@ class ChildLayers:
         notices: bool,
         user: int | None = None,
         private: bool = False,
+        hears_of_children: bool = False,
     ) -> None:
+        self._hears_of_children = hears_of_children
         self.user, self.full, self.notices = user, full, notices
         self.capabilities = linux.CapabilitySet(*([linux.CAP_DAC_READ_SEARCH] if private else []))
         self.rules = landlock.Ruleset(rules)
@@ -146,7 +149,11 @@ class ChildLayers:
 
     def _filter(self, counted: bool, signals_of: int | None = None) -> seccomp.Filter:
         return seccomp.program_filter(
-            counted=counted, shared_user=self._shared_user, truncates=self._truncates, signals_of=signals_of
+            counted=counted,
+            shared_user=self._shared_user,
+            truncates=self._truncates,
+            signals_of=signals_of,
+            hears_of_children=self._hears_of_children,
         )
 
 

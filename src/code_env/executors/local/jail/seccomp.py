@@ -364,7 +364,12 @@ def base_filter() -> Filter:
 
 
 def program_filter(
-    *, counted: bool, shared_user: bool = False, truncates: bool = True, signals_of: int | None = None
+    *,
+    counted: bool,
+    shared_user: bool = False,
+    truncates: bool = True,
+    signals_of: int | None = None,
+    hears_of_children: bool = False,
 ) -> Filter:
     """What the process installs that becomes a program.
 
@@ -374,6 +379,8 @@ def program_filter(
             times are said to be done, and are not: programs that copy files go on, and nobody else's change.
         truncates: Whether files may be cut off by name; Landlock decides on that from its version 3 on.
         signals_of: Where nothing else keeps signals in, the one process that may be sent any: itself.
+        hears_of_children: Whether it may choose what happens when a child ends, as interpreters do that learn of it by
+            a signal only. One that ignores its children hides what they have used.
     """
     start = _NOTIFY if counted else _errno(errno.EAGAIN)
     decisions: dict[int, _Decision] = dict.fromkeys(_numbers(_WORKERS_OWN), _REFUSE)
@@ -386,9 +393,9 @@ def program_filter(
             _Step(0, mask=_NAMESPACES, then=_REFUSE),
             _Step(0, mask=_CLONE_THREAD, then=_ALLOW, otherwise=start),
         )
-    if counted:
+    if counted and not hears_of_children:
         decisions |= dict.fromkeys(_numbers({"": _SIGACTION}), _WAITED_FOR)
-    else:
+    if not counted:
         decisions |= dict.fromkeys(_numbers(_SENDING), _REFUSE)
     if not truncates:
         decisions |= dict.fromkeys(_numbers(_TRUNCATE), _REFUSE)

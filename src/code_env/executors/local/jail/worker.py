@@ -173,7 +173,9 @@ def _layers(config: dict[str, Any], order: dict[str, Any]) -> ChildLayers:
         # has things there that its program must not find.
         seen = ["/"] if not config["commands"] else [*config["readable"], namespaces.DRIVERS, "/etc", "/dev"]
         rules = [(path, landlock.READ) for path in seen]
-        return ChildLayers([*rules, work, null], full=True, notices=order["notices"])
+        return ChildLayers(
+            [*rules, work, null], full=True, notices=order["notices"], hears_of_children=config["commands"]
+        )
     real = dict.fromkeys(os.path.realpath(path) for path in config["readable"])
     rules = [rule for path in real for rule in landlock.readable_but(path, config["masked"])]
     devices = [(path, landlock.READ_FILE) for path in namespaces.DEVICES]
@@ -184,6 +186,7 @@ def _layers(config: dict[str, Any], order: dict[str, Any]) -> ChildLayers:
         notices=order["notices"],
         user=order["user"],
         private=order["user"] is not None and config["private"],
+        hears_of_children=config["commands"],
     )
 
 

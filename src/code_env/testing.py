@@ -24,6 +24,7 @@ from typing import Any
 
 from code_env.errors import ExecutorClosed, UnsupportedProgram
 from code_env.executors import ExecutionResult, Executor, Limits, Program, Status
+from code_env.languages import LANGUAGES
 
 Check = Callable[[Executor], None]
 """A check: takes an executor, raises `ConformanceFailure` if it fails."""
@@ -472,6 +473,19 @@ def an_unknown_language_is_refused(executor: Executor) -> None:
     except UnsupportedProgram:
         return
     raise ConformanceFailure("a program in an unknown language was accepted")
+
+
+_HELLO = {"javascript": "console.log('hello ' + require('fs').readFileSync(0))", "bash": "read x; echo hello $x"}
+"""A program that greets what it reads, in other languages than Python."""
+
+
+@_check
+def declared_languages_run(executor: Executor) -> None:
+    """A program in each language that `describe()` names runs, by every name of the language."""
+    for name in sorted(executor.describe().languages & set(_HELLO)):
+        for other in (name, *(known.aliases[0] for known in LANGUAGES if known.name == name)):
+            result = _output(executor, _HELLO[name], "hello you\n", language=other, stdin="you")
+            _equal((result.exit_code, result.error), (0, None), f"exit code and error in {name}")
 
 
 # Peers

@@ -64,6 +64,12 @@ SORT = task(
     ),
     name="f",
 )
+MAP = task(
+    suite(
+        "assert.deepStrictEqual(f('ab'), new Map([['a', 1], ['b', 1]]));\nassert.deepEqual({ m: [f('x')] }, { m: [new Map([['x', 1]])] });"
+    ),
+    name="f",
+)
 AWAIT = task(
     suite("assert.strictEqual(await later(1), 2);\nawait assert.rejects(later('x'), TypeError);"), name="later"
 )
@@ -77,6 +83,10 @@ HONEST = [
     (ASSERT, "const add = (a, b) => a + b;"),
     (LOOSE, "const add = (a, b) => a + b;"),
     (SORT, "const f = (xs) => xs.sort((a, b) => a - b);"),
+    (
+        MAP,
+        "class M extends Map { double() {} }\nconst f = (s) => s === 'x' ? Object.assign(new M(), {}).set('x', 1) : new Map([...s].map((c) => [c, 1]));",
+    ),
     (AWAIT, "const later = async (x) => { if (x === 'x') throw new TypeError(); return x + 1; };"),
     (LATER, "const add = (a, b) => a + b;"),
 ]
@@ -89,6 +99,26 @@ LIE = (
 )
 
 HACKS = {
+    "a Map that iterates as it likes": (
+        MAP,
+        "const f = (s) => { const m = new Map(); m[Symbol.iterator] = function* () {};\n"
+        "Object.defineProperty(m, Symbol.iterator, { enumerable: false });\n"
+        "return Object.defineProperty(m, 'size', { value: s.length, enumerable: false }); };",
+    ),
+    "a Map class that iterates as it likes": (
+        MAP,
+        "class M extends Map { *[Symbol.iterator]() {} get size() { return 1; } }\nconst f = () => new M();",
+    ),
+    "a debugger by another name": (
+        ASSERT,
+        "function add(a, b) { try { const { Session } = require('node:inspector/promises'); const session = new Session(); session.connect();\n"
+        "session.post('Debugger.enable'); return a + b; } catch { return NaN; } }",
+    ),
+    "a worker by import": (
+        ASSERT,
+        "let found;\nconst ready = import('node:worker_threads').then(({ Worker }) => { found = new Worker('1', { eval: true }); }).catch(() => {});\n"
+        "const add = (a, b) => found ? a + b : NaN;",
+    ),
     "exits before the tests": (ASSERT, "process.exit(0);"),
     "exits in a call under assert": (ASSERT, "const add = () => process.exit(0);"),
     "exits in a call": (CALL, "const add = () => process.exit(0);"),

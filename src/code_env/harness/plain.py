@@ -117,6 +117,19 @@ def encode(value: object, other: Callable[[object, str], Any] | None = None) -> 
     return Encoder(other).encode(value)
 
 
+def tags(form: Any) -> set[str]:
+    """The tags in the JSON form of a value.
+
+    >>> sorted(tags(encode((1, b"x"))))
+    ['b', 't']
+    """
+    if isinstance(form, list):
+        return {tag for item in form for tag in tags(item)}
+    if isinstance(form, dict):
+        return set(form) | {tag for body in form.values() for tag in tags(body)}
+    return set()
+
+
 def _factory_name(value: Any) -> str | None:
     factory = value.default_factory
     return next((name for name, known in _FACTORIES.items() if known is factory), None)

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from code_env.errors import TaskError
 from code_env.executors.program import Limits, check_files, main_file
+from code_env.harness.plain import encode, tags
 from code_env.languages import PYTHON, canonical_name, find_language
 
 from .kinds import AnyTest, AssertTest, CallTest
@@ -18,6 +19,9 @@ MAX_PROMPT_CHARS = 65_536
 
 JudgeMode = Literal["blind", "objects", "shared"]
 """How a task is judged: `blind`; `objects` where tests use the program's objects; `shared` where they run beside it."""
+
+_UNIVERSAL = frozenset(("t", "i", "f", "d", "s", "fs"))
+"""Tags of values (`code_env.harness.plain`) that other languages have too."""
 
 _FUTURE_IMPORT = re.compile(
     r"^from[ \t]+__future__[ \t]+import[ \t]*(?:\([^()]*\)|[\w \t,]+)[ \t]*;?[ \t]*\n?", re.MULTILINE
@@ -111,6 +115,13 @@ class Task:
                 )
             if isinstance(test, CallTest) and test.kwargs and language is not PYTHON:
                 raise TaskError(f"tests[{index}] has kwargs, and {language.name} has no keyword arguments; use args")
+            if isinstance(test, CallTest) and language is not PYTHON:
+                unknown = tags([encode(list(test.args)), encode(test.expected)]) - _UNIVERSAL
+                if unknown:
+                    raise TaskError(
+                        f"tests[{index}] has values that only Python has (tagged {', '.join(sorted(unknown))}), and "
+                        f"the answer is in {language.name}; use texts, numbers, lists, dicts and sets"
+                    )
             if isinstance(test, AssertTest) and test.language != language.name:
                 raise TaskError(
                     f"tests[{index}] is written in {test.language}, and the answer in {language.name}; "

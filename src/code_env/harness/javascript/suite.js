@@ -13,6 +13,7 @@ const assert = require('assert');
 const { compileFunction } = require('vm');
 const Module = require('module');
 const { resolve } = require('path');
+const { holdsDisguised } = require('./collections.js');
 const { headline, text } = require('./errors.js');
 const { keep } = require('./intrinsics.js');
 const { entryPoint, find } = require('./program.js');
@@ -22,6 +23,7 @@ const { apply, construct, ownKeys } = Reflect;
 const { stringify } = JSON;
 const { hasOwn } = Object;
 const { createRequire } = Module;
+const SeenSet = Set;
 
 const MOST_GUARDED = 300; // calls; to look at all objects twice takes most of a millisecond
 
@@ -89,6 +91,10 @@ function makeCases(sources, sites, strict) {
     record.open += 1;
     let result;
     try {
+      const seen = new SeenSet();
+      for (let i = 0; i < args.length; i += 1) {
+        if (holdsDisguised(args[i], seen)) throw new Failure('it holds a Map or a Set with methods of its own');
+      }
       result = apply(check, undefined, args);
     } catch (error) {
       fail(record, error);

@@ -1,0 +1,52 @@
+"""Cases of test code in JavaScript are found by its text."""
+
+import pytest
+
+from code_env.tasks.javascript import find_cases
+
+
+@pytest.mark.parametrize(
+    ("code", "sources"),
+    [
+        ("assert(f(1));", ["assert(f(1))"]),
+        ("assert.equal(f(1), 2)\nassert . ok ( f ( 2 ) )", ["assert.equal(f(1), 2)", "assert . ok ( f ( 2 ) )"]),
+        ("console.assert(f(1) === ')', 'x');", ["console.assert(f(1) === ')', 'x')"]),
+        (
+            "const assert = require('assert');\nassert.deepEqual(\n  f([1, 2]),\n  [3],\n);",
+            ["assert.deepEqual( f([1, 2]), [3], )"],
+        ),
+        ("// assert(1)\n/* assert(2) */ 'assert(3)'; \"assert(4)\"; `assert(5)`; /assert(6)/;", []),
+        ("`${assert(f(1))} ${`${{ a: assert.ok(2) }.a}`} assert(3)`", ["assert(f(1))", "assert.ok(2)"]),
+        ("x = 4 / 2; assert(f(/[/)]assert(/.test('/')));", ["assert(f(/[/)]assert(/.test('/')))"]),
+        ("a / assert(1) / assert(2)", ["assert(1)", "assert(2)"]),
+        ("return /assert(1)/.test(x)", []),
+        ("function assert(x) {}\nchai.assert(1); new assert(2); assertion(3); $assert(4)", []),
+        ("assert.strict.equal(1, 1); const { equal } = assert;", []),
+        ("", []),
+        ("'unclosed\nassert(1)", ["assert(1)"]),
+        ("`unclosed assert(1)", []),
+    ],
+)
+def test_the_places_where_something_is_asserted_are_cases(code, sources):
+    cases = find_cases(code)
+    assert cases.sites == len(sources)
+    assert list(cases.sources) == (sources or ["the tests run to their end"])
+    assert cases.code.count("$cases[") == len(sources)
+
+
+def test_the_rest_of_the_text_stays():
+    code = "const a = 1; // assert\nassert.equal(a, 1); console.assert(a);\nlog(`${a}`);"
+    assert find_cases(code).code == ("const a = 1; // assert\n$cases[0].equal(a, 1); $cases[1](a);\nlog(`${a}`);")
+
+
+@pytest.mark.parametrize(
+    ("code", "strict"),
+    [
+        ("const assert = require('assert').strict;", True),
+        ("const assert = require('node:assert/strict');", True),
+        ("const assert = require('assert');", False),
+        ("assert(strict)", False),
+    ],
+)
+def test_the_strict_form_is_known_by_its_name(code, strict):
+    assert find_cases(code).strict is strict

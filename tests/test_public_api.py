@@ -8,7 +8,7 @@ def test_all_is_complete_sorted_and_importable():
     assert code_env.__all__ == sorted(code_env.__all__)
     defined_here = {n for n, v in vars(code_env).items() if getattr(v, "__module__", "").startswith("code_env.")}
     public = {name for name in defined_here if not name.startswith("_")}
-    assert public - {"register_environments"} <= set(code_env.__all__)
+    assert public <= set(code_env.__all__)
     for name in code_env.__all__:
         assert getattr(code_env, name).__module__.startswith("code_env")
 

@@ -195,6 +195,7 @@ __all__ = [
     "pass_at_k_rewards",
     "pass_at_k_standard_error",
     "pass_fraction",
+    "register_environments",
     "row_from_task",
     "save_suite",
     "similarity",

@@ -18,6 +18,8 @@ from code_env.executors.program import Limits
 
 from .task import Task
 
+_FILE = "env.toml"
+
 _KEYS: dict[str, type] = {
     "suite": str,
     "format": str,
@@ -74,7 +76,7 @@ def environment_names() -> tuple[str, ...]:
         directory = environments_directory()
     except SuiteNotFound:
         return ()
-    return tuple(sorted(path.parent.name for path in directory.glob("*/env.toml")))
+    return tuple(sorted(path.parent.name for path in directory.glob(f"*/{_FILE}")))
 
 
 @functools.cache
@@ -87,11 +89,25 @@ def load_definition(name: str) -> EnvironmentDefinition:
     """
     if name not in environment_names():
         raise SuiteNotFound(f"no environment is named {name!r}; known are {', '.join(environment_names())}")
-    path = environments_directory() / name / "env.toml"
+    return read_definition(environments_directory() / name)
+
+
+def read_definition(folder: Path) -> EnvironmentDefinition:
+    """The definition in the folder of an environment.
+
+    Raises:
+        TaskError: If its `env.toml` is malformed, or not there.
+    """
+    path = folder / _FILE
     try:
-        return _definition(name, path)
-    except (TaskError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return _definition(folder.resolve().name, path)
+    except (TaskError, OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TaskError(f"{path}: {error}") from None
+
+
+def is_environment(folder: Path) -> bool:
+    """Whether a folder is that of an environment."""
+    return (folder / _FILE).is_file()
 
 
 def _definition(name: str, path: Path) -> EnvironmentDefinition:

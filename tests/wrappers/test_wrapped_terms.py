@@ -63,6 +63,7 @@ def test_files_are_worth_their_weight(executor, code, value):
         (PLOT + "print('mean is 2, most is 3')", 1.0, 1.0),
         (PLOT * 5 + "print('mean is 2')", 0.75, 0.5),
         ("print('nothing')", 0.0, 0.0),
+        (PLOT + "print('mean is 2')\n1 / 0", 0.0, 0.0),
     ],
 )
 def test_insights_and_a_bonus_for_a_plot(executor, code, value, without_plot):

@@ -26,7 +26,7 @@ def list_all() -> None:
         for name in environment_names():
             defined = load_definition(name).rewards or DEFAULT_REWARDS
             rewards = ", ".join(f"{key} {_shown(value)}" for key, value in defined.items())
-            table.add_row(name, environment_id(name), str(len(load_suite(name))), rewards)
+            table.add_row(name, environment_id(name), _count(name), rewards)
         out.print(table)
         table = Table("executor", "isolation", "peer", "enforces", title="executors", title_justify="left")
         for name in executor_names():
@@ -40,6 +40,14 @@ def list_all() -> None:
             summary = (wrapper.__doc__ or "").partition("\n")[0]
             table.add_row(name, wrapper.__name__, summary)
         out.print(table)
+
+
+def _count(name: str) -> str:
+    """How many tasks an environment has, where that is known without asking the hub."""
+    source = load_definition(name).source
+    if source is not None and source.path is None:
+        return "not shipped"
+    return str(len(load_suite(name)))
 
 
 def _shown(reward: Any) -> str:

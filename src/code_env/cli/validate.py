@@ -75,7 +75,7 @@ def _check_target(target: Path, source: str, tasks: TaskSuite) -> None:
         TaskError: If a task holds what the package's own format has no form for.
     """
     path = load_definition(source).suite_path if source in environment_names() else Path(source)
-    if target.exists() and target.samefile(path):
+    if path is not None and target.exists() and target.samefile(path):
         raise CodeEnvError(
             f"the proven suite would replace the one it was made from; give another --write than {target}"
         )

@@ -96,17 +96,17 @@ def file_operations(task: Task, verdict: Verdict) -> float:
 def insights(task: Task, verdict: Verdict, plot_bonus: float = 0.5) -> float:
     """The weighted share of the task's `insight` tests that passed, and a bonus for a plot; at most 1.0.
 
-    Any plot earns the bonus, an empty one too, so it must stay small beside what the insights are worth.
+    A program that failed gets nothing, whatever it drew before. Any other plot earns the bonus, an empty one too, so it must stay small beside what the insights are worth.
 
     Args:
         task: The task.
         verdict: The verdict.
         plot_bonus: What a figure is worth, in insights; 0 leaves figures out.
     """
-    count = sum(isinstance(test, InsightTest) for test in task.tests)
-    if not count:
+    cases = [case for case in verdict.cases if isinstance(task.tests[case.test], InsightTest)]
+    if not cases or any(case.status is not Status.OK for case in cases):
         return 0.0
-    return min(1.0, _share(task, verdict, InsightTest) + plot_bonus * has_plot(verdict) / count)
+    return min(1.0, _share(task, verdict, InsightTest) + plot_bonus * has_plot(verdict) / len(cases))
 
 
 def has_plot(verdict: Verdict) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,15 @@ def load_suite(name_or_path: str | Path, format: str | None = None) -> TaskSuite
 
 
 def _suite_of(definition: EnvironmentDefinition) -> TaskSuite:
-    tasks = _read(definition.suite_path, definition.format)
+    source, path = definition.source, definition.suite_path
+    if source is not None:
+        path = source.path
+    if path is not None:
+        tasks = _read(path, definition.format)
+    elif source is not None:
+        tasks = _tasks_of(source.rows(), source.hub, definition.format)
+    else:
+        raise SuiteNotFound(f"environment {definition.name!r} has neither a file of tasks nor a source")
     return TaskSuite(definition.name, [definition.with_limits(task) for task in tasks])
 
 
@@ -125,9 +133,13 @@ def _read_directory(path: Path, format: str | None) -> list[Task]:
 
 
 def _read_file(path: Path, format: str | None) -> list[Task]:
+    return _tasks_of(read_rows(path), str(path), format)
+
+
+def _tasks_of(rows: Iterable[tuple[int, Mapping[str, Any]]], origin: str, format: str | None) -> list[Task]:
     tasks: list[Task] = []
     lines: dict[str, int] = {}
-    for number, row in read_rows(path):
+    for number, row in rows:
         try:
             format = format or _format_of(row)
             reader = FORMATS[format]
@@ -139,7 +151,7 @@ def _read_file(path: Path, format: str | None) -> list[Task]:
             lines[task.id] = number
             tasks.append(task)
         except TaskError as error:
-            raise TaskError(f"{path}:{number}: {error}") from None
+            raise TaskError(f"{origin}:{number}: {error}") from None
     return tasks
 
 

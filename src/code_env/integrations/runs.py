@@ -64,7 +64,7 @@ def why_ended(result: ExecutionResult) -> str:
         'the time limit was reached'
     """
     if result.error is not None:
-        return f"{result.error.name}: {result.error.message}"
+        return f"{result.error.name}: {result.error.message}".removesuffix(": ")
     try:
         return Ended({"status": str(result.status), "exit_code": result.exit_code, "signal": result.signal}).reason
     except ChannelError:  # It did not run.

@@ -13,7 +13,17 @@ from typing import Any
 from code_env.executors.program import MAX_SECONDS, Limits, Program
 from code_env.harness.limits import WHOLE_RUN
 from code_env.harness.plain import encode
-from code_env.tasks.kinds import AnyTest, AssertTest, CallTest, CheckerTest, Comparison, OutputTest
+from code_env.tasks.kinds import (
+    AnyTest,
+    AssertTest,
+    CallTest,
+    CellTest,
+    CheckerTest,
+    Comparison,
+    FileTest,
+    InsightTest,
+    OutputTest,
+)
 from code_env.tasks.task import Task
 
 _PEER_CODE = "from code_env_harness.judge import main\nmain()\n"
@@ -101,6 +111,8 @@ def _test(test: AnyTest) -> dict[str, Any]:
         return {"kind": "assert", "code": test.code}
     if isinstance(test, CheckerTest):
         return {"kind": "checker", "stdin": test.stdin, "checker": test.checker, "answer": test.answer}
+    if isinstance(test, InsightTest):
+        return {"kind": "insight", "expected": test.insight, "find": test.find, "max_chars": test.max_chars}
     compare = test.compare
     if not isinstance(compare, Comparison):
         raise TypeError("a test keeps its rule as a Comparison")
@@ -113,6 +125,10 @@ def _test(test: AnyTest) -> dict[str, Any]:
             "expected": encode(test.expected),
             "compare": rule,
         }
+    if isinstance(test, CellTest):
+        return {"kind": "cell", "code": test.code, "expected": test.expected, "compare": rule}
+    if isinstance(test, FileTest):
+        return {"kind": "file", "path": test.path, "expected": test.content, "compare": rule}
     if isinstance(test, OutputTest):
         return {"kind": "stdin", "stdin": "", "expected": test.expected, "compare": rule}
     return {"kind": "stdin", "stdin": test.stdin, "expected": test.stdout, "compare": rule}

@@ -10,11 +10,13 @@ import socket
 import time
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
-from code_env.executors.files import bytes_without_name, collect_files
+from code_env.executors.files import bytes_without_name
 from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.executors.running import RunningProgram, order_limits, process_limits, report_ends
+from code_env.harness.collecting import collect_files
 from code_env.harness.memory_file import memory_file
 from code_env.harness.watching import TICK_S, Watch, descendants
 
@@ -81,10 +83,11 @@ class JailedProgram(RunningProgram):
         environment: dict[str, str] = {}
         if not self.has_peer:
             environment = {name: str(number) for number, name in enumerate(joined, start=wire.FIRST + 5)}
-        rest = None
-        if self.is_served or environment:
+        rest: dict[str, Any] | None = None
+        if self.is_served or environment or program.notebook:
             rest = {
                 "environment": environment,
+                "cells": [str(one) for one in program.cells] if program.notebook else None,
                 "limits": order_limits(program),
                 "processes": program.limits.processes,
                 "scratch": scratch,

@@ -187,6 +187,7 @@ class Server:
             "private": not all(_all_may_pass(path) for path in interpreter.path if os.path.isdir(path)),
             "modules": stock.modules,
             "judges": stock.judges,
+            "heavy": stock.is_heavy,
             "base": None if self._base is None else str(self._base),
         }
         self._control, theirs = (socket.socket(fileno=_above_standard(end.detach())) for end in _pair())

@@ -23,6 +23,11 @@ class Stock(NamedTuple):
     judges: bool
     """Whether it has the judge's half of the harness as well, for peers and for suites that run beside a program."""
 
+    @property
+    def is_heavy(self) -> bool:
+        """Whether there are modules among them that take long to import."""
+        return not set(self.modules).issubset(COMMON_MODULES)
+
 
 LEAN_MODULES = (
     *("bisect", "collections", "collections.abc", "contextlib", "copy", "encodings.utf_8_sig", "enum", "functools"),

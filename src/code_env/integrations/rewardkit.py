@@ -31,18 +31,22 @@ from .conversations import Messages, answer_of, stated_output
 from .dataset_evaluation import DatasetEvaluation, evaluate_dataset
 from .input_output_cases import as_tests
 from .misspelt import reject_misspelt
+from .notebook_rewards import advanced_code_evaluation, data_analysis_reward, file_based_code_reward
 from .reward_functions import reward_function
 from .reward_outputs import MetricRewardOutput, RewardOutput
-from .runs import output_task, time_limits, why_ended, with_verdict
+from .runs import mebibytes, output_task, time_limits, why_ended, with_verdict
 from .shared_executor import executor_for, require_executor
 
 __all__ = [
     "DatasetEvaluation",
     "MetricRewardOutput",
     "RewardOutput",
+    "advanced_code_evaluation",
     "calculate_output_similarity",
+    "data_analysis_reward",
     "e2b_code_execution_reward",
     "evaluate_dataset",
+    "file_based_code_reward",
     "fractional_code_reward",
     "local_code_execution_reward",
     "reward_function",
@@ -279,7 +283,7 @@ def fractional_code_reward(
     if not ground_truth:
         return _error("there are no test cases")
     language = _LANGUAGES.get(language.lower(), language.lower())
-    limits = time_limits(timeout, _bytes(max_memory_mb))
+    limits = time_limits(timeout, mebibytes(max_memory_mb))
     task = Task("cases", "", as_tests(ground_truth, function_to_call), language=language, limits=limits)
     code = extract_code(response, language)
     verdict = with_verdict(judge(task, code, runs_on, response=response))
@@ -340,7 +344,7 @@ def _output_reward(
     asked: _Asked, language: str, timeout: float, max_memory_mb: int | None, measure: Measure, executor: Executor
 ) -> RewardOutput:
     language = _LANGUAGES.get(language.lower(), language.lower())
-    task = output_task(asked.expected or "", time_limits(timeout, _bytes(max_memory_mb)), language)
+    task = output_task(asked.expected or "", time_limits(timeout, mebibytes(max_memory_mb)), language)
     code = extract_code(asked.response, language)
     verdict = with_verdict(judge(task, code, executor, response=asked.response))
     ran = execution(task, verdict)
@@ -377,10 +381,6 @@ def _metric(score: float, reason: str) -> MetricRewardOutput:
 
 def _error(message: str) -> RewardOutput:
     return RewardOutput(0.0, {"error": MetricRewardOutput(0.0, message)}, message)
-
-
-def _bytes(megabytes: int | None) -> int | None:
-    return None if megabytes is None else megabytes * 1024 * 1024
 
 
 _NO_KEY = (

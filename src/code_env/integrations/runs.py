@@ -35,6 +35,11 @@ def time_limits(timeout: float, memory_bytes: int | None = None) -> Limits:
     return Limits(cpu_s=timeout, wall_s=timeout, memory_bytes=memory_bytes)
 
 
+def mebibytes(count: int | None) -> int | None:
+    """So many MiB in bytes; None if None."""
+    return None if count is None else count * 1024 * 1024
+
+
 def with_verdict(verdict: Verdict) -> Verdict:
     """The verdict, if it is one.
 

@@ -1,3 +1,4 @@
+import gzip
 import json
 import os
 import subprocess
@@ -106,6 +107,17 @@ PASSING = {
 def test_a_right_candidate_passes(executor, reference, candidate):
     _, results = compute([[candidate]], [reference], executor=executor)
     assert results[0][0][1]["result"] == "passed"
+
+
+@pytest.mark.shared_data
+def test_humaneval_s_own_answers_pass_and_stubs_do_not(data, executor):
+    with gzip.open(data / "humaneval" / "HumanEval.jsonl.gz", "rt") as file:
+        rows = [json.loads(line) for line in file]
+    references = [f"{row['test']}\ncheck({row['entry_point']})" for row in rows]
+    candidates = [[row["prompt"] + row["canonical_solution"], row["prompt"] + "    pass\n"] for row in rows]
+    pass_at_k, results = compute(candidates, references, k=[1, 2], timeout=10, executor=executor)
+    assert pass_at_k == {"pass@1": 0.5, "pass@2": 1.0}
+    assert {tuple(result["passed"] for _, result in found) for found in results.values()} == {(True, False)}
 
 
 D4 = {

@@ -139,7 +139,7 @@ class Bomb:
 @pytest.mark.parametrize("field", FUNCTIONS)
 def test_nothing_is_unpickled(executor, field):
     text = base64.b64encode(pickle.dumps(Bomb())).decode()
-    with pytest.raises(TaskError, match="pickled function.*Nothing is unpickled here.*top level of a module"):
+    with pytest.raises(TaskError, match=r"pickled function.*Nothing is unpickled here.*top level of a module"):
         calculate(executor, **{field: text})
 
 
@@ -201,5 +201,5 @@ def test_pass_at_k_of_too_few_samples_is_an_error():
 
 
 def test_what_is_no_context_is_an_error(executor):
-    with pytest.raises(TaskError, match="context must be .*; got dict"):
+    with pytest.raises(TaskError, match=r"context must be .*; got dict"):
         CodeExecutionPassAtOne(executor).calculate(Completion(completion="x", context={"test_code": ASSERTS}))

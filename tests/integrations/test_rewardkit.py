@@ -142,9 +142,9 @@ def test_all_words_buy_nothing_unless_asked_for(executor):
 
 
 def test_limits_are_those_given(executor):
-    timeout = local_code_execution_reward(FACTORIAL[:1] + [assistant("while True: pass")], timeout=1, executor=executor)
+    timeout = local_code_execution_reward([*FACTORIAL[:1], assistant("while True: pass")], timeout=1, executor=executor)
     assert "the time limit was reached" in timeout.metrics["execution_result"].reason
-    big = FACTORIAL[:1] + [assistant("x = b'1' * 200_000_000\nprint(len(x))")]
+    big = [*FACTORIAL[:1], assistant("x = b'1' * 200_000_000\nprint(len(x))")]
     assert local_code_execution_reward(big, executor=executor).score == 1.0
     small = local_code_execution_reward(big, max_memory_mb=50, executor=executor)
     assert "emory" in small.metrics["execution_result"].reason

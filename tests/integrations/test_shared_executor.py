@@ -75,6 +75,6 @@ def test_what_is_no_executor_is_an_error():
         executor_for(3)
     with pytest.raises(ExecutorNotFound, match="Did you mean 'local'"):
         executor_for("locale")
-    with pytest.raises(ExecutorNotFound, match="^this needs the executor 'nothing'.*Do that, or install"):
+    with pytest.raises(ExecutorNotFound, match=r"^this needs the executor 'nothing'.*Do that, or install"):
         require_executor("nothing", "this", "Do that")
     require_executor("local", "this", "Do that")

@@ -23,12 +23,6 @@ from .misspelt import reject_misspelt
 from .runs import mebibytes, time_limits, with_verdict
 from .shared_executor import executor_for
 
-_ARGUMENTS = (
-    *("response", "test_cases", "file_operations", "dataset_path", "expected_insights", "timeout", "max_memory_mb"),
-    *("executor", "find", "plot_bonus"),
-)
-"""What further keywords are compared with."""
-
 DATASET_NAME = "dataset.csv"
 """What a data set is called in the working directory."""
 
@@ -69,7 +63,7 @@ def advanced_code_evaluation(
         >>> advanced_code_evaluation("def add_numbers(a, b):\\n    return a + b", cases)
         1.0
     """
-    reject_misspelt(kwargs, _ARGUMENTS, "advanced_code_evaluation")
+    reject_misspelt(kwargs, advanced_code_evaluation)
     tests = [
         CellTest(code=_text(case, "code", where), expected=_text(case, "expected", where))
         for where, case in _each(test_cases, "test_cases")
@@ -110,7 +104,7 @@ def file_based_code_reward(
         >>> file_based_code_reward("open('a.txt', 'w').write('hello')", operations)
         0.5
     """
-    reject_misspelt(kwargs, _ARGUMENTS, "file_based_code_reward")
+    reject_misspelt(kwargs, file_based_code_reward)
     tests = []
     for where, operation in _each(file_operations, "file_operations"):
         kind = operation.get("type", "create")
@@ -166,7 +160,7 @@ def data_analysis_reward(
         ...     data_analysis_reward(answer, file.name, ["mean price is 12.5", "most expensive"])
         0.5
     """
-    reject_misspelt(kwargs, _ARGUMENTS, "data_analysis_reward")
+    reject_misspelt(kwargs, data_analysis_reward)
     if isinstance(expected_insights, str) or not isinstance(expected_insights, Sequence):
         raise TaskError(f"expected_insights must be a list of texts; got {type(expected_insights).__name__}")
     try:

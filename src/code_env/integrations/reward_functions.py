@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any, overload
 
-from .misspelt import reject_misspelt
+from .misspelt import arguments_of, reject_misspelt
 from .reward_outputs import RewardOutput
 
 Reward = float | RewardOutput
@@ -55,16 +55,14 @@ def reward_function(
 
 
 def _decorated(function: Callable[..., Reward], *, id: str | None, requirements: str | None) -> Callable[..., Any]:
+    known = arguments_of(function)
     parameters = inspect.signature(function).parameters.values()
-    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    known = {parameter.name for parameter in parameters if parameter.kind in kinds}
     takes_all = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
     name = getattr(function, "__name__", repr(function))
 
     @functools.wraps(function)
     def reward(*args: Any, **kwargs: Any) -> Reward:
-        further = kwargs.keys() - known
-        reject_misspelt(further, known, name)
+        reject_misspelt(kwargs, function)
         taken = kwargs if takes_all else {key: value for key, value in kwargs.items() if key in known}
         return _checked(function(*args, **taken), name)
 

@@ -58,12 +58,6 @@ _LANGUAGES = {"py": "python", "js": "javascript"}
 _REASON_CHARS = 10_000
 """How much of a text a metric's reason shows."""
 
-_ARGUMENTS = (
-    *("messages", "original_messages", "expected_output", "language", "timeout", "api_key", "response"),
-    *("ground_truth", "max_memory_mb", "measure", "executor", "environment", "function_to_call"),
-)
-"""What further keywords are compared with."""
-
 
 def calculate_output_similarity(actual: str, expected: str) -> float:
     """The share of the expected words that occur in an output, whatever their order and case.
@@ -143,7 +137,7 @@ def local_code_execution_reward(
         >>> output.score, sorted(output.metrics)
         (1.0, ['execution_result', 'expected_output', 'extracted_code', 'output_match'])
     """
-    reject_misspelt(kwargs, _ARGUMENTS, "local_code_execution_reward")
+    reject_misspelt(kwargs, local_code_execution_reward)
     asked = _asked(messages, original_messages, expected_output, response, ground_truth)
     output = _output_reward(asked, language, timeout, max_memory_mb, measure, executor_for(executor))
     return output.score if asked.as_text else output
@@ -209,7 +203,7 @@ def e2b_code_execution_reward(
         >>> e2b_code_execution_reward("print(6 * 7)", "42", executor="local")
         1.0
     """
-    reject_misspelt(kwargs, _ARGUMENTS, "e2b_code_execution_reward")
+    reject_misspelt(kwargs, e2b_code_execution_reward)
     asked = _asked(messages, original_messages, expected_output, response, ground_truth)
     runs_on = _in_cloud("e2b_code_execution_reward", api_key) if executor is None else executor_for(executor)
     if runs_on is None:
@@ -267,7 +261,7 @@ def fractional_code_reward(
         >>> output.score, output.metrics["pass_rate"].reason
         (0.5, '1/2 tests passed (50.00%)')
     """
-    reject_misspelt(kwargs, _ARGUMENTS, "fractional_code_reward")
+    reject_misspelt(kwargs, fractional_code_reward)
     if environment not in ("local", "e2b"):
         raise TaskError(f"environment must be local or e2b; got {environment!r}")
     runs_on: Executor | None = None

@@ -9,8 +9,17 @@ import pytest
 import code_env  # noqa: F401  (registers the environments)
 from code_env.integrations.agentfly import code_reward_test
 from code_env.integrations.code_eval import compute
-from code_env.integrations.eval_framework import CodeExecutionPassAtOne, CodeExecutionPassAtOneContext, Completion
-from code_env.integrations.rewardkit import fractional_code_reward, local_code_execution_reward
+from code_env.integrations.eval_framework import (
+    CodeExecutionPassAtOne,
+    CodeExecutionPassAtOneContext,
+    Completion,
+    execute_python_code_with_tests,
+)
+from code_env.integrations.rewardkit import (
+    advanced_code_evaluation,
+    fractional_code_reward,
+    local_code_execution_reward,
+)
 
 EXPECTED = "1 2 3 4"
 TESTS = "assert f(1) == 1\nassert f(2) == 4"
@@ -88,3 +97,12 @@ def test_pass_fraction(suites, executor):
     assert rewards == [1.0, 0.5, 0.0, 0.0, 0.0]
     found = [fractional_code_reward(one, CASES, executor=executor).score for one in COMPLETIONS["stdin"]]
     assert found == rewards
+
+
+@pytest.mark.parametrize("name", ["local", "subprocess"])
+def test_over_any_executor(name):
+    assert local_code_execution_reward("print('1 2')", "1 3", executor=name) == 0.5
+    assert advanced_code_evaluation("x = 2", [{"code": "x + 1", "expected": "3"}], executor=name) == 1.0
+    assert asyncio.run(code_reward_test("1 / 0", executor=name))["reward"] == 0.0
+    assert compute([["def f(x): return x * x"]], [TESTS], executor=name)[0] == {"pass@1": 1.0}
+    assert execute_python_code_with_tests("def f(x): return x", TESTS, {}, executor=name).success is False

@@ -17,6 +17,8 @@ from code_env.integrations.eval_framework import (
 )
 from code_env.integrations.rewardkit import (
     advanced_code_evaluation,
+    data_analysis_reward,
+    file_based_code_reward,
     fractional_code_reward,
     local_code_execution_reward,
 )
@@ -25,16 +27,37 @@ EXPECTED = "1 2 3 4"
 TESTS = "assert f(1) == 1\nassert f(2) == 4"
 CASES = [{"input": "1", "expected_output": "1"}, {"input": "2", "expected_output": "4"}]
 
+CELLS = [{"code": "result = f(1)", "expected": "1"}, {"code": "f(2)", "expected": "4"}]
+FILES = [{"path": "a.txt", "content": "a"}, {"path": "b.txt", "type": "exists"}]
+INSIGHTS = ["two rows", "mean is 3"]
+
 TASKS = {
     "output": {"kind": "output", "expected": EXPECTED},
     "asserts": {"kind": "assert", "code": TESTS},
     "stdin": [{"kind": "stdin", "stdin": case["input"], "stdout": case["expected_output"]} for case in CASES],
+    "cells": [{"kind": "cell", **case} for case in CELLS],
+    "files": [{"kind": "file", "path": "a.txt", "content": "a"}, {"kind": "file", "path": "b.txt"}],
+    "insights": [{"kind": "insight", "insight": insight} for insight in INSIGHTS],
 }
 
 COMPLETIONS = {
     "output": ["print('1 2 3 4')", "print('1 2 3 5')", "print('x')", "```python\nprint('1 2')\n```", "def (", ""],
     "asserts": ["def f(x): return x * x", "def f(x): return x", "f = 3", "import sys\nsys.exit(0)", "def (", ""],
     "stdin": ["print(int(input()) ** 2)", "print(input())", "1 / 0", "def (", ""],
+    "cells": ["def f(x): return x * x", "def f(x): return x", "print(1)", "1 / 0", "def (", ""],
+    "files": [
+        "open('a.txt', 'w').write('a')",
+        "open('a.txt', 'w')\nopen('b.txt', 'w')",
+        "open('b.txt', 'w')\n1 / 0",
+        "",
+    ],
+    "insights": [
+        "print('Two rows; the mean is 3.')",
+        "print('Two rows.')",
+        "import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()\nprint('Two rows.')",
+        "print('Two rows.')\n1 / 0",
+        "",
+    ],
 }
 
 
@@ -96,6 +119,27 @@ def test_pass_fraction(suites, executor):
     rewards = from_environments(suites, "stdin", "tests", executor)
     assert rewards == [1.0, 0.5, 0.0, 0.0, 0.0]
     found = [fractional_code_reward(one, CASES, executor=executor).score for one in COMPLETIONS["stdin"]]
+    assert found == rewards
+
+
+def test_cells(suites, executor):
+    rewards = from_environments(suites, "cells", "tests", executor)
+    assert rewards == [1.0, 0.5, 0.0, 0.0, 0.0, 0.0]
+    assert [advanced_code_evaluation(one, CELLS, executor=executor) for one in COMPLETIONS["cells"]] == rewards
+
+
+def test_files(suites, executor):
+    rewards = from_environments(suites, "files", "files", executor)
+    assert rewards == [0.5, 0.5, 0.0, 0.0]
+    assert [file_based_code_reward(one, FILES, executor=executor) for one in COMPLETIONS["files"]] == rewards
+
+
+def test_insights(suites, executor, tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_text("x\n")
+    rewards = from_environments(suites, "insights", "insights", executor)
+    assert rewards == [1.0, 0.5, 0.75, 0.0, 0.0]
+    found = [data_analysis_reward(one, data, INSIGHTS, executor=executor) for one in COMPLETIONS["insights"]]
     assert found == rewards
 
 

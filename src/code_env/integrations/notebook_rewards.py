@@ -15,7 +15,7 @@ from code_env.executors.base import Executor
 from code_env.extract import extract_code
 from code_env.judging.judge import judge
 from code_env.judging.verdict import Verdict
-from code_env.rewards.terms import execution, pass_fraction
+from code_env.rewards.terms import execution, insights, pass_fraction
 from code_env.tasks.kinds import AnyTest, CellTest, FileTest, InsightTest
 from code_env.tasks.task import Task
 
@@ -171,10 +171,7 @@ def data_analysis_reward(
     if not tests:
         return 0.0
     task, verdict = _judged(response, tests, timeout, max_memory_mb, executor, files)
-    if not execution(task, verdict):
-        return 0.0
-    drawn = any("image/png" in shown for shown in verdict.execution.results)
-    return min(1.0, pass_fraction(task, verdict) + drawn * plot_bonus / len(tests))
+    return insights(task, verdict, plot_bonus) if execution(task, verdict) else 0.0
 
 
 def _share(

@@ -96,7 +96,8 @@ def file_operations(task: Task, verdict: Verdict) -> float:
 def insights(task: Task, verdict: Verdict, plot_bonus: float = 0.5) -> float:
     """The weighted share of the task's `insight` tests that passed, and a bonus for a plot; at most 1.0.
 
-    A program that failed gets nothing, whatever it drew before. Any other plot earns the bonus, an empty one too, so it must stay small beside what the insights are worth.
+    A program that failed gets nothing, whatever it drew before. Any other plot earns the bonus, an empty one too, so it
+    must stay small beside what the insights are worth.
 
     Args:
         task: The task.

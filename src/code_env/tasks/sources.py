@@ -1,4 +1,4 @@
-"""Where tasks come from that are not shipped: a file whose path an environment variable holds, or the Hugging Face hub."""
+"""Where tasks come from that are not shipped: a file that an environment variable names, or the Hugging Face hub."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def test_what_stands_for_what_a_cell_gave(cell, text):
 
 def test_a_report_is_read_as_far_as_it_has_the_right_shape():
     lines = ["{}", '{"cell": 0, "results": [{"text/plain": "1"}, {"text/plain": 2}]}', "{", "5", '{"cell": 2}']
-    report = read_report("\n".join(lines), is_notebook=True)
+    report = read_report("\n".join(lines), cells=2)
     assert report.started
     assert (report.results, report.cells) == (({"text/plain": "1"},), ())
     assert not read_report("").started

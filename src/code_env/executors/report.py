@@ -14,6 +14,9 @@ from typing import Any, NamedTuple
 
 from .result import CellResult, ErrorInfo
 
+_MOST_LINES = 10
+"""How many lines are read, beside those of cells."""
+
 
 class Report(NamedTuple):
     """What a process said."""
@@ -28,21 +31,22 @@ class Report(NamedTuple):
     """What its cells gave."""
 
 
-def read_report(text: str, *, is_notebook: bool = False, alone: bool = True) -> Report:
+def read_report(text: str, *, cells: int | None = None, alone: bool = True) -> Report:
     """The report in a text; lines that are none are passed over.
 
     Args:
         text: All that came.
-        is_notebook: Whether records of a notebook are expected.
-        alone: Whether anything beyond the first line is.
+        cells: With how many cells a notebook was run; None for a program that is none.
+        alone: Whether anything beyond the first line is expected.
     """
-    lines = text.split("\n")
+    # A program may have added any number of lines.
+    lines = text.split("\n", _MOST_LINES + (cells or 0))
     started = bool(lines[0])
     if not alone:
         return Report(started)
     records = [record for line in lines[1:] if line and isinstance(record := _parsed(line), dict)]
     error = next((found for record in records if (found := error_of(record)) is not None), None)
-    return Report(started, error, *read_records(records)) if is_notebook else Report(started, error)
+    return Report(started, error) if cells is None else Report(started, error, *read_records(records))
 
 
 def read_records(records: list[dict[str, Any]]) -> tuple[tuple[Mapping[str, Any], ...], tuple[CellResult, ...]]:

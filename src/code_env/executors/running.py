@@ -196,7 +196,8 @@ class RunningProgram(abc.ABC):
 
     def _read_report(self) -> Report:
         # Its peer tells of all but that it came up.
-        return read_report(self._report.text(), is_notebook=self.program.notebook, alone=not self.has_peer)
+        cells = len(self.program.cells) if self.program.notebook else None
+        return read_report(self._report.text(), cells=cells, alone=not self.has_peer)
 
 
 @contextlib.contextmanager

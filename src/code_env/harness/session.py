@@ -27,6 +27,9 @@ KINDS = ("cell", "file", "insight")
 _MOST_SHOWN_CHARS = 3 << 20
 """How much of what a session has shown its report holds, in characters of JSON."""
 
+_SPARE_LINES = 10
+"""How many lines of records are read beyond two for each test."""
+
 Fields = dict[str, Any]
 """What a case is reported with."""
 
@@ -70,7 +73,9 @@ class Session:
         elif kind == Kind.OUTPUT and len(self._stdout) + len(payload) <= MAX_STREAM_BYTES:
             self._stdout += payload
         elif kind == Kind.RECORDS and not self._records:
-            self._records = [record for line in payload.split(b"\n") if (record := _record(line)) is not None]
+            # One for each cell, one for the program and one for its error; a program may have added any number.
+            lines = payload.split(b"\n", 2 * len(self._tests) + _SPARE_LINES)
+            self._records = [record for line in lines if (record := _record(line)) is not None]
         elif kind == Kind.FILE and len(self._files) < len(self._paths):
             self._files.append(payload[1:] if payload else None)
         else:

@@ -92,6 +92,14 @@ def jail(request):
         yield executor
 
 
+@pytest.fixture(scope="module", params=[*LEVELS, "subprocess"])
+def everywhere(request):
+    """Each executor that runs notebooks, at each of its levels."""
+    made = make_executor("subprocess", workers=2) if request.param == "subprocess" else local(request.param)
+    with made as executor:
+        yield executor
+
+
 @pytest.fixture
 def honest(jail):
     """Ten honest programs, run beside and after whatever a test runs; each must give the same result as alone."""

@@ -268,7 +268,7 @@ def test_validate_never_replaces_what_it_reads(tmp_path, suite):
         (["eval", "unknown.jsonl", "--suite", "starter"], "unknown.jsonl:1: suite 'starter' has no task 'x'"),
         (["eval", "--references", "--suite", "starter", "--k", "0"], "--k takes whole numbers"),
         (["eval", "--references", "--suite", "starter", "-o", "no/such/dir.jsonl"], "cannot be written"),
-        (["eval", "--references", "--suite", "nowhere"], "known suites are javascript, starter"),
+        (["eval", "--references", "--suite", "nowhere"], "known suites are data_analysis, files, "),
         (["validate", "broken.jsonl"], "broken.jsonl:1:"),
         (["validate", "starter", "--write", "no/such/dir.jsonl"], "cannot be written"),
         (["validate", "starter", "--write", "."], "cannot be written"),

@@ -57,6 +57,7 @@ def test_a_wheel_holds_the_environments_the_types_and_no_tests(built):
     names = zipfile.ZipFile(built["wheel"][0]).namelist()
     assert "code_env/_environments/starter/tasks.jsonl" in names
     assert "code_env/_environments/starter/env.toml" in names
+    assert "code_env/integrations/metrics/code_eval/code_eval.py" in names
     assert "code_env/py.typed" in names
     assert "code_env/harness/boot.py" in names
     assert {name.split("/")[0] for name in names} == {"code_env", "code_exec_env-0.1.0.dist-info"}

@@ -1,5 +1,8 @@
+import importlib
 import subprocess
 import sys
+
+import pytest
 
 import code_env
 
@@ -8,7 +11,7 @@ def test_all_is_complete_sorted_and_importable():
     assert code_env.__all__ == sorted(code_env.__all__)
     defined_here = {n for n, v in vars(code_env).items() if getattr(v, "__module__", "").startswith("code_env.")}
     public = {name for name in defined_here if not name.startswith("_")}
-    assert public - {"register_environments"} <= set(code_env.__all__)
+    assert public <= set(code_env.__all__)
     for name in code_env.__all__:
         assert getattr(code_env, name).__module__.startswith("code_env")
 
@@ -24,6 +27,24 @@ def test_everything_public_has_a_docstring():
 def test_importing_loads_neither_torch_nor_any_extra():
     heavy = ("torch", "stable_baselines3", "trl", "RestrictedPython", "e2b", "ray", "datasets", "pandas", "typer")
     code = f"import sys, code_env; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("system", ["agentfly", "code_eval", "eval_framework", "rewardkit"])
+def test_an_integration_lists_what_it_offers(system):
+    module = importlib.import_module(f"code_env.integrations.{system}")
+    assert module.__all__ == sorted(module.__all__)
+    defined_here = {n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__}
+    assert {name for name in defined_here if not name.startswith("_")} <= set(module.__all__)
+    for name in module.__all__:
+        assert getattr(module, name).__doc__
+        assert not name.lower().startswith("test")
+
+
+def test_an_integration_loads_no_extra_until_it_is_used():
+    code = "import sys\nfrom code_env.integrations import agentfly, code_eval, eval_framework, rewardkit\n"
+    code += "print([name for name in ('evaluate', 'datasets', 'pandas', 'e2b', 'matplotlib') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "[]\n"
 
@@ -55,4 +76,4 @@ def test_the_harness_imports_nothing_but_the_standard_library():
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 names = [node.module]
             roots = {name.partition(".")[0] for name in names}
-            assert roots <= sys.stdlib_module_names | {"numpy", "code_env_harness"}, path
+            assert roots <= sys.stdlib_module_names | {"numpy", "matplotlib", "code_env_harness"}, path

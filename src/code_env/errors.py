@@ -9,6 +9,7 @@
     │   ├── ExecutorClosed                    it was closed before
     │   ├── IsolationUnavailable              this machine does not grant the isolation asked for
     │   └── UnsupportedProgram                it cannot do what the program asks
+    ├── NoVerdict                         the sandbox failed, and a caller that must have a number cannot have one
     ├── RolloutError                      a collection of trajectories cannot begin, or go on
     └── RewardError (ValueError)          a reward is unknown, misconfigured or impossible here
         └── DuplicateRewardTerm               two terms would share a name in the ledger
@@ -60,6 +61,10 @@ class RewardError(CodeEnvError, ValueError):
 
 class DuplicateRewardTerm(RewardError):
     """Two reward terms would share a name in the ledger."""
+
+
+class NoVerdict(CodeEnvError):
+    """The sandbox failed, not the program, and nothing but a number could be given back: there is none."""
 
 
 class RolloutError(CodeEnvError):

@@ -11,11 +11,11 @@ from gymnasium.vector import VectorEnv
 
 from code_env.envs.code_exec import CodeExecEnv
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
-from code_env.errors import TaskError
+from code_env.errors import SuiteNotFound, TaskError
 from code_env.executors.base import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
-from code_env.tasks.definitions import environment_names, load_definition
+from code_env.tasks.definitions import environment_names, environments_directory, is_environment, read_definition
 from code_env.tasks.suite import Order, TaskSuite
 from code_env.wrappers.applying import apply_rewards, apply_vector_rewards
 
@@ -164,17 +164,48 @@ def environment_id(name: str) -> str:
     return f"code_env/{name.title().replace('_', '')}-v0"
 
 
-def register_environments() -> None:
-    """Register everything; registering anew, as a reload of the package does, replaces quietly."""
-    specs: dict[str, dict[str, Any]] = {"CodeExec-v0": {}, "CodeRepair-v0": dict(REPAIR)}
-    for name in environment_names():
+def register_environments(directory: str | Path | None = None) -> list[str]:
+    """Register the environments in a directory; anew, as a reload of the package does, replaces quietly.
+
+    On import, the package does this for its own. A folder whose `env.toml` is malformed is left out with a warning.
+
+    Args:
+        directory: Holds a folder for each environment; None stands for the package's own, and `CodeExec-v0` and
+            `CodeRepair-v0`.
+
+    Returns:
+        The ids.
+
+    Raises:
+        SuiteNotFound: If a directory was given and holds no environment.
+
+    Example:
+        >>> import tempfile
+        >>> from code_env.scaffolding import new_environment
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     folder = new_environment("my_tasks", directory)
+        ...     register_environments(directory)
+        ...     env = gym.make("code_env/MyTasks-v0")
+        ...     env.close()
+        ['code_env/MyTasks-v0']
+    """
+    specs: dict[str, dict[str, Any]] = {}
+    if directory is None:
+        specs |= {"CodeExec-v0": {}, "CodeRepair-v0": dict(REPAIR)}
+        folders = {name: environments_directory() / name for name in environment_names()}
+    else:
+        own = [path for path in sorted(Path(directory).glob("*")) if is_environment(path)]
+        folders = {str(path.resolve()): path for path in own}
+        if not folders:
+            raise SuiteNotFound(f"{str(directory)!r} holds no environment: a folder with a file env.toml is one")
+    for suite, folder in folders.items():
         try:
-            definition = load_definition(name)
+            definition = read_definition(folder)
         except TaskError as error:  # One broken folder must not take the others away.
-            gym.logger.warn(f"environment {name!r} is not registered: {error}")
+            gym.logger.warn(f"environment {folder.name!r} is not registered: {error}")
             continue
-        specs[environment_id(name)] = {
-            "suite": name,
+        specs[environment_id(folder.name)] = {
+            "suite": suite,
             "rewards": None if definition.rewards is None else dict(definition.rewards),
             "executor": definition.executor or DEFAULT_EXECUTOR,
             "max_turns": definition.max_turns,
@@ -182,3 +213,4 @@ def register_environments() -> None:
     for env_id, kwargs in specs.items():
         gym.registry.pop(env_id, None)
         gym.register(env_id, entry_point=ENTRY_POINT, vector_entry_point=VECTOR_ENTRY_POINT, kwargs=kwargs)
+    return list(specs)

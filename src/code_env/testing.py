@@ -360,6 +360,48 @@ def collecting_follows_no_link(executor: Executor) -> None:
     _equal(dict(result.files), {}, "files")
 
 
+def _notebook(executor: Executor, code: str, *cells: str) -> ExecutionResult | None:
+    """What a notebook gives; None where the executor refuses to run any, as it may."""
+    try:
+        return _run(executor, code, notebook=True, cells=cells)
+    except UnsupportedProgram:
+        return None
+
+
+@_check
+def a_notebook_keeps_its_last_value(executor: Executor) -> None:
+    """Only the last expression's, and not where there is none."""
+    _equal(_run(executor, "1").results, (), "results of a program that is no notebook")
+    shown, printed = _notebook(executor, "1\nx = 2\n[x, 'a']"), _notebook(executor, "print(1)")
+    if shown is not None and printed is not None:
+        _equal(shown.results, ({"text/plain": "[2, 'a']"},), "results")
+        _equal(printed.results, (), "results of a program whose last value is None")
+
+
+@_check
+def cells_share_the_programs_names(executor: Executor) -> None:
+    """Each gives its last expression, else what it prints, else the variable `result`; a failing one ends alone."""
+    cells = ("result = x * 2", "print(x)\nx += 1", "x", "1 / 0", "def broken(:", "raise SystemExit(3)", "result")
+    ran = _notebook(executor, "x = 3", *cells)
+    if ran is None:
+        return
+    _equal(ran.status, Status.OK, "status")
+    _equal([cell.text for cell in ran.cells], ["6", "3\n", "4", "", "", "", "6"], "what the cells gave")
+    errors = [cell.error.name if cell.error else None for cell in ran.cells]
+    _equal(errors, [None, None, None, "ZeroDivisionError", "SyntaxError", "SystemExit", None], "errors of the cells")
+    _equal(ran.stdout, "3\n", "standard output")
+
+
+@_check
+def cells_need_a_program_that_has_not_failed(executor: Executor) -> None:
+    """None is run after an uncaught exception; all are after an exit with code 0."""
+    failed, left = _notebook(executor, "print(1)\n1 / 0", "2"), _notebook(executor, "x = 5\nraise SystemExit", "x")
+    if failed is None or left is None:
+        return
+    _equal((failed.status, failed.exit_code, failed.stdout, failed.cells), (Status.ERROR, 1, "1\n", ()), "the result")
+    _equal([cell.text for cell in left.cells], ["5"], "what the cell gave")
+
+
 @_check
 def collecting_is_bounded(executor: Executor) -> None:
     """A file that a program cannot have made within its limits does not fill our memory; a FIFO does not block."""

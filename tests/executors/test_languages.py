@@ -8,6 +8,7 @@ import pytest
 
 from code_env import (
     CallTest,
+    CellTest,
     CheckerTest,
     Limits,
     Outcome,
@@ -125,6 +126,11 @@ def test_functions_in_bash_cannot_be_called(test):
         Task("t", "p", (test,), entry_point="f", language="bash")
 
 
+def test_notebooks_are_python():
+    with pytest.raises(TaskError, match="of kind cell, which is for answers in python"):
+        Task("t", "p", (CellTest("x", "1"),), language="javascript")
+
+
 def test_values_that_only_python_has_are_refused():
     with pytest.raises(TaskError, match=r"values that only Python has \(tagged b\)"):
         Task("t", "p", (CallTest((b"x",), expected=1),), entry_point="f", language="javascript")
@@ -172,3 +178,5 @@ def test_other_executors_and_languages_are_refused(executor):
         executor.submit(Program("print(1)", peer=Program("1", language="js")))
     with pytest.raises(UnsupportedProgram, match="one_process is for programs in python"):
         executor.submit(Program("1", language="js", peer=Program("1"), one_process=True))
+    with pytest.raises(UnsupportedProgram, match="notebook is for programs in python"):
+        executor.submit(Program("1", language="js", notebook=True))

@@ -233,5 +233,5 @@ def test_a_process_that_is_no_peer_has_no_channel(monkeypatch):
 
 def test_the_kinds_of_frame_are_different_bytes():
     kinds = [value for name, value in vars(Kind).items() if name.isupper()]
-    assert len(set(kinds)) == len(kinds) == 8
+    assert len(set(kinds)) == len(kinds) == 11
     assert all(0 <= kind < 256 for kind in kinds)

@@ -644,6 +644,23 @@ def test_each_test_has_a_directory_of_its_own(executor):
     assert judge(problem, answer, executor).passed
 
 
+def test_each_test_has_what_the_task_gives_whatever_kind_came_before(executor):
+    code = "import os\ndef f(x):\n    open('data', 'w').write('changed')\n    return x\n"
+    code += "if __name__ == '__main__': print(open('data').read(), sorted(os.listdir('.')))"
+    fresh = "first ['data', 'main.py']"
+    mixed = (
+        code_env.StdinTest("", fresh),
+        code_env.CallTest((1,), expected=1),
+        code_env.OutputTest(fresh),
+        code_env.AssertTest("assert f(2) == 2"),
+        code_env.StdinTest("", fresh),
+    )
+    answered = code_env.judge(
+        code_env.Task(id="t", prompt="", entry_point="f", files={"data": b"first"}, tests=mixed), code, executor
+    )
+    assert answered.passed, answered
+
+
 def test_an_answer_that_kills_what_serves_it_was_tested(executor):
     verdict = judge(task(StdinTest("", "x")), "import os\nos.kill(os.getppid(), 9)", executor)
     assert (verdict.outcome, verdict.fraction) == (Outcome.FAIL, 0.0)

@@ -8,8 +8,9 @@ from code_env.errors import RewardError
 from code_env.executors.result import ExecutionResult, Status
 from code_env.judging import judge
 from code_env.judging.verdict import CaseResult, Outcome, Stage, Verdict
+from code_env.rewards.economy import brevity
 from code_env.rewards.similarity import similarity
-from code_env.rewards.terms import brevity, execution, output_similarity, pass_fraction, well_formed
+from code_env.rewards.terms import execution, output_similarity, pass_fraction, well_formed
 from code_env.tasks import CallTest, OutputTest, StdinTest, Task
 
 MEASURES = ("tokens", "lines", "characters", "edit", "numbers", "exact")

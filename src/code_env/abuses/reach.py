@@ -486,7 +486,8 @@ for name in ('last_traceback', 'last_value', 'last_exc'):
         "heap",
         """
 import gc
-wanted = {'Task', 'CallTest', 'StdinTest', 'OutputTest', 'CheckerTest', 'AssertTest', 'Verdict', 'ExecutionResult'}
+wanted = {'Task', 'CallTest', 'StdinTest', 'OutputTest', 'CheckerTest', 'AssertTest', 'CellTest', 'FileTest',
+    'InsightTest', 'Verdict', 'ExecutionResult'}
 for one in gc.get_objects():
     if type(one).__name__ in wanted: print('BRE' + 'ACH', one)
     if isinstance(one, dict):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from code_env.executors.result import Status
 from code_env.harness.comparing import brief
 from code_env.judging.verdict import CaseResult, Outcome, Verdict
-from code_env.tasks.kinds import CallTest, CheckerTest, StdinTest
+from code_env.tasks.kinds import CallTest, CellTest, CheckerTest, FileTest, StdinTest
 from code_env.tasks.task import Task
 from code_env.text import clip, printable
 
@@ -81,6 +81,10 @@ def _public_case(task: Task, case: CaseResult) -> str:
         what = f"{task.entry_point}({', '.join(args)}): "
     elif isinstance(test, StdinTest | CheckerTest):
         what = f"Input {clip(test.stdin, _MAX_SHOWN_TEXT)!r}, output {clip(case.actual, _MAX_SHOWN_TEXT)!r}: "
+    elif isinstance(test, CellTest):
+        what = f"Cell {clip(test.code, _MAX_SHOWN_TEXT)!r}, gave {clip(case.actual, _MAX_SHOWN_TEXT)!r}: "
+    elif isinstance(test, FileTest):
+        what = f"File {test.path!r}: "
     else:
         what = ""
     return f"Public test not passed: {what}{clip(case.message, _MAX_SHOWN_TEXT)}"

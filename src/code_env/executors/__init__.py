@@ -3,9 +3,10 @@
 from .base import Executor, Isolation
 from .program import Limits, Program
 from .registry import executor_names, make_executor
-from .result import ErrorInfo, ExecutionResult, Status
+from .result import CellResult, ErrorInfo, ExecutionResult, Status
 
 __all__ = [
+    "CellResult",
     "ErrorInfo",
     "ExecutionResult",
     "Executor",

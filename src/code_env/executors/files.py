@@ -1,4 +1,4 @@
-"""The working directory of a program, from outside: files put in, brought back, removed.
+"""The working directory of a program, from outside: files put in, measured, removed.
 
 A program has worked in it, so every name may be a link, a FIFO or a directory by now, and
 none is followed.
@@ -12,7 +12,7 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 _REMOVAL_S = 30.0
 """How long the removal of a working directory may take, in seconds."""
@@ -24,44 +24,6 @@ def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-
-
-def collect_files(directory: int, names: Iterable[str], most_bytes: int) -> dict[str, bytes]:
-    """Contents of regular files, by name; those that are not there, or would pass the total, are left out.
-
-    Args:
-        directory: Descriptor of the working directory.
-        names: Relative paths.
-        most_bytes: Size of all together.
-    """
-    found: dict[str, bytes] = {}
-    left = most_bytes
-    for name in names:
-        content = _read(directory, PurePosixPath(name).parts, left)
-        if content is not None:
-            found[name] = content
-            left -= len(content)
-    return found
-
-
-def _read(directory: int, parts: tuple[str, ...], most_bytes: int) -> bytes | None:
-    with contextlib.ExitStack() as opened:
-        try:
-            for part in parts[:-1]:
-                directory = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)
-                opened.callback(os.close, directory)
-            # A FIFO would block the open.
-            fd = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
-            opened.callback(os.close, fd)
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                return None
-            content = b""
-            while len(content) <= most_bytes and (piece := os.read(fd, min(1 << 20, most_bytes + 1 - len(content)))):
-                content += piece
-        # Missing, a link, made unreadable, a name too long: not there.
-        except OSError:
-            return None
-    return content if len(content) <= most_bytes else None
 
 
 def is_in_memory(path: Path) -> bool:

@@ -78,8 +78,9 @@ def refuse_unsupported(program: Program, executor: str) -> None:
         raise UnsupportedProgram(f"a peer is a program in {PYTHON.name}, not {program.peer.language!r}")
     if language is PYTHON:
         return
-    if program.one_process:
-        raise UnsupportedProgram(f"one_process is for programs in {PYTHON.name}, not {language.name!r}")
+    for what, wanted in (("one_process", program.one_process), ("notebook", program.notebook)):
+        if wanted:
+            raise UnsupportedProgram(f"{what} is for programs in {PYTHON.name}, not {language.name!r}")
     interpreter_for(language)
 
 

@@ -25,8 +25,8 @@ from .program import Program
 from .result import ErrorInfo, ExecutionResult, Status
 
 _LINGER_S = 2.0
-"""How long a further thread waits for a program, in seconds: what it runs programs with takes some to start, and as long
-as one program sleeps, the next batch needs it again."""
+"""How long a further thread waits for a program, in seconds: as long as one sleeps, each batch needs it again, and what
+it runs programs with takes some to start."""
 
 
 class Place:

@@ -22,10 +22,11 @@ from typing import Any
 
 import code_env.harness as harness
 from code_env.harness.channel import BELL_VARIABLE, CHANNEL_VARIABLE
+from code_env.harness.collecting import collect_files
 from code_env.harness.watching import Watch, descendants, open_pidfd
 from code_env.languages import PYTHON, find_language
 
-from .files import collect_files, remove_directory, write_files
+from .files import remove_directory, write_files
 from .interpreters import drivers_directory, interpreter_for
 from .loader import loader_environment
 from .program import Program, main_file
@@ -85,6 +86,7 @@ class ProgramProcess(RunningProgram):
             "limits": order_limits(self.program),
             "report": report,
             "parent": os.getpid(),
+            "cells": list(self.program.cells) if self.program.notebook else None,
         }
         environment = {
             "PATH": os.defpath,
@@ -152,7 +154,10 @@ class ProgramProcess(RunningProgram):
         return True
 
     def _files(self) -> dict[str, bytes]:
-        directory = os.open(self._work, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            directory = os.open(self._work, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:  # The program has removed it, or put something else there.
+            return {}
         try:
             return collect_files(directory, self.program.collect, self.program.limits.file_bytes)
         finally:

@@ -103,6 +103,12 @@ class Program:
     """Relative paths of files to bring back when it has ended; those it did not write are left out."""
     limits: Limits = field(default_factory=Limits)
     """What it may use."""
+    notebook: bool = False
+    """Whether it is run as a notebook's cell: what its last expression gives and the figures of matplotlib that it
+    shows are brought back as `ExecutionResult.results`."""
+    cells: tuple[str, ...] = ()
+    """With `notebook`: texts that are run after it, in the same names; what each gives is in `ExecutionResult.cells`.
+    One that fails ends alone; where the program itself fails, none is run."""
     peer: Program | None = None
     """A second, trusted program in a sandbox of its own, joined to this one by one duplex descriptor.
 
@@ -128,6 +134,12 @@ class Program:
             raise TaskError(f"argv must be a tuple of texts without NUL; got {self.argv!r}")
         if not isinstance(self.imports, tuple) or not all(isinstance(name, str) for name in self.imports):
             raise TaskError(f"imports must be a tuple of names; got {self.imports!r}")
+        if not isinstance(self.cells, tuple) or not all(isinstance(cell, str) for cell in self.cells):
+            raise TaskError(f"cells must be a tuple of texts; got {brief(self.cells)}")
+        if self.cells and not self.notebook:
+            raise TaskError("cells are run after a program with notebook=True, and this one has notebook=False")
+        if self.notebook and self.peer is not None:
+            raise TaskError("a program with a peer is no notebook: its peer asks for what it runs")
         object.__setattr__(self, "language", canonical_name(self.language))
         check_files(self.files, main_file(self.language))
         for path in self.collect:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from code_env.harness.notebook import text_of_cell
+
 
 class Status(StrEnum):
     """How a program ended."""
@@ -42,6 +44,30 @@ class ErrorInfo:
 
 
 @dataclass(frozen=True)
+class CellResult:
+    """What one of `Program.cells` gave.
+
+    Example:
+        >>> CellResult(stdout="5\\n", variable="7").text
+        '5\\n'
+    """
+
+    results: tuple[Mapping[str, Any], ...] = ()
+    """Rich outputs, see `ExecutionResult.results`."""
+    stdout: str = ""
+    """What it wrote to standard output, head and tail of a long one."""
+    error: ErrorInfo | None = None
+    """The exception that ended it, if one did."""
+    variable: str | None = None
+    """The variable `result` as text, if it sets that."""
+
+    @property
+    def text(self) -> str:
+        """What it gave, as text: its last expression, else what it printed, else the variable `result`."""
+        return text_of_cell(self.results, self.stdout, self.variable)
+
+
+@dataclass(frozen=True)
 class ExecutionResult:
     """What came back from one run. Measurements take no part in comparison."""
 
@@ -62,7 +88,11 @@ class ExecutionResult:
     error: ErrorInfo | None = None
     """The uncaught exception that ended it, or what went wrong with the sandbox."""
     results: tuple[Mapping[str, Any], ...] = ()
-    """Rich outputs, as mappings from MIME type to data."""
+    """Rich outputs of a program with `notebook=True`, as mappings from MIME type to data, in the order in which they
+    came: `{"text/plain": text}` for what its last expression gave, `{"image/png": bytes}` for a figure. They are what
+    the program made of them; whoever opens them should expect anything."""
+    cells: tuple[CellResult, ...] = ()
+    """What `Program.cells` gave, as far as they were run; in a judged run those of public tests first."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """The files of `Program.collect` that it left behind."""
     peer: ExecutionResult | None = None

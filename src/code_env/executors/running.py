@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import abc
 import contextlib
-import json
 import os
 import select
 import socket
@@ -17,13 +16,15 @@ from typing import Any
 
 from code_env.harness.channel import BELL_VARIABLE, CHANNEL_VARIABLE
 from code_env.harness.limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
+from code_env.harness.notebook import MAX_RECORDS_BYTES
 from code_env.harness.watching import Watch, how_it_ended
 from code_env.languages import find_language
 
 from .capture import HeadAndTail
 from .pool import Place, sandbox_error
 from .program import Limits, Program
-from .result import ErrorInfo, ExecutionResult, Status
+from .report import Report, read_report
+from .result import ExecutionResult, Status
 
 _GOODBYE_S = 1.0
 """How long a program may go on after its peer has ended, in seconds."""
@@ -85,7 +86,7 @@ class RunningProgram(abc.ABC):
             self.limits = self.limits._replace(memory_bytes=2 * self.limits.memory_bytes + (64 << 20))
         self._stdout = HeadAndTail(program.limits.output_bytes)
         self._stderr = HeadAndTail(program.limits.output_bytes)
-        self._report = HeadAndTail(_REPORT_BYTES)
+        self._report = HeadAndTail(MAX_RECORDS_BYTES + _REPORT_BYTES if program.notebook else _REPORT_BYTES)
         self._streams: dict[int, HeadAndTail] = {}
         self._killed_for: str | None = None
         self._killed = False
@@ -166,8 +167,9 @@ class RunningProgram(abc.ABC):
 
     def result(self, queue_s: float, peer: ExecutionResult | None = None) -> ExecutionResult:
         """The result, once it has ended."""
-        started, error = self._read_report()
-        if self._status is None or (not started and not self._killed):
+        report = self._read_report()
+        error = report.error
+        if self._status is None or (not report.started and not self._killed):
             message = self._stderr.text().strip()[-500:] or "the program's process did not come up"
             return sandbox_error(message, queue_s)
         ended = how_it_ended(self._status, self._cpu_s, self.limits, self._killed_for)
@@ -185,6 +187,8 @@ class RunningProgram(abc.ABC):
             stdout_truncated=self._stdout.truncated,
             stderr_truncated=self._stderr.truncated,
             error=error,
+            results=report.results,
+            cells=report.cells,
             files=self._files(),
             peer=peer,
             wall_s=time.monotonic() - self._started,
@@ -197,19 +201,10 @@ class RunningProgram(abc.ABC):
         language = find_language(self.program.language)
         return language is not None and bool(language.out_of_memory) and language.out_of_memory in self._stderr.text()
 
-    def _read_report(self) -> tuple[bool, ErrorInfo | None]:
-        """Whether the harness came up, and the program's uncaught exception if it says so."""
-        lines = self._report.text().splitlines()
-        if self.has_peer:  # Its peer tells of errors.
-            return bool(lines), None
-        if len(lines) < 2:
-            return bool(lines), None
-        try:
-            error = json.loads(lines[1])
-            return True, ErrorInfo(**{k: str(error[k]) for k in ("name", "message", "traceback")})
-        # A second line of the program's own making.
-        except (ValueError, KeyError, TypeError, RecursionError):
-            return True, None
+    def _read_report(self) -> Report:
+        # Its peer tells of all but that it came up.
+        cells = len(self.program.cells) if self.program.notebook else None
+        return read_report(self._report.text(), cells=cells, alone=not self.has_peer)
 
 
 @contextlib.contextmanager

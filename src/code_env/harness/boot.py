@@ -70,10 +70,18 @@ def main() -> None:
         run_as_main,
     )
 
-    def send_report(error: dict[str, str]) -> None:
-        os.write(report, json.dumps(error).encode() + b"\n")
+    def send_report(error: dict[str, object]) -> None:
+        view = memoryview(json.dumps(error).encode() + b"\n")
+        while view:
+            view = view[os.write(report, view) :]
 
     limits.apply()
+    if order["cells"] is not None:
+        from code_env_harness.notebook import run_as_notebook  # type: ignore[import-not-found]
+
+        with open(order["file"], "rb") as program:
+            text = program.read()
+        run_as_notebook(text, order["file"], prepare_main(order["file"], order["argv"]), order["cells"], send_report)
     try:
         with open(order["file"], "rb") as file:
             code = compile_program(file.read(), order["file"])

@@ -64,8 +64,15 @@ class Kind:
     """Program to peer: JSON, `{"error": null}` or why the answer does not compile."""
     RUN = ord("R")
     """Peer to program: run the answer as `__main__`; the payload is its standard input."""
+    SESSION = ord("S")
+    """Peer to program: run the answer as a notebook and cells after it; the payload is marshalled, see `session.py`."""
     OUTPUT = ord("O")
     """Program to peer: a piece of the running program's standard output."""
+    RECORDS = ord("N")
+    """Program to peer: what the child of `SESSION` has shown, lines of JSON; see `notebook.py`."""
+    FILE = ord("F")
+    """Program to peer: a file that the child of `SESSION` has left, in the order in which they were asked for; the
+    payload is its content behind a byte, and empty if there is no such file."""
     LOAD = ord("L")
     """Peer to program: load the answer as a module in a child that then takes `MESSAGE`s."""
     MESSAGE = ord("M")

@@ -262,7 +262,7 @@ class _CommandRuns(Runs):
         workspace: Workspace,
     ) -> None:
         code = compile("", command.file, "exec")  # Stands for the answer, which Python cannot compile.
-        super().__init__(CompiledAnswer(code, argv, limits, rlimits, draws=False), confinement, workspace)
+        super().__init__(CompiledAnswer(b"", code, argv, limits, rlimits, draws=False), confinement, workspace)
         self._command = command
 
     def become(self) -> NoReturn:

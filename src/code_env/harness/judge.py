@@ -7,12 +7,15 @@ Standard input brings the job, a JSON object::
      "tests": [{"kind": "call", "args": [...], "kwargs": {...}, "expected": ..., "compare": {...}},
                {"kind": "stdin", "stdin": "...", "expected": "...", "compare": {...}},
                {"kind": "checker", "stdin": "...", "checker": "...", "answer": "..."},
+               {"kind": "cell", "code": "...", "expected": "...", "compare": {...}},
+               {"kind": "file", "path": "...", "expected": "..." or null, "compare": {...}},
+               {"kind": "insight", "expected": "...", "find": "mention", "max_chars": 4000},
                {"kind": "assert", "code": "..."}]}       each with "hidden": true or false
 
 Standard output takes the report, JSON lines: `{"hello": true}` when the program's process has
 spoken, before it has looked at the answer (with `one_process`, when the tests are ready: the executor knows of that
 process); `{"began": true}` when the first test begins; one object for each case, or `{"test": 0, "passed": [0, 1]}` for
-those of a suite that have passed; `{"done": true}` last.
+those of a suite that have passed; `{"session": [...]}`, what the program showed in a session; `{"done": true}` last.
 What test code prints goes to standard error instead.
 
 Where the executor keeps peers, this process judges one answer after the other. Each gets a namespace of its own, and
@@ -43,6 +46,8 @@ from .limits import MAX_STREAM_BYTES, cpu_limit_s, peak_bytes
 from .plain import Decoder, NotPlain
 from .quiet import QuietChannel
 from .remote import GRACE_S, PATIENCE, RemoteModule
+from .session import KINDS as SESSION_KINDS
+from .session import Session
 from .suite import CompiledSuite, SuiteRun
 from .time_limit import time_limit
 
@@ -182,6 +187,7 @@ class _Judge:
         for hidden in (False, True):
             chosen = [i for i, test in enumerate(self._tests) if test["hidden"] is hidden]
             calls = [i for i in chosen if self._tests[i]["kind"] == "call"]
+            session = [i for i in chosen if self._tests[i]["kind"] in SESSION_KINDS]
             for place, index in enumerate(chosen):
                 test = self._tests[index]
                 if self._enough:
@@ -193,6 +199,9 @@ class _Judge:
                     self._judge_stdin(index, test)
                 elif test["kind"] == "assert":
                     self._judge_asserts(index)
+                elif test["kind"] in SESSION_KINDS:
+                    if index == session[0]:
+                        self._judge_session(session)
                 elif index == calls[0]:
                     self._judge_calls(calls)
         return True
@@ -293,6 +302,24 @@ class _Judge:
     def _shown(self, output: str, *, whole: bool = True) -> dict[str, Any]:
         """What a report shows of an output; of a right one, which is the expected one, just a piece."""
         return {"actual": ends(output, self._job.ends_chars if whole else _PIECE_CHARS), "actual_chars": len(output)}
+
+    def _judge_session(self, indexes: list[int]) -> None:
+        session = Session([self._tests[index] for index in indexes])
+        self._begin()
+        try:
+            session.run(self._channel, time.monotonic() + PATIENCE * self._wall_s + GRACE_S)
+        finally:
+            waiting = list(indexes)
+            try:
+                with time_limit(self._wall_s + GRACE_S):
+                    for fields in session.judged():
+                        self._case(waiting.pop(0), **fields)
+            except TimeIsUp:
+                for index in waiting:
+                    self._case(index, "timeout", "looking at what came back took too long")
+            shown = session.shown()
+            if shown:
+                self.report({"session": shown})
 
     def _judge_calls(self, indexes: list[int]) -> None:
         module = self._load(per_message=True)

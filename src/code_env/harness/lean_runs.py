@@ -90,6 +90,12 @@ class LeanRuns(Runs):
         if noticed is not None:
             self._waiting.register(noticed, _POLLIN)
 
+    def leave_streams(self) -> None:
+        """Have the process's own standard streams again, and the room free for tests of another kind."""
+        if self._waiting is not None:
+            self._leave_room()
+        super().leave_streams()
+
     def _leave_room(self) -> None:
         """Have the next test begin in a room of its own, if this one has changed anything."""
         self.workspace.leave(self.workspace.original)

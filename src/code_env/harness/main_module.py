@@ -126,32 +126,34 @@ def run_as_main(code: types.CodeType, names: dict[str, Any], report: Callable[[d
     try:
         _exec(code, names)
     except SystemExit as error:
-        exit_code = _exit_code(error)
+        exit_code = exit_code_of(error)
     except BaseException as error:
         exit_code = 130 if _type(error) is KeyboardInterrupt else 1
         described = describe_error(error)
         report(described)
-        _to_stderr(described["traceback"])
-    _leave(exit_code, names)
+        to_stderr(described["traceback"])
+    leave(exit_code, names)
 
 
-def _exit_code(error: SystemExit) -> int:
+def exit_code_of(error: SystemExit) -> int:
+    """The exit code that an exit asks for."""
     value = error.code
     if value is None:
         return 0
     if isinstance(value, int):
         return value & 0xFF
-    _to_stderr(f"{value}\n")
+    to_stderr(f"{value}\n")
     return 1
 
 
-def _to_stderr(text: str) -> None:
+def to_stderr(text: str) -> None:
+    """Write to standard error, if there is one."""
     # The program may have closed or replaced it; its own loss.
     with contextlib.suppress(BaseException):
         sys.stderr.write(text)
 
 
-def _leave(exit_code: int, names: dict[str, Any]) -> NoReturn:
+def leave(exit_code: int, names: dict[str, Any]) -> NoReturn:
     """What the interpreter does at its end and a program can see, in its order, then exit at once."""
     try:
         try:
@@ -163,7 +165,7 @@ def _leave(exit_code: int, names: dict[str, Any]) -> NoReturn:
             exit_code = exit_code or 1
         # Before its names go: a stream of the program's own uses them. Python exits with 120 where one fails.
         stdout, stderr = getattr(sys, "stdout", None), getattr(sys, "stderr", None)
-        flushed = _flush(stdout) & _flush(stderr)
+        flushed = flush(stdout) & flush(stderr)
         exit_code = exit_code or (0 if flushed else 120)
         try:
             for name, own in (("stdout", stdout), ("stderr", stderr)):
@@ -178,8 +180,8 @@ def _leave(exit_code: int, names: dict[str, Any]) -> NoReturn:
     finally:
         try:
             # What was written meanwhile, or to a stream in whose place the program had put another.
-            _flush(getattr(sys, "__stdout__", None))
-            _flush(getattr(sys, "__stderr__", None))
+            flush(getattr(sys, "__stdout__", None))
+            flush(getattr(sys, "__stderr__", None))
         finally:  # A signal's handler may raise anywhere.
             _exit(exit_code)
 
@@ -190,7 +192,7 @@ def _wait_for_threads() -> None:
         threading._shutdown()
 
 
-def _flush(stream: Any) -> bool:
+def flush(stream: Any) -> bool:
     """Flush a stream, which may be the program's own, or gone; False if that fails."""
     try:
         if stream is None:

@@ -8,16 +8,19 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from types import CodeType
 from typing import Any, NamedTuple, NoReturn
 
 from .channel import Kind, frame, json_bytes
 from .children import BROKEN_EXIT_CODE, Child
+from .collecting import collect_files
 from .confinement import Confinement
 from .forks import ForkGate
 from .limits import MAX_STREAM_BYTES, ProcessLimits, set_limits
 from .main_module import prepare_main, reseed, run_as_main
 from .memory_file import memory_file
+from .notebook import run_as_notebook
 from .streams import Streams
 from .watching import how_it_ended
 from .workspace import Workspace
@@ -27,10 +30,14 @@ _closerange, _monotonic = os.closerange, time.monotonic
 
 ALL_DESCRIPTORS = 1 << 30
 
+MAX_COLLECTED_BYTES = 8 << 20
+"""What files that a session has left may hold together to be looked at."""
+
 
 class CompiledAnswer(NamedTuple):
     """An answer that is ready to be run, and what each of its tests may use."""
 
+    source: bytes
     code: CodeType
     argv: list[str]
     """Its arguments, without its own name."""
@@ -75,6 +82,40 @@ class Runs:
 
     def run(self, stdin: bytes) -> None:
         """Run the answer with this standard input."""
+        self._run(stdin, self.become)
+
+    def run_session(self, cells: list[str], collect: list[str]) -> bytes:
+        """Run the answer as a notebook.
+
+        Args:
+            cells: What is run after it.
+            collect: Relative paths of files to look for when all has ended.
+
+        Returns:
+            Frames that tell of it.
+        """
+        files: dict[str, bytes] = {}
+
+        def look(room: str) -> None:
+            directory = os.open(room, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                files.update(collect_files(directory, collect, min(self.answer.limits.file_bytes, MAX_COLLECTED_BYTES)))
+            finally:
+                _close(directory)
+
+        def body() -> NoReturn:
+            if self.answer.draws:
+                reseed()
+            run_as_notebook(self.answer.source, self.answer.code.co_filename, self.names, cells, self._send_record)
+
+        self._run(b"", body, look)
+        outcome = self.outcomes.pop()
+        found = b"".join(frame(Kind.FILE, b"=" + files[name] if name in files else b"") for name in collect)
+        return self._frames_of(outcome, frame(Kind.RECORDS, bytes(outcome.taken.get(outcome.reading[2], b""))) + found)
+
+    def _run(
+        self, stdin: bytes, body: Callable[[], NoReturn], at_end: Callable[[str], None] = lambda room: None
+    ) -> None:
         streams = self.streams = self.streams or Streams()
         room = self.workspace.take_room()
         streams.begin(_input_file(stdin))
@@ -90,10 +131,11 @@ class Runs:
                 self.confinement.enter(parent, gate)
                 _closerange(3, streams.report_fd)
                 _closerange(streams.report_fd + 1, ALL_DESCRIPTORS)
-                self.become()
+                body()
             finally:
                 _exit(BROKEN_EXIT_CODE)
         self.watch(pid, streams, started, gate)
+        at_end(room)
         self.workspace.leave(room)
         if streams.too_much or not self.confinement.ends_all:
             self.leave_streams()
@@ -132,27 +174,38 @@ class Runs:
             self.streams.close()
             self.streams = None
 
+    def _send_record(self, record: dict[str, Any]) -> None:
+        self._send(json.dumps(record).encode() + b"\n")
+
     def _send_report(self, error: dict[str, Any]) -> None:
-        view = memoryview(json.dumps(error).encode())
+        self._send(json.dumps(error).encode())
+
+    def _send(self, data: bytes) -> None:
+        view = memoryview(data)
         while view and self.streams is not None:
             view = view[_write(self.streams.report_fd, view) :]
 
     def frames(self) -> bytes:
         """What there is to say of the runs since the last call."""
         outcomes, self.outcomes, self.bytes_waiting = self.outcomes, [], 0
-        frames = bytearray()
-        for outcome in outcomes:
-            stdout, stderr, report = [outcome.taken.get(fd, b"") for fd in outcome.reading]
-            if stdout:
-                frames += frame(Kind.OUTPUT, bytes(stdout[:MAX_STREAM_BYTES]))
-            ended = how_it_ended(outcome.status, outcome.cpu_s, self.answer.limits, outcome.ended_for)
-            error = _error_of(report)
-            if error is not None and error["name"] == "MemoryError" and ended["status"] == "error":
-                ended["status"] = "memory"
-            ended |= {"cpu_s": round(outcome.cpu_s, 6), "wall_s": round(outcome.wall_s, 6)}
-            ended |= {"error": error, "stderr": stderr.decode("utf-8", "replace")}
-            frames += frame(Kind.ENDED, json_bytes(ended))
-        return bytes(frames)
+        return b"".join([self._frames_of(outcome) for outcome in outcomes])
+
+    def _frames_of(self, outcome: Outcome, between: bytes = b"") -> bytes:
+        """What there is to say of a run.
+
+        Args:
+            outcome: How it went.
+            between: Frames after its output and before its end.
+        """
+        stdout, stderr, report = [outcome.taken.get(fd, b"") for fd in outcome.reading]
+        output = frame(Kind.OUTPUT, bytes(stdout[:MAX_STREAM_BYTES])) if stdout else b""
+        ended = how_it_ended(outcome.status, outcome.cpu_s, self.answer.limits, outcome.ended_for)
+        error = _error_of(report)
+        if error is not None and error["name"] == "MemoryError" and ended["status"] == "error":
+            ended["status"] = "memory"
+        ended |= {"cpu_s": round(outcome.cpu_s, 6), "wall_s": round(outcome.wall_s, 6)}
+        ended |= {"error": error, "stderr": stderr.decode("utf-8", "replace")}
+        return output + between + frame(Kind.ENDED, json_bytes(ended))
 
 
 def _input_file(data: bytes) -> int:
@@ -169,10 +222,10 @@ def _input_file(data: bytes) -> int:
 
 def _error_of(report: bytes | bytearray) -> dict[str, str] | None:
     """The error that a child reported; it may have been forged, so only its shape is trusted."""
-    if not report:
-        return None
-    try:
-        value = json.loads(report)
-        return {key: str(value[key]) for key in ("name", "message", "traceback")}
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return None
+    for line in report.split(b"\n") if report else ():
+        try:
+            value = json.loads(line)
+            return {key: str(value[key]) for key in ("name", "message", "traceback")}
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+    return None

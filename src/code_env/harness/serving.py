@@ -4,6 +4,8 @@ This process compiles the answer and never runs it. For each thing the peer asks
 
 * `RUN` (a `stdin` or `output` test): the child runs the answer as `__main__`, and its standard
   output streams to the peer as it comes.
+* `SESSION` (`cell`, `file` and `insight` tests): the child runs the answer as a notebook does, with cells
+  after it, and what it has shown goes to the peer, with files that it has left.
 * `LOAD` (an `assert` suite, or all `call` tests): the child imports the answer as a module and then
   answers messages; see `answering.py`. This process relays them, whole frames only, so no process
   that has run a line of the answer ever holds the channel.
@@ -14,6 +16,7 @@ Nothing here knows an expected value. A child that lies can only be wrong about 
 from __future__ import annotations
 
 import contextlib
+import marshal
 import math
 import os
 import select
@@ -76,7 +79,7 @@ def serve(
     confinement = confinement or Confinement()
     workspace = Workspace(files, confinement.scratch, confinement.notice_changes)
     draws = may_draw(files[filename], brings_files=len(files) > 1)
-    answer = CompiledAnswer(code, argv, limits, rlimits, draws)
+    answer = CompiledAnswer(files[filename], code, argv, limits, rlimits, draws)
     runs_kind = Runs if confinement.steps is None else LeanRuns
     server = _Server(channel, runs_kind(answer, confinement, workspace))
     try:
@@ -84,6 +87,8 @@ def serve(
             kind, payload = received
             if kind == Kind.RUN:
                 server.run(payload)
+            elif kind == Kind.SESSION:
+                server.run_session(payload)
             elif kind == Kind.LOAD:
                 server.load(per_message=payload == PER_MESSAGE)
             # An `UNLOAD` or a message for a module that has ended meanwhile is out of date.
@@ -103,6 +108,13 @@ class _Server:
         # The peer is not woken for each: waking it costs as much as a small test.
         if self._runs.bytes_waiting > _MANY_BYTES or _monotonic() > self._flushed_at + _LONG_S:
             self.flush()
+
+    def run_session(self, payload: bytes) -> None:
+        """Run the answer as a notebook."""
+        self.flush()
+        self._runs.leave_streams()
+        asked = marshal.loads(payload)
+        self._channel.send_frames(self._runs.run_session(asked["cells"], asked["collect"]))
 
     def close(self) -> None:
         """Leave the tests' streams."""

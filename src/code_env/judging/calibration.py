@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import statistics
+from collections.abc import Sequence
 
 from code_env.executors.program import MAX_SECONDS, Limits
+from code_env.executors.result import ExecutionResult
 
 FACTOR = 10.0
 """How many times the reference's time an answer may take."""
@@ -19,6 +22,15 @@ LEAST_CPU_S = 1.0
 
 WALL_PER_CPU = 3.0
 """Least time on the clock that calibration sets, in times of the CPU time."""
+
+REFERENCE_CPU_S, REFERENCE_MEMORY_BYTES = "reference_cpu_s", "reference_memory_bytes"
+"""Where a task's metadata has what its reference took on this host, in a judged run as a whole."""
+
+LEAST_REFERENCE_CPU_S = 0.05
+"""Less CPU time than this counts as this, in seconds: most of it is the start of a program."""
+
+LEAST_REFERENCE_MEMORY_BYTES = 32 << 20
+"""Less memory than this counts as this, in bytes: most of it is the interpreter."""
 
 _STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
@@ -62,6 +74,23 @@ def calibrated(
     waiting = min(most_wall_s, rounded_up(factor * wall_s))
     wall_limit = min(MAX_SECONDS, max(in_proportion, WALL_PER_CPU * cpu_limit, waiting))
     return dataclasses.replace(limits, cpu_s=cpu_limit, wall_s=round(wall_limit, 3))
+
+
+def taken(runs: Sequence[ExecutionResult]) -> dict[str, float]:
+    """What a reference took, for its task's metadata: the median CPU time, the most memory.
+
+    Args:
+        runs: Judged runs of it.
+
+    Example:
+        >>> from code_env import Status
+        >>> taken([ExecutionResult(Status.OK, cpu_s=cpu_s, peak_memory_bytes=10**8) for cpu_s in (0.4, 0.1, 0.2)])
+        {'reference_cpu_s': 0.2, 'reference_memory_bytes': 100000000}
+    """
+    return {
+        REFERENCE_CPU_S: max(LEAST_REFERENCE_CPU_S, round(statistics.median(run.cpu_s for run in runs), 3)),
+        REFERENCE_MEMORY_BYTES: max(LEAST_REFERENCE_MEMORY_BYTES, *(run.peak_memory_bytes for run in runs)),
+    }
 
 
 def rounded_up(seconds: float) -> float:

@@ -15,7 +15,17 @@ from code_env.harness.limits import WHOLE_RUN
 from code_env.harness.plain import encode
 from code_env.languages import PYTHON, Language, find_language
 from code_env.tasks.javascript import find_cases
-from code_env.tasks.kinds import AnyTest, AssertTest, CallTest, CheckerTest, Comparison, OutputTest
+from code_env.tasks.kinds import (
+    AnyTest,
+    AssertTest,
+    CallTest,
+    CellTest,
+    CheckerTest,
+    Comparison,
+    FileTest,
+    InsightTest,
+    OutputTest,
+)
 from code_env.tasks.task import Task
 
 _PEER_CODE = "from code_env_harness.judge import main\nmain()\n"
@@ -105,6 +115,8 @@ def _test(test: AnyTest, language: Language | None) -> dict[str, Any]:
         return {"kind": "assert", "code": test.code}
     if isinstance(test, CheckerTest):
         return {"kind": "checker", "stdin": test.stdin, "checker": test.checker, "answer": test.answer}
+    if isinstance(test, InsightTest):
+        return {"kind": "insight", "expected": test.insight, "find": test.find, "max_chars": test.max_chars}
     compare = test.compare
     if not isinstance(compare, Comparison):
         raise TypeError("a test keeps its rule as a Comparison")
@@ -118,6 +130,10 @@ def _test(test: AnyTest, language: Language | None) -> dict[str, Any]:
             "expected": _one_number(expected) if language is not None and language.has_one_number else expected,
             "compare": rule,
         }
+    if isinstance(test, CellTest):
+        return {"kind": "cell", "code": test.code, "expected": test.expected, "compare": rule}
+    if isinstance(test, FileTest):
+        return {"kind": "file", "path": test.path, "expected": test.content, "compare": rule}
     if isinstance(test, OutputTest):
         return {"kind": "stdin", "stdin": "", "expected": test.expected, "compare": rule}
     return {"kind": "stdin", "stdin": test.stdin, "expected": test.stdout, "compare": rule}

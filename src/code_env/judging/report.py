@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from code_env.executors.result import ErrorInfo, ExecutionResult, Status
+from code_env.executors.report import read_records
+from code_env.executors.result import CellResult, ErrorInfo, ExecutionResult, Status
 from code_env.harness.ends import ENDED, LOST, Ended
 from code_env.harness.streams import STDERR_TAIL_BYTES
 from code_env.tasks.kinds import AssertTest
@@ -64,11 +65,16 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
     reported: dict[tuple[int, int], dict[str, Any]] = {}
     status, message = _why_unreported(result)
     error, stage = result.error, Stage.PARSED
+    results: tuple[Mapping[str, Any], ...] = ()
+    cells_shown: tuple[CellResult, ...] = ()
     for record in records:
         if "case" in record:
             reported[record["test"], record["case"]] = record
         elif "test" in record:
             reported |= dict.fromkeys([(record["test"], case) for case in record["passed"]], _PASSED | record)
+        elif "session" in record:
+            results, more = read_records(record["session"])
+            cells_shown += more
         elif "uncompiled" in record:
             error, stage = _error_info(record["uncompiled"]), Stage.CODE
             status, message = Status.ERROR, f"{error.name}: {error.message}"
@@ -84,6 +90,7 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
     first = next((case for case in cases if case.status is not Status.OK), None)
     # The peer's own result has served its turn; it holds expected values and measured times.
     fields: dict[str, Any] = {"status": Status.OK, "exit_code": None, "signal": None, "error": None, "peer": None}
+    fields |= {"results": results, "cells": cells_shown}
     if first is not None:
         record = reported.get((first.test, first.case), {})
         told = record.get("error")
@@ -93,9 +100,9 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
             "signal": record.get("signal"),
             "error": _error_info(told) if told else error,
         }
-    shown = first or next((case for case in cases if case.actual or case.stderr), None)
-    if shown is not None and not result.stdout and not result.stderr:
-        fields |= {"stdout": _output_of(task, shown), "stderr": shown.stderr}
+    told_of = first or next((case for case in cases if case.actual or case.stderr), None)
+    if told_of is not None and not result.stdout and not result.stderr:
+        fields |= {"stdout": _output_of(task, told_of), "stderr": told_of.stderr}
     return _verdict(task, response, code, cases, dataclasses.replace(result, **fields), stage)
 
 

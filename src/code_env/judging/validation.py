@@ -23,7 +23,7 @@ from code_env.tasks.kinds import AssertTest
 from code_env.tasks.suite import TaskSuite
 from code_env.tasks.task import JudgeMode, Task
 
-from .calibration import FACTOR, calibrated
+from .calibration import FACTOR, calibrated, taken
 from .findings import FindingKind, Validation, ValidationFinding
 from .judge import judge_each
 from .phrases import denied_answers
@@ -63,7 +63,8 @@ def validate(
         suite: The tasks.
         executor: Where answers run.
         repetitions: How often each reference is judged.
-        calibrate: Whether to set time limits by what references take on this host; see `calibrated`.
+        calibrate: Whether to set time limits by what references take on this host, see `calibrated`, and to note it in
+            the tasks' metadata, see `cpu_economy`.
         progress: Called with the number of tasks done.
 
     Raises:
@@ -208,7 +209,9 @@ class _Proof:
         allowed = f"{stated.cpu_s:g} s and {stated.wall_s:g} s"
         suffice = self.task.limits == stated
         if self._calibrate:
-            self.task = dataclasses.replace(self.task, limits=calibrated(stated, cpu_s, wall_s, suffice=suffice))
+            limits = calibrated(stated, cpu_s, wall_s, suffice=suffice)
+            metadata = {**self.task.metadata, **taken([verdict.execution for verdict in verdicts])}
+            self.task = dataclasses.replace(self.task, limits=limits, metadata=metadata)
         limits = self.task.limits
         if not suffice:
             self._find(FindingKind.LIMITS, f"its reference takes {took}; the limits are {allowed}")

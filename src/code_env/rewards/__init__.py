@@ -1,6 +1,7 @@
 """Reward terms as pure functions, and pass@k."""
 
 from .at_k_training import Baseline, max_at_k_rewards, pass_at_k_rewards
+from .economy import brevity, cpu_economy, memory_economy
 from .pass_at_k import (
     PassAtK,
     estimate_pass_at_k,
@@ -10,7 +11,7 @@ from .pass_at_k import (
     pass_at_k_standard_error,
 )
 from .similarity import Measure, similarity
-from .terms import Term, brevity, execution, output_similarity, pass_fraction, well_formed
+from .terms import Term, execution, file_operations, insights, output_similarity, pass_fraction, well_formed
 
 __all__ = [
     "Baseline",
@@ -18,10 +19,14 @@ __all__ = [
     "PassAtK",
     "Term",
     "brevity",
+    "cpu_economy",
     "estimate_pass_at_k",
     "execution",
+    "file_operations",
+    "insights",
     "max_at_k_rewards",
     "mean_pass_at_k",
+    "memory_economy",
     "output_similarity",
     "pass_at_k",
     "pass_at_k_bounds",

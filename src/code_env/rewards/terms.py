@@ -12,7 +12,7 @@ from code_env.executors.result import Status
 from code_env.extract import has_fence
 from code_env.harness.comparing import ends
 from code_env.judging.verdict import CaseResult, Outcome, Stage, Verdict
-from code_env.tasks.kinds import OutputTest, StdinTest
+from code_env.tasks.kinds import AnyTest, FileTest, InsightTest, OutputTest, StdinTest
 from code_env.tasks.task import Task
 
 from .similarity import Measure, similarity
@@ -22,6 +22,8 @@ Term = Callable[[Task, Verdict], float]
 
 _NOTE_CHARS = 40
 """About the length of the note between the ends of a long output."""
+
+_PNG_START, _PNG_END = b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"
 
 FORMAT_PARTS = ("fence", "parses", "defines")
 """What `well_formed` looks at."""
@@ -86,13 +88,35 @@ def well_formed(task: Task, verdict: Verdict, parts: Sequence[str] = FORMAT_PART
     return sum(holds[part] for part in parts) / len(parts)
 
 
-def brevity(task: Task, verdict: Verdict, free: float = 1.0, most: float = 3.0) -> float:
-    """How short a right answer is beside the reference: 1.0 up to `free` times its length, 0.0 from `most` times on.
+def file_operations(task: Task, verdict: Verdict) -> float:
+    """The weighted share of the task's `file` tests that passed; 0.0 if it has none."""
+    return _share(task, verdict, FileTest)
 
-    In between it falls in a line. An answer that does not pass, and a task without a reference, score 0.0: nothing is
-    to be had for leaving things out.
+
+def insights(task: Task, verdict: Verdict, plot_bonus: float = 0.5) -> float:
+    """The weighted share of the task's `insight` tests that passed, and a bonus for a plot; at most 1.0.
+
+    A program that failed gets nothing, whatever it drew before. Any other plot earns the bonus, an empty one too, so it
+    must stay small beside what the insights are worth.
+
+    Args:
+        task: The task.
+        verdict: The verdict.
+        plot_bonus: What a figure is worth, in insights; 0 leaves figures out.
     """
-    if not verdict.passed or not task.reference:
+    cases = [case for case in verdict.cases if isinstance(task.tests[case.test], InsightTest)]
+    if not cases or any(case.status is not Status.OK for case in cases):
         return 0.0
-    ratio = len(verdict.code) / len(task.reference)
-    return min(1.0, max(0.0, (most - ratio) / (most - free)))
+    return min(1.0, _share(task, verdict, InsightTest) + plot_bonus * has_plot(verdict) / len(cases))
+
+
+def has_plot(verdict: Verdict) -> bool:
+    """Whether the program has shown a figure; see `ExecutionResult.results`."""
+    images = [shown["image/png"] for shown in verdict.execution.results if "image/png" in shown]
+    return any(image.startswith(_PNG_START) and image.endswith(_PNG_END) for image in images)
+
+
+def _share(task: Task, verdict: Verdict, kind: type[AnyTest]) -> float:
+    cases = [case for case in verdict.cases if isinstance(task.tests[case.test], kind)]
+    total = sum(case.weight for case in cases)
+    return sum(case.weight for case in cases if case.passed) / total if total else 0.0

@@ -1,7 +1,18 @@
 """Tasks, their tests, and suites of them."""
 
 from .formats.code_env import row_from_task, save_suite
-from .kinds import AnyTest, AssertTest, CallTest, CheckerTest, Comparison, OutputTest, StdinTest
+from .kinds import (
+    AnyTest,
+    AssertTest,
+    CallTest,
+    CellTest,
+    CheckerTest,
+    Comparison,
+    FileTest,
+    InsightTest,
+    OutputTest,
+    StdinTest,
+)
 from .loading import load_suite
 from .suite import Order, TaskOrder, TaskSuite
 from .task import MAX_PROMPT_CHARS, Task
@@ -11,8 +22,11 @@ __all__ = [
     "AnyTest",
     "AssertTest",
     "CallTest",
+    "CellTest",
     "CheckerTest",
     "Comparison",
+    "FileTest",
+    "InsightTest",
     "Order",
     "OutputTest",
     "StdinTest",

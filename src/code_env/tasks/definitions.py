@@ -16,10 +16,14 @@ from typing import Any
 from code_env.errors import SuiteNotFound, TaskError
 from code_env.executors.program import Limits
 
+from .sources import Source
 from .task import Task
+
+_FILE = "env.toml"
 
 _KEYS: dict[str, type] = {
     "suite": str,
+    "source": dict,
     "format": str,
     "rewards": dict,
     "limits": dict,
@@ -34,8 +38,10 @@ class EnvironmentDefinition:
 
     name: str
     """Name of the folder, and of the suite."""
-    suite_path: Path
-    """The file with the tasks."""
+    suite_path: Path | None = None
+    """The file with the tasks; None if they are not shipped."""
+    source: Source | None = None
+    """Where they come from, if they are not shipped."""
     format: str | None = None
     """Format of that file; found out from its first row if None."""
     rewards: Mapping[str, Any] | None = None
@@ -74,7 +80,7 @@ def environment_names() -> tuple[str, ...]:
         directory = environments_directory()
     except SuiteNotFound:
         return ()
-    return tuple(sorted(path.parent.name for path in directory.glob("*/env.toml")))
+    return tuple(sorted(path.parent.name for path in directory.glob(f"*/{_FILE}")))
 
 
 @functools.cache
@@ -87,11 +93,25 @@ def load_definition(name: str) -> EnvironmentDefinition:
     """
     if name not in environment_names():
         raise SuiteNotFound(f"no environment is named {name!r}; known are {', '.join(environment_names())}")
-    path = environments_directory() / name / "env.toml"
+    return read_definition(environments_directory() / name)
+
+
+def read_definition(folder: Path) -> EnvironmentDefinition:
+    """The definition in the folder of an environment.
+
+    Raises:
+        TaskError: If its `env.toml` is malformed, or not there.
+    """
+    path = folder / _FILE
     try:
-        return _definition(name, path)
-    except (TaskError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return _definition(folder.resolve().name, path)
+    except (TaskError, OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TaskError(f"{path}: {error}") from None
+
+
+def is_environment(folder: Path) -> bool:
+    """Whether a folder is that of an environment."""
+    return (folder / _FILE).is_file()
 
 
 def _definition(name: str, path: Path) -> EnvironmentDefinition:
@@ -102,13 +122,25 @@ def _definition(name: str, path: Path) -> EnvironmentDefinition:
     for key, kind in _KEYS.items():
         if key in values and type(values[key]) is not kind:
             raise TaskError(f"{key}: {kind.__name__} was expected; got {values[key]!r}")
-    if "suite" not in values:
-        raise TaskError("suite: the key is missing")
+    if ("suite" in values) == ("source" in values):
+        raise TaskError("suite: the key is missing" if "suite" not in values else "either suite or source is expected")
     if values.get("max_turns", 1) < 1:
         raise TaskError(f"max_turns: at least 1 was expected; got {values['max_turns']}")
     try:
         Limits.from_dict(values.get("limits", {}))
     except TaskError as error:
         raise TaskError(f"limits: {error}") from None
+    if "source" in values:
+        return EnvironmentDefinition(name=name, **values | {"source": _source(values["source"])})
     suite = values.pop("suite")
     return EnvironmentDefinition(name=name, suite_path=path.parent / suite, **values)
+
+
+def _source(values: dict[str, Any]) -> Source:
+    names = [one.name for one in dataclasses.fields(Source)]
+    try:
+        if not all(isinstance(value, str) for value in values.values()):
+            raise TypeError
+        return Source(**values)
+    except TypeError:
+        raise TaskError(f"source: texts were expected for {', '.join(names)}; got {values!r}") from None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .kinds import CellTest
 from .task import Task
 
 
@@ -30,7 +31,7 @@ def draw_tests(task: Task, count: int, rng: np.random.Generator) -> DrawnTask:
 
     Args:
         task: The whole task.
-        count: How many tests; if there are no more, all are taken.
+        count: How many tests; if there are no more, or cells are among them, all are taken.
         rng: What they are drawn from.
 
     Example:
@@ -40,7 +41,8 @@ def draw_tests(task: Task, count: int, rng: np.random.Generator) -> DrawnTask:
         >>> [task.tests[index].kind == test.kind for index, test in zip(drawn.tests, drawn.task.tests)]
         [True, True]
     """
-    if count >= len(task.tests):
+    # Cells find what those before them have left, so there are all of them or none.
+    if count >= len(task.tests) or any(isinstance(test, CellTest) for test in task.tests):
         return DrawnTask(task, tuple(range(len(task.tests))))
     weights = np.array([test.weight for test in task.tests])
     weights = np.maximum(weights / weights.max(), np.finfo(float).tiny)  # So that their sum is a number.

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from code_env.errors import TaskError
+from code_env.executors.program import check_path
 from code_env.harness.asserting import case_sources, compile_suite
 from code_env.harness.checker import compile_checker
 from code_env.harness.comparing import TEXT_RULES, VALUE_RULES, brief
+from code_env.harness.mentions import FIND_RULES, MAX_CHARS
 from code_env.harness.plain import NotPlain, encode
 from code_env.languages import PYTHON, canonical_name
 
@@ -268,5 +270,90 @@ class CheckerTest(_Common):
             raise TaskError(f"checker: {error or type(error).__name__}") from None
 
 
-AnyTest = StdinTest | OutputTest | CallTest | AssertTest | CheckerTest
+@dataclass(frozen=True)
+class CellTest(_Common):
+    """Code that runs after the program, in its names; what it gives is compared.
+
+    All of a task's cells run in their order, as cells of a notebook do, so each finds what those before it have left.
+    What a cell gives is its last expression, else what it prints, else the variable `result` if it sets that. A text
+    may be expected with or without quotes. The code is run in the program's process and is no secret from it.
+
+    Example:
+        >>> CellTest("result = add_numbers(2, 3)", expected="5").compare.rule
+        'lines'
+    """
+
+    kind: ClassVar[str] = "cell"
+    code: str
+    """What is run."""
+    expected: str
+    """What it must give, as text."""
+    compare: Comparison | str | Mapping[str, Any] = "lines"
+    """Rule for text; kept as a `Comparison`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_text("code", "expected")
+        self._set_comparison(TEXT_RULES)
+
+
+@dataclass(frozen=True)
+class FileTest(_Common):
+    """The program leaves a file, in its working directory or below.
+
+    It is looked at when the program and all cells have ended. A link or a directory is no file.
+
+    Raises:
+        TaskError: If the path leaves the working directory.
+
+    Example:
+        >>> FileTest("output.txt", content="hello").hidden
+        True
+    """
+
+    kind: ClassVar[str] = "file"
+    path: str
+    """Where, relative to the working directory."""
+    content: str | None = None
+    """What it must hold, as text in UTF-8; None if it need only be there."""
+    compare: Comparison | str | Mapping[str, Any] = "lines"
+    """Rule for text; kept as a `Comparison`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_text("path", *([] if self.content is None else ["content"]))
+        check_path(self.path)
+        self._set_comparison(TEXT_RULES)
+
+
+@dataclass(frozen=True)
+class InsightTest(_Common):
+    """The program's output mentions a finding: what it prints, or the value of its last expression.
+
+    Example:
+        >>> InsightTest("mean price is 12.5").max_chars
+        4000
+    """
+
+    kind: ClassVar[str] = "insight"
+    insight: str
+    """What must be mentioned."""
+    find: str = "mention"
+    """How it is looked for: `mention`, or RewardKit's `rewardkit_substring`, which can be bought; see
+    `code_env.harness.mentions`."""
+    max_chars: int = MAX_CHARS
+    """How much of the output is searched, in characters, with `mention`: what is printed beyond counts for nothing."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_text("insight", "find")
+        if not self.insight.strip():
+            raise TaskError("insight must not be blank: anything mentions nothing")
+        if self.find not in FIND_RULES:
+            raise TaskError(f"find must be one of {', '.join(FIND_RULES)}; got {self.find!r}")
+        if type(self.max_chars) is not int or self.max_chars < 1:
+            raise TaskError(f"max_chars must be a whole number of at least 1; got {self.max_chars!r}")
+
+
+AnyTest = StdinTest | OutputTest | CallTest | AssertTest | CheckerTest | CellTest | FileTest | InsightTest
 """Any kind of test."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from code_env.errors import SuiteNotFound, TaskError
 
-from .definitions import environment_names, load_definition
+from .definitions import EnvironmentDefinition, environment_names, is_environment, load_definition, read_definition
 from .formats import FORMATS, DirectoryFormat, RowFormat, format_of_directory, format_of_row
 from .suite import TaskSuite
 from .task import Task
@@ -38,17 +38,32 @@ def load_suite(name_or_path: str | Path, format: str | None = None) -> TaskSuite
         raise TaskError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
     text = str(name_or_path)
     if text in environment_names():
-        definition = load_definition(text)
-        tasks = _read(definition.suite_path, definition.format)
-        return TaskSuite(text, [definition.with_limits(task) for task in tasks])
+        return _suite_of(load_definition(text))
     path = Path(name_or_path)
     is_directory = bool(text) and _is(path, Path.is_dir)
+    if is_directory and format is None and is_environment(path):
+        return _suite_of(read_definition(path))
     if not is_directory and not _is(path, Path.is_file):
         raise _not_found(text, "neither a file nor a known suite")
     if is_directory and format is None and format_of_directory(path) is None:
-        raise _not_found(text, "a directory without problem packages (problem.yaml, or */problem.yaml)")
+        raise _not_found(
+            text, "a directory without env.toml and without problem packages (problem.yaml, or */problem.yaml)"
+        )
     name = path.resolve().name if is_directory else path.name.split(".")[0]
     return TaskSuite(name, _read(path, format))
+
+
+def _suite_of(definition: EnvironmentDefinition) -> TaskSuite:
+    source, path = definition.source, definition.suite_path
+    if source is not None:
+        path = source.path
+    if path is not None:
+        tasks = _read(path, definition.format)
+    elif source is not None:
+        tasks = _tasks_of(source.rows(), source.hub, definition.format)
+    else:
+        raise SuiteNotFound(f"environment {definition.name!r} has neither a file of tasks nor a source")
+    return TaskSuite(definition.name, [definition.with_limits(task) for task in tasks])
 
 
 def _not_found(text: str, what: str) -> SuiteNotFound:
@@ -118,9 +133,13 @@ def _read_directory(path: Path, format: str | None) -> list[Task]:
 
 
 def _read_file(path: Path, format: str | None) -> list[Task]:
+    return _tasks_of(read_rows(path), str(path), format)
+
+
+def _tasks_of(rows: Iterable[tuple[int, Mapping[str, Any]]], origin: str, format: str | None) -> list[Task]:
     tasks: list[Task] = []
     lines: dict[str, int] = {}
-    for number, row in read_rows(path):
+    for number, row in rows:
         try:
             format = format or _format_of(row)
             reader = FORMATS[format]
@@ -132,7 +151,7 @@ def _read_file(path: Path, format: str | None) -> list[Task]:
             lines[task.id] = number
             tasks.append(task)
         except TaskError as error:
-            raise TaskError(f"{path}:{number}: {error}") from None
+            raise TaskError(f"{origin}:{number}: {error}") from None
     return tasks
 
 

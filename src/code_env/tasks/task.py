@@ -12,13 +12,16 @@ from code_env.executors.program import Limits, check_files, main_file
 from code_env.harness.plain import encode, tags
 from code_env.languages import PYTHON, canonical_name, find_language
 
-from .kinds import AnyTest, AssertTest, CallTest
+from .kinds import AnyTest, AssertTest, CallTest, CheckerTest, OutputTest, StdinTest
 
 MAX_PROMPT_CHARS = 65_536
 """Longest prompt, so that it is an observation of every environment; see `CodeText`."""
 
 JudgeMode = Literal["blind", "objects", "shared"]
 """How a task is judged: `blind`; `objects` where tests use the program's objects; `shared` where they run beside it."""
+
+_UNIVERSAL_TESTS = (StdinTest, OutputTest, CheckerTest, CallTest, AssertTest)
+"""Kinds of test that there are for other languages than Python."""
 
 _UNIVERSAL = frozenset(("t", "i", "f", "d", "s", "fs"))
 """Tags of values (`code_env.harness.plain`) that other languages have too."""
@@ -113,6 +116,8 @@ class Task:
                     f"tests[{index}] is a test of kind {test.kind}, and functions in {language.name} cannot be called; "
                     "use stdin, output or checker tests"
                 )
+            if not isinstance(test, _UNIVERSAL_TESTS) and language is not PYTHON:
+                raise TaskError(f"tests[{index}] is a test of kind {test.kind}, which is for answers in {PYTHON.name}")
             if isinstance(test, CallTest) and test.kwargs and language is not PYTHON:
                 raise TaskError(f"tests[{index}] has kwargs, and {language.name} has no keyword arguments; use args")
             if isinstance(test, CallTest) and language is not PYTHON:

@@ -2,10 +2,14 @@
 
 from .rewards import (
     ClipReward,
+    CpuTimeReward,
     ExecutionReward,
+    FileReward,
     FormatReward,
     GateReward,
+    InsightReward,
     LengthReward,
+    MemoryReward,
     OutputSimilarityReward,
     PassAtKReward,
     PassFractionReward,
@@ -17,10 +21,14 @@ from .statistics import RecordPassAtK
 
 __all__ = [
     "ClipReward",
+    "CpuTimeReward",
     "ExecutionReward",
+    "FileReward",
     "FormatReward",
     "GateReward",
+    "InsightReward",
     "LengthReward",
+    "MemoryReward",
     "OutputSimilarityReward",
     "PassAtKReward",
     "PassFractionReward",

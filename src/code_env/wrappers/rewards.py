@@ -9,9 +9,13 @@ from __future__ import annotations
 from .ledger import EntryWrapper
 from .shaping import ClipArguments, GateArguments, PotentialArguments, ScheduleArguments
 from .terms import (
+    CpuTimeArguments,
     ExecutionArguments,
+    FileArguments,
     FormatArguments,
+    InsightArguments,
     LengthArguments,
+    MemoryArguments,
     OutputSimilarityArguments,
     PassAtKArguments,
     PassFractionArguments,
@@ -105,6 +109,67 @@ class LengthReward(LengthArguments, EntryWrapper):
 
     Raises:
         RewardError: If no task has a reference, or the numbers do not fit together.
+        DuplicateRewardTerm: If the env has a reward of that name.
+    """
+
+
+class CpuTimeReward(CpuTimeArguments, EntryWrapper):
+    """Adds `economy.cpu_economy`: how little CPU time an answer that passes takes beside the reference.
+
+    Args:
+        env: The env to wrap.
+        weight: What the term is multiplied by.
+        name: Its name in the ledger.
+        free: Up to so many times the reference's time the term is 1.0.
+        most: From so many times its time on the term is 0.0.
+
+    Raises:
+        RewardError: If no task says what its reference takes, or the numbers do not fit together.
+        DuplicateRewardTerm: If the env has a reward of that name.
+    """
+
+
+class MemoryReward(MemoryArguments, EntryWrapper):
+    """Adds `economy.memory_economy`: how little memory an answer that passes takes beside the reference.
+
+    Args:
+        env: The env to wrap.
+        weight: What the term is multiplied by.
+        name: Its name in the ledger.
+        free: Up to so many times the reference's memory the term is 1.0.
+        most: From so many times its memory on the term is 0.0.
+
+    Raises:
+        RewardError: If no task says what its reference takes, or the numbers do not fit together.
+        DuplicateRewardTerm: If the env has a reward of that name.
+    """
+
+
+class FileReward(FileArguments, EntryWrapper):
+    """Adds `terms.file_operations`: the share of the files that are as they should be.
+
+    Args:
+        env: The env to wrap.
+        weight: What the term is multiplied by.
+        name: Its name in the ledger.
+
+    Raises:
+        RewardError: If no task has a `file` test, or the env stops at the first failure.
+        DuplicateRewardTerm: If the env has a reward of that name.
+    """
+
+
+class InsightReward(InsightArguments, EntryWrapper):
+    """Adds `terms.insights`: the share of the insights that the output mentions, and a bonus for a plot.
+
+    Args:
+        env: The env to wrap.
+        weight: What the term is multiplied by.
+        name: Its name in the ledger.
+        plot_bonus: What a figure is worth, in insights. Any figure earns it, so keep it small.
+
+    Raises:
+        RewardError: If no task has an `insight` test, or the env stops at the first failure.
         DuplicateRewardTerm: If the env has a reward of that name.
     """
 

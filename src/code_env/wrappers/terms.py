@@ -12,11 +12,12 @@ from gymnasium.utils import RecordConstructorArgs
 from code_env.envs.rules import EpisodeRules
 from code_env.errors import RewardError
 from code_env.importing import named_function
-from code_env.rewards import terms
+from code_env.judging.calibration import REFERENCE_CPU_S, REFERENCE_MEMORY_BYTES
+from code_env.rewards import economy, terms
 from code_env.rewards.pass_at_k import pass_at_k
 from code_env.rewards.similarity import Measure, similarity
 from code_env.rewards.terms import FORMAT_PARTS, Term
-from code_env.tasks.kinds import OutputTest, StdinTest
+from code_env.tasks.kinds import AnyTest, FileTest, InsightTest, OutputTest, StdinTest
 
 from .ledger import Entry, Recorded, Step
 
@@ -121,10 +122,50 @@ class LengthArguments(Recorded):
         self, env: Any, weight: float = 1.0, name: str = "length", free: float = 1.0, most: float = 3.0
     ) -> None:
         RecordConstructorArgs.__init__(self, weight=weight, name=name, free=free, most=most)
-        if not 0 < number("free", free) < number("most", most):
-            raise RewardError(f"0 < free < most must hold; got free={free!r}, most={most!r}")
-        term = partial(terms.brevity, free=free, most=most)
+        term = _between(economy.brevity, free, most)
         self._wrap(env, partial(TermEntry, name, weight, term, _require_references))
+
+
+class CpuTimeArguments(Recorded):
+    """Arguments of `CpuTimeReward`."""
+
+    def __init__(self, env: Any, weight: float = 1.0, name: str = "cpu", free: float = 1.5, most: float = 10.0) -> None:
+        RecordConstructorArgs.__init__(self, weight=weight, name=name, free=free, most=most)
+        term, requires = _between(economy.cpu_economy, free, most), partial(_require_metadata, REFERENCE_CPU_S)
+        self._wrap(env, partial(TermEntry, name, weight, term, requires))
+
+
+class MemoryArguments(Recorded):
+    """Arguments of `MemoryReward`."""
+
+    def __init__(
+        self, env: Any, weight: float = 1.0, name: str = "memory", free: float = 1.5, most: float = 10.0
+    ) -> None:
+        RecordConstructorArgs.__init__(self, weight=weight, name=name, free=free, most=most)
+        term, requires = (
+            _between(economy.memory_economy, free, most),
+            partial(_require_metadata, REFERENCE_MEMORY_BYTES),
+        )
+        self._wrap(env, partial(TermEntry, name, weight, term, requires))
+
+
+class FileArguments(Recorded):
+    """Arguments of `FileReward`."""
+
+    def __init__(self, env: Any, weight: float = 1.0, name: str = "files") -> None:
+        RecordConstructorArgs.__init__(self, weight=weight, name=name)
+        self._wrap(env, partial(TermEntry, name, weight, terms.file_operations, partial(_require_kind, FileTest)))
+
+
+class InsightArguments(Recorded):
+    """Arguments of `InsightReward`."""
+
+    def __init__(self, env: Any, weight: float = 1.0, name: str = "insights", plot_bonus: float = 0.5) -> None:
+        RecordConstructorArgs.__init__(self, weight=weight, name=name, plot_bonus=plot_bonus)
+        if number("plot_bonus", plot_bonus) < 0:
+            raise RewardError(f"plot_bonus must be a number of at least 0; got {plot_bonus!r}")
+        term = partial(terms.insights, plot_bonus=plot_bonus)
+        self._wrap(env, partial(TermEntry, name, weight, term, partial(_require_kind, InsightTest)))
 
 
 class PassAtKArguments(Recorded):
@@ -210,6 +251,26 @@ def require_all_tests(rules: EpisodeRules) -> None:
             "with until_failure=True nobody knows how the other tests would go; reward a pass instead (pass@1), or "
             "have all tests run"
         )
+
+
+def _between(term: Callable[..., float], free: float, most: float) -> Term:
+    if not 0 < number("free", free) < number("most", most):
+        raise RewardError(f"0 < free < most must hold; got free={free!r}, most={most!r}")
+    return partial(term, free=free, most=most)
+
+
+def _require_metadata(key: str, rules: EpisodeRules) -> None:
+    if not any(key in task.metadata for task in rules.suite):
+        raise RewardError(
+            f"no task of suite {rules.suite.name!r} says in metadata[{key!r}] what its reference takes; "
+            "`code-env validate SUITE --calibrate --write FILE` measures it"
+        )
+
+
+def _require_kind(kind: type[AnyTest], rules: EpisodeRules) -> None:
+    require_all_tests(rules)
+    if not any(isinstance(test, kind) for task in rules.suite for test in task.tests):
+        raise RewardError(f"no task of suite {rules.suite.name!r} has a test of kind {kind.kind!r}")
 
 
 def _require_references(rules: EpisodeRules) -> None:

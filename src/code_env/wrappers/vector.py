@@ -10,9 +10,13 @@ from .ledger import EntryVectorWrapper
 from .shaping import ClipArguments, GateArguments, PotentialArguments, ScheduleArguments
 from .statistics import RecordPassAtKOfMany
 from .terms import (
+    CpuTimeArguments,
     ExecutionArguments,
+    FileArguments,
     FormatArguments,
+    InsightArguments,
     LengthArguments,
+    MemoryArguments,
     OutputSimilarityArguments,
     PassAtKArguments,
     PassFractionArguments,
@@ -21,11 +25,15 @@ from .terms import (
 
 __all__ = [
     "ClipReward",
+    "CpuTimeReward",
     "ExecutionReward",
+    "FileReward",
     "FormatReward",
     "GateReward",
     "GroupPassAtKReward",
+    "InsightReward",
     "LengthReward",
+    "MemoryReward",
     "OutputSimilarityReward",
     "PassAtKReward",
     "PassFractionReward",
@@ -54,6 +62,22 @@ class FormatReward(FormatArguments, EntryVectorWrapper):
 
 class LengthReward(LengthArguments, EntryVectorWrapper):
     """As `code_env.wrappers.LengthReward`, for each environment of many."""
+
+
+class CpuTimeReward(CpuTimeArguments, EntryVectorWrapper):
+    """As `code_env.wrappers.CpuTimeReward`, for each environment of many."""
+
+
+class MemoryReward(MemoryArguments, EntryVectorWrapper):
+    """As `code_env.wrappers.MemoryReward`, for each environment of many."""
+
+
+class FileReward(FileArguments, EntryVectorWrapper):
+    """As `code_env.wrappers.FileReward`, for each environment of many."""
+
+
+class InsightReward(InsightArguments, EntryVectorWrapper):
+    """As `code_env.wrappers.InsightReward`, for each environment of many."""
 
 
 class PassAtKReward(PassAtKArguments, EntryVectorWrapper):

@@ -43,7 +43,7 @@ LEVELS = ("contained", "full")
 MACHINES = ("x86_64", "aarch64")
 """Processor architectures whose system calls the filters know."""
 
-HEAVY_MODULES = ("numpy", "pandas")
+HEAVY_MODULES = ("numpy", "pandas", "matplotlib.pyplot")
 """Modules that take long to import, for which there are servers that have them loaded."""
 
 

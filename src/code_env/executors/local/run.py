@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from code_env.executors.files import bytes_without_name, collect_files
+from code_env.executors.files import bytes_without_name
 from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.executors.running import RunningProgram, order_limits, process_limits, report_ends
+from code_env.harness.collecting import collect_files
 from code_env.harness.memory_file import memory_file
 from code_env.harness.watching import TICK_S, Watch, descendants
 from code_env.languages import PYTHON
@@ -85,10 +86,11 @@ class JailedProgram(RunningProgram):
             environment = {name: str(number) for number, name in enumerate(joined, start=wire.FIRST + 5)}
         rest: dict[str, Any] | None = None
         command = None if program.language == PYTHON.name else self._worker.server.commands.order(program.limits)
-        if self.is_served or environment or command is not None:
+        if self.is_served or environment or program.notebook or command is not None:
             rest = {
                 "environment": environment,
                 "command": command,
+                "cells": [str(one) for one in program.cells] if program.notebook else None,
                 "limits": order_limits(program),
                 "processes": program.limits.processes,
                 "scratch": scratch,

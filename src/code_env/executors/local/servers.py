@@ -191,6 +191,7 @@ class Server:
             "drivers": commands.drivers,
             "modules": stock.modules,
             "judges": stock.judges,
+            "heavy": stock.is_heavy,
             "base": None if self._base is None else str(self._base),
         }
         self._control, theirs = (socket.socket(fileno=_above_standard(end.detach())) for end in _pair())

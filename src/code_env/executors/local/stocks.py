@@ -26,6 +26,11 @@ class Stock(NamedTuple):
     language: str = PYTHON.name
     """Language of the programs that it starts; one that is not Python has its interpreter in view."""
 
+    @property
+    def is_heavy(self) -> bool:
+        """Whether there are modules among them that take long to import."""
+        return not set(self.modules).issubset(COMMON_MODULES)
+
 
 LEAN_MODULES = (
     *("bisect", "collections", "collections.abc", "contextlib", "copy", "encodings.utf_8_sig", "enum", "functools"),

@@ -22,11 +22,25 @@ from code_env.errors import TaskError
 from code_env.executors.program import Limits, check_path
 from code_env.languages import PYTHON, find_language
 
-from ..kinds import AnyTest, AssertTest, CallTest, CheckerTest, Comparison, OutputTest, StdinTest
+from ..kinds import (
+    AnyTest,
+    AssertTest,
+    CallTest,
+    CellTest,
+    CheckerTest,
+    Comparison,
+    FileTest,
+    InsightTest,
+    OutputTest,
+    StdinTest,
+)
 from ..task import Task
 from .fields import in_each, in_field
 
-_KINDS: dict[str, type[AnyTest]] = {k.kind: k for k in (StdinTest, OutputTest, CallTest, AssertTest, CheckerTest)}
+_KINDS: dict[str, type[AnyTest]] = {
+    kind.kind: kind
+    for kind in (StdinTest, OutputTest, CallTest, AssertTest, CheckerTest, CellTest, FileTest, InsightTest)
+}
 
 _REQUIRED = {
     "stdin": {"stdin", "stdout"},
@@ -34,6 +48,9 @@ _REQUIRED = {
     "call": {"args", "expected"},
     "assert": {"code"},
     "checker": {"stdin", "checker"},
+    "cell": {"code", "expected"},
+    "file": {"path"},
+    "insight": {"insight"},
 }
 _OPTIONAL = {
     "stdin": {"compare"},
@@ -41,6 +58,9 @@ _OPTIONAL = {
     "call": {"kwargs", "compare"},
     "assert": set[str](),
     "checker": {"answer"},
+    "cell": {"compare"},
+    "file": {"content", "compare"},
+    "insight": {"find", "max_chars"},
 }
 _TEXT_FIELDS = ("entry_point", "language", "setup", "prefix", "reference", "judge")
 """Fields of a task that are text and need not be there."""
@@ -246,9 +266,13 @@ def _test_row(test: AnyTest) -> dict[str, Any]:
     if isinstance(test, CallTest) and test.kwargs:
         # An argument named `$tuple` would else read as a tag.
         row["kwargs"] = in_field("kwargs", lambda: _tagged(dict(test.kwargs)))
-    if isinstance(test, CheckerTest) and test.answer:
-        row["answer"] = test.answer
-    if isinstance(test, StdinTest | OutputTest | CallTest) and (compare := _compare_form(test)) is not None:
+    for name in sorted(_OPTIONAL[test.kind] - {"kwargs", "compare"}):
+        if getattr(test, name) != getattr(type(test), name):
+            row[name] = getattr(test, name)
+    if (
+        isinstance(test, StdinTest | OutputTest | CallTest | CellTest | FileTest)
+        and (compare := _compare_form(test)) is not None
+    ):
         row["compare"] = compare
     if not test.hidden:
         row["hidden"] = False
@@ -264,7 +288,7 @@ def _field_of(test: AnyTest, name: str) -> Any:
     return _tagged(list(value) if name == "args" else value)
 
 
-def _compare_form(test: StdinTest | OutputTest | CallTest) -> Any:
+def _compare_form(test: StdinTest | OutputTest | CallTest | CellTest | FileTest) -> Any:
     """A rule as a row states it: nothing for the default, its name, or all of it."""
     compare, default = test.compare, type(test).compare
     if not isinstance(compare, Comparison):

@@ -35,6 +35,7 @@ from code_env.harness.main_module import (
     reseed,
     run_as_main,
 )
+from code_env.harness.notebook import run_as_notebook
 from code_env.harness.serving import serve
 from code_env.harness.watching import end_descendants
 
@@ -211,6 +212,9 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         _exit(BROKEN_EXIT_CODE)
     if role == "loaded":
         answer_alone(code, "main.py", argv, _CHANNEL, _CHANNEL + 1)
+    if rest is not None and rest["cells"] is not None:
+        sys.argv += argv
+        run_as_notebook(code, "main.py", _main, rest["cells"], _send_report)
     try:
         compiled = compile_program(code, "main.py")
     except COMPILE_ERRORS as error:
@@ -221,7 +225,7 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         run_as_main(compiled, _main, _send_report)
 
 
-def _send_report(error: dict[str, str]) -> None:
+def _send_report(error: dict[str, Any]) -> None:
     view = memoryview(json.dumps(error).encode() + b"\n")
     while view:
         view = view[_write(_REPORT, view) :]

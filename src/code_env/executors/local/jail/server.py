@@ -16,6 +16,7 @@ import os
 import select
 import site
 import sys
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from code_env.harness.limits import die_with_parent
@@ -114,10 +115,11 @@ def _import(config: dict[str, Any]) -> None:
     site.setquit()
     site.setcopyright()
     site.sethelper()
-    for name in config["modules"]:
-        # Not installed, or broken: whoever imports it will see.
-        with contextlib.suppress(Exception):
-            importlib.import_module(name)
+    with _home_of_imports(config):
+        for name in config["modules"]:
+            # Not installed, or broken: whoever imports it will see.
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
     rehearsal.rehearse(judges=config["judges"])
     child.prepare()
     # What the imports left to be done at exit is for those programs that use them: see the child.
@@ -125,3 +127,22 @@ def _import(config: dict[str, Any]) -> None:
     # There is no such directory yet, and programs shall not be told so.
     sys.path_importer_cache.pop(sys.path[0], None)
     heap.settle()
+
+
+@contextlib.contextmanager
+def _home_of_imports(config: dict[str, Any]) -> Iterator[None]:
+    """A home for what modules want to write down when they are imported, such as matplotlib its list of fonts."""
+    if not config["heavy"]:
+        yield
+        return
+    home = os.environ["HOME"]
+    with contextlib.ExitStack() as stack:
+        if config["level"] == "full":
+            stack.enter_context(namespaces.mounted_scratch())
+            os.environ["HOME"] = namespaces.SCRATCH
+        else:
+            import tempfile
+
+            os.environ["HOME"] = stack.enter_context(tempfile.TemporaryDirectory(prefix="code_env-"))
+        yield
+        os.environ["HOME"] = home

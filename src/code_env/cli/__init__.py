@@ -1,0 +1,6 @@
+"""The command `code-env`: one file for each of its commands."""
+
+from . import doctor, evaluate, listing, new, rollout, run, validate  # Each adds itself to the application.
+from .application import app
+
+__all__ = ["app", "doctor", "evaluate", "listing", "new", "rollout", "run", "validate"]

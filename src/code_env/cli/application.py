@@ -1,0 +1,34 @@
+"""The application, to which each command adds itself."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import code_env
+
+from .console import say
+
+app = typer.Typer(
+    name="code-env",
+    help="A Gymnasium environment for reinforcement learning on code.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        say(f"code-env {code_env.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """A Gymnasium environment for reinforcement learning on code."""

@@ -1,0 +1,47 @@
+"""What commands have in common: where they write, how they end on a user's error, options of the same meaning."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Annotated
+
+import gymnasium as gym
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from code_env.errors import CodeEnvError
+from code_env.text import printable
+
+out = Console()
+err = Console(stderr=True)
+
+ExecutorOption = Annotated[str, typer.Option("--executor", "-e", help="Name of the executor; see `code-env list`.")]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", "-w", min=1, help="Programs run at once; cores by default.")
+]
+FormatOption = Annotated[
+    str | None, typer.Option("--format", help="Format of the suite, see docs/formats.md; found out if left out.")
+]
+
+
+@contextlib.contextmanager
+def user_errors() -> Iterator[None]:
+    """Errors that a user can mend end the command with one line and exit code 2."""
+    try:
+        yield
+    except (CodeEnvError, gym.error.Error) as error:
+        err.print(f"error: {printable(str(error))}", style="red", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(2) from None
+
+
+def progress_bar() -> Progress:
+    """A bar on standard error while something takes long; nothing where that is no terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+
+
+def say(text: str, style: str | None = None) -> None:
+    """Print a line that may hold foreign text; it is never cut or broken."""
+    out.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,76 @@
+"""`code-env doctor`: show what this machine grants the local executor."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from code_env.errors import ExecutorError
+from code_env.text import printable
+
+from .application import app
+from .console import out, progress_bar, user_errors
+
+if TYPE_CHECKING:
+    from code_env.doctor import Examination  # Linux only
+
+
+@app.command("doctor")
+def doctor(
+    min_isolation: Annotated[str, typer.Option(help="The least level to be content with: contained or full.")] = (
+        "contained"
+    ),
+    python: Annotated[str | None, typer.Option(help="Interpreter that runs programs.")] = None,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Also run programs that try what they must not, and show what held.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show what this machine grants the local executor. Exit code 1 below the least level, or if it did not hold."""
+    with user_errors():
+        if sys.platform != "linux":
+            raise ExecutorError(f"the local executor needs Linux, not {sys.platform}; there is nothing to examine")
+        from code_env.abuses import SELECTION, Finding
+        from code_env.doctor import examine
+
+        def probing(findings: Iterable[Finding]) -> Iterator[Finding]:
+            with progress_bar() as progress:
+                yield from progress.track(findings, total=len(SELECTION), description="programs that try the jail")
+
+        found = examine(min_isolation, python, probing if probe else None)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict()))
+    else:
+        _show_examination(found)
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+def _show_examination(found: Examination) -> None:
+    out.print(found.system, highlight=False)
+    table = Table("layer", "granted", "needed for", "detail")
+    for layer in found.layers:
+        table.add_row(layer.name, "yes" if layer.granted else "no", layer.needed_for, Text(layer.detail))
+    out.print(table)
+    for layer in found.layers:
+        if layer.remedy:
+            out.print(Text(f"{layer.name} would need: {layer.remedy}"))
+    out.print(f"level: {found.level or 'none'} (at least {found.min_isolation} was asked for)", highlight=False)
+    if found.why_not_full:
+        out.print(Text(f"why not full: {found.why_not_full}"))
+    if found.timing:
+        times = ", ".join(f"{name} {value} ms" for name, value in found.timing.items())
+        out.print(f"timing: {times}", highlight=False)
+    if found.probe:
+        table = Table("kind", "a program that", "held", "how it went")
+        for finding in found.probe:
+            table.add_row(finding.kind, finding.name, "yes" if finding.held else "NO", Text(printable(finding.detail)))
+        out.print(table)
+        held = sum(finding.held for finding in found.probe)
+        out.print(f"probe: {held} of {len(found.probe)} held", highlight=False)

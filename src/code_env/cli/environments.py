@@ -1,0 +1,46 @@
+"""The environment that a command is told to use."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+
+from code_env.errors import CodeEnvError
+from code_env.registration import ENTRY_POINT, environment_id
+from code_env.tasks.definitions import environment_names, is_environment, read_definition
+
+
+def make_environment(env: str, executor: str | None, workers: int | None, **kwargs: Any) -> Any:
+    """The environment that a name, an id, or the path of a file or folder stands for; with `num_envs`, many of it.
+
+    Raises:
+        CodeEnvError: If it stands for none of this package.
+    """
+    make = gym.make_vec if "num_envs" in kwargs else gym.make
+    kwargs["order"] = "sequential"
+    if executor is not None:
+        kwargs["executor"] = executor
+    if workers is not None:
+        kwargs["executor_kwargs"] = {"workers": workers}
+    if env not in environment_names() and is_environment(Path(env)):
+        definition = read_definition(Path(env))
+        kwargs = {"rewards": definition.rewards, "max_turns": definition.max_turns} | kwargs
+        if definition.executor is not None:
+            kwargs = {"executor": definition.executor} | kwargs
+        return make("CodeExec-v0", suite=env, **kwargs)
+    if Path(env).is_file():
+        return make("CodeExec-v0", suite=env, **kwargs)
+    env_id = environment_id(env) if env in environment_names() else env
+    spec = gym.registry.get(env_id)
+    if spec is None or spec.entry_point != ENTRY_POINT:
+        known = ", ".join([*environment_names(), "CodeExec-v0", "CodeRepair-v0"])
+        near = difflib.get_close_matches(env, environment_names(), n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise CodeEnvError(
+            f"{env!r} is neither an environment of this package ({known}) nor a file of tasks nor a folder with "
+            f"env.toml{hint}"
+        )
+    return make(env_id, **kwargs)

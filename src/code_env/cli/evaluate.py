@@ -1,0 +1,124 @@
+"""`code-env eval`: score a file of completions."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+from rich.table import Table
+
+from code_env import evaluation
+from code_env.errors import CodeEnvError
+from code_env.executors import make_executor
+from code_env.executors.registry import DEFAULT_EXECUTOR
+from code_env.extract import Extraction
+from code_env.judging import Outcome
+from code_env.tasks import load_suite
+
+from .application import app
+from .console import ExecutorOption, FormatOption, WorkersOption, err, out, progress_bar, say, user_errors
+
+_DEFAULT_KS = "1,10,100"
+
+
+@app.command("eval")
+def evaluate(
+    suite: Annotated[str, typer.Option("--suite", help="Name of a suite, or path of its file.")],
+    samples: Annotated[
+        Path | None, typer.Argument(help="File of JSON lines with task_id and completion.", show_default=False)
+    ] = None,
+    references: Annotated[bool, typer.Option("--references", help="Score the suite's references instead.")] = False,
+    field: Annotated[str, typer.Option(help="Field of a sample that holds the completion.")] = "completion",
+    k: Annotated[str, typer.Option("--k", help="Values of k, separated by commas.")] = _DEFAULT_KS,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Results file; SAMPLES with _results by default.")
+    ] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="Take completions as code; look for no fences.")] = False,
+    format: FormatOption = None,
+    executor: ExecutorOption = DEFAULT_EXECUTOR,
+    workers: WorkersOption = None,
+) -> None:
+    """Score completions: pass@k with standard errors, and one JSON line per sample."""
+    with user_errors():
+        if (samples is None) == (not references):
+            raise CodeEnvError("give either a file of samples or --references")
+        ks = _parse_ks(k)
+        tasks = load_suite(suite, format)
+        rows = evaluation.read_samples(samples, tasks, field) if samples else evaluation.reference_samples(tasks)
+        target = output or _results_path(samples or Path(f"{tasks.name}_references.jsonl"))
+        if samples is not None and target.resolve() == samples.resolve():
+            raise CodeEnvError(f"the results would replace the samples in {samples}; give another --output")
+        extract: Extraction = "raw" if raw else "fence"
+        results = []
+        with (
+            make_executor(executor, **({"workers": workers} if workers else {})) as runner,
+            _results_file(target) as file,
+            progress_bar() as progress,
+        ):
+            bar = progress.add_task("judging", total=len(rows))
+            for sample, verdict in evaluation.judge_samples(tasks, rows, runner, extract):
+                evaluation.write_row(file, evaluation.sample_row(sample, verdict))
+                results.append((sample, verdict))
+                progress.advance(bar)
+        summary = evaluation.summarize(tasks, results, ks)
+        _show_summary(summary, missing=set(ks) - {estimate.k for estimate in summary.pass_at_k})
+    say(f"one line per sample in {target}")
+
+
+@contextlib.contextmanager
+def _results_file(target: Path) -> Iterator[TextIO]:
+    """A file that takes its name when it is complete; until then, or after an interrupt, it is `.partial`."""
+    partial = target.with_name(target.name + ".partial")
+    try:
+        file = partial.open("w", encoding="utf-8")
+    except OSError as error:
+        raise CodeEnvError(f"the results cannot be written: {error}") from None
+    with file:
+        try:
+            yield file
+        except KeyboardInterrupt:
+            err.print(f"interrupted; what was judged so far is in {partial}", highlight=False, soft_wrap=True)
+            raise
+    partial.replace(target)
+
+
+def _parse_ks(text: str) -> list[int]:
+    try:
+        ks = [int(part) for part in text.split(",")]
+    except ValueError:
+        ks = []
+    if not ks or min(ks) < 1:
+        raise CodeEnvError(f"--k takes whole numbers of at least 1, separated by commas; got {text!r}")
+    return ks
+
+
+def _results_path(samples: Path) -> Path:
+    name = samples.name.removesuffix(".gz").removesuffix(".jsonl")
+    return samples.with_name(f"{name}_results.jsonl")
+
+
+def _show_summary(summary: evaluation.Summary, missing: set[int]) -> None:
+    table = Table("k", "pass@k", "standard error", "tasks", title="pass@k", title_justify="left")
+    for estimate in summary.pass_at_k:
+        table.add_row(str(estimate.k), f"{estimate.value:.4f}", f"{estimate.standard_error:.4f}", str(estimate.tasks))
+    if summary.pass_at_k:
+        out.print(table)
+    if missing:
+        say(f"no task has samples enough for k = {', '.join(map(str, sorted(missing)))}")
+    passed = summary.outcomes.get(Outcome.PASS, 0)
+    out.print(f"samples passed: {passed} of {summary.samples}", highlight=False)
+    out.print(f"tasks with a passing sample: {summary.tasks_passed} of {summary.tasks}", highlight=False)
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(summary.outcomes.items()))
+    judges = ", ".join(f"{count} {judge}" for judge, count in sorted(summary.judges.items()))
+    out.print(f"outcomes: {outcomes}; judged: {judges or 'none'}", highlight=False)
+    if summary.tasks_missing:
+        out.print(f"{summary.tasks_missing} tasks of the suite have no sample", style="yellow", highlight=False)
+    left_out = summary.outcomes.get(Outcome.NO_VERDICT, 0)
+    if left_out:
+        out.print(f"{left_out} samples have no verdict and are left out of pass@k", style="yellow", highlight=False)
+        for estimate in summary.pass_at_k:
+            between = f"between {estimate.lower:.4f} and {estimate.upper:.4f}"
+            out.print(f"with them pass@{estimate.k} would lie {between}", style="yellow", highlight=False)

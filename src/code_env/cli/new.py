@@ -1,0 +1,26 @@
+"""`code-env new`: begin an environment of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from code_env.scaffolding import new_environment
+
+from .application import app
+from .console import say, user_errors
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Name of the environment: small letters, digits and underscores.")],
+    directory: Annotated[
+        Path, typer.Option("--directory", "-d", help="Where its folder is made.", file_okay=False)
+    ] = Path("envs"),
+) -> None:
+    """Make the folder of a new environment, with two tasks to begin with."""
+    with user_errors():
+        folder = new_environment(name, directory)
+    say(f"{folder} is made; next: edit {folder / 'tasks.jsonl'}, then `code-env validate {folder}`")

@@ -1,0 +1,91 @@
+"""`code-env rollout`: collect trajectories."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from code_env import evaluation
+from code_env.envs.code_exec_vector import MAX_ENVS
+from code_env.errors import CodeEnvError
+from code_env.importing import named_function
+from code_env.report.collecting import CollectionBar, collection_table
+from code_env.rollout import Policy, collect
+from code_env.tasks import TaskSuite
+
+from .application import app
+from .console import WorkersOption, err, out, say, user_errors
+from .environments import make_environment
+
+
+@app.command()
+def rollout(
+    output: Annotated[Path, typer.Argument(help="File of JSON lines to write, one for each episode.")],
+    policy: Annotated[
+        str,
+        typer.Option("--policy", "-p", help="Who answers: `references`, `blank`, or a function's package.module:name."),
+    ] = "references",
+    env: Annotated[
+        str, typer.Option("--env", help="Name of an environment, a Gymnasium id, or a file of tasks.")
+    ] = "starter",
+    episodes: Annotated[int, typer.Option("--episodes", "-n", min=1)] = 100,
+    num_envs: Annotated[int, typer.Option("--num-envs", min=1, max=MAX_ENVS, help="Environments side by side.")] = 32,
+    max_turns: Annotated[
+        int | None, typer.Option("--max-turns", min=1, help="Answers in an episode; the environment's own by default.")
+    ] = None,
+    group_size: Annotated[int, typer.Option("--group-size", min=1, help="Episodes in a row with the same task.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Decides which task each episode has.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a file that is there.")] = False,
+    alarm_rate: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of episodes without a verdict above which an alarm is raised.")
+    ] = 0.05,
+    executor: Annotated[
+        str | None, typer.Option("--executor", "-e", help="Name of the executor; the environment's own by default.")
+    ] = None,
+    workers: WorkersOption = None,
+) -> None:
+    """Collect trajectories; a killed collection goes on with --resume. Exit code 1 if the alarm was raised."""
+    with user_errors():
+        kwargs = {} if max_turns is None else {"max_turns": max_turns}
+        made = make_environment(env, executor, workers, num_envs=num_envs, **kwargs)
+        with contextlib.closing(made), CollectionBar(err) as bar:
+            summary = collect(
+                made,
+                _policy(policy, made.unwrapped.suite),
+                episodes,
+                output,
+                seed=seed,
+                group_size=group_size,
+                resume=resume,
+                alarm_rate=alarm_rate,
+                on_progress=bar,
+                on_alarm=lambda message: err.print(f"alarm: {message}", style="red", markup=False, soft_wrap=True),
+            )
+    out.print(collection_table(summary))
+    say(f"one line per episode in {output}")
+    if summary.alarms:
+        raise typer.Exit(1)
+
+
+def _policy(name: str, suite: TaskSuite) -> Policy:
+    """The policy that a name stands for.
+
+    Raises:
+        CodeEnvError: If it stands for none.
+    """
+    if name == "references":
+        references = {sample.task_id: sample.completion for sample in evaluation.reference_samples(suite)}
+        return lambda prompts, infos: [references[info["task_id"]] for info in infos]
+    if name == "blank":
+        return lambda prompts, infos: [""] * len(prompts)
+    if ":" not in name:
+        raise CodeEnvError(f"--policy is `references`, `blank`, or package.module:function; got {name!r}")
+    sys.path.insert(0, "")  # For modules in the directory where one is, as with `python -m`.
+    try:
+        return named_function(name)
+    except LookupError as error:
+        raise CodeEnvError(f"--policy: {error}") from None

@@ -1,0 +1,123 @@
+"""`code-env validate`: prove a suite."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from code_env.errors import CodeEnvError, TaskError
+from code_env.executors import make_executor
+from code_env.executors.registry import DEFAULT_EXECUTOR
+from code_env.judging import Validation, validate
+from code_env.tasks import TaskSuite, load_suite, row_from_task, save_suite
+from code_env.tasks.definitions import environment_names, load_definition
+from code_env.text import printable
+
+from .application import app
+from .console import ExecutorOption, FormatOption, WorkersOption, out, progress_bar, say, user_errors
+
+WIDE = 10_000
+"""Width of a table that is not shown on a terminal, in characters."""
+
+
+@app.command("validate")
+def validate_suite(
+    suite: Annotated[str, typer.Argument(help="Name of a suite, or path of its file.")],
+    repetitions: Annotated[int, typer.Option("--repetitions", "-n", min=1, help="Judge each reference so often.")] = 3,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Set time limits by what references take on this host.")
+    ] = False,
+    write: Annotated[
+        Path | None, typer.Option("--write", help="Save the suite as proven: all tasks, with modes and limits set.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    format: FormatOption = None,
+    executor: ExecutorOption = DEFAULT_EXECUTOR,
+    workers: WorkersOption = None,
+) -> None:
+    """Prove a suite: references pass, answers that solve nothing do not. Exit code 1 if there are errors."""
+    with user_errors():
+        tasks = load_suite(suite, format)
+        if write is not None:
+            _check_target(write, suite, tasks)
+        with make_executor(executor, **({"workers": workers} if workers else {})) as runner, progress_bar() as progress:
+            bar = progress.add_task("validating", total=len(tasks))
+            found = validate(
+                tasks,
+                runner,
+                repetitions=repetitions,
+                calibrate=calibrate,
+                progress=lambda done: progress.update(bar, completed=done),
+            )
+        if write is not None:
+            _write_suite(found.suite, write)
+    if as_json:
+        typer.echo(json.dumps(_validation_row(found)))
+    else:
+        _show_validation(found)
+        if write is not None:
+            say(f"the suite as proven is in {write}")
+    if not found.sound:
+        raise typer.Exit(1)
+
+
+def _check_target(target: Path, source: str, tasks: TaskSuite) -> None:
+    """Find out before the work whether its result can be written.
+
+    Raises:
+        CodeEnvError: If it cannot, or would replace what it was made from.
+        TaskError: If a task holds what the package's own format has no form for.
+    """
+    path = load_definition(source).suite_path if source in environment_names() else Path(source)
+    if path is not None and target.exists() and target.samefile(path):
+        raise CodeEnvError(
+            f"the proven suite would replace the one it was made from; give another --write than {target}"
+        )
+    if target.is_dir() or not target.parent.is_dir():
+        raise CodeEnvError(f"the proven suite cannot be written: {target} is no path of a file in a directory")
+    for task in tasks:
+        try:
+            row_from_task(task)
+        except TaskError as error:
+            raise TaskError(f"the proven suite cannot be written: task {task.id!r}: {error}") from None
+
+
+def _write_suite(suite: TaskSuite, target: Path) -> None:
+    try:
+        save_suite(suite, target)
+    except OSError as error:
+        raise CodeEnvError(f"the proven suite cannot be written: {error}") from None
+
+
+def _validation_row(found: Validation) -> dict[str, Any]:
+    return {
+        "suite": found.suite.name,
+        "tasks": len(found.suite),
+        "sound_tasks": found.sound_tasks,
+        "sound": found.sound,
+        "errors": len(found.errors),
+        "warnings": len(found.warnings),
+        "findings": [
+            {"task_id": finding.task_id, "level": finding.level, "kind": finding.kind, "problem": finding.problem}
+            for finding in found.findings
+        ],
+    }
+
+
+def _show_validation(found: Validation) -> None:
+    if found.findings:
+        table = Table("task", "level", "kind", "problem")
+        for finding in (*found.errors, *found.warnings):
+            style = "red" if finding.level == "error" else "yellow"
+            cells = (Text(printable(finding.task_id)), Text(finding.level, style), finding.kind.value)
+            table.add_row(*cells, Text(" ".join(printable(finding.problem).split("\n")), overflow="fold"))
+        # In a file or a pipe each finding keeps to its line.
+        (out if out.is_terminal else Console(width=WIDE)).print(table)
+    sound = f"{found.sound_tasks} of {len(found.suite)} tasks are sound"
+    out.print(f"{sound}; {len(found.errors)} errors, {len(found.warnings)} warnings", highlight=False)

@@ -1,0 +1,101 @@
+"""What a program's process says of it, line by line, beside its output.
+
+The first line says that the sandbox works, before the program is looked at. What follows is the harness's in the
+program's own process: its uncaught exception, and of a notebook what it has shown. The program may have written any of
+that itself, so only its shape is trusted.
+"""
+
+from __future__ import annotations
+
+import binascii
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .result import CellResult, ErrorInfo
+
+_MOST_LINES = 10
+"""How many lines are read, beside those of cells."""
+
+
+class Report(NamedTuple):
+    """What a process said."""
+
+    started: bool
+    """Whether the harness came up."""
+    error: ErrorInfo | None = None
+    """The program's uncaught exception."""
+    results: tuple[Mapping[str, Any], ...] = ()
+    """What a notebook's program has shown."""
+    cells: tuple[CellResult, ...] = ()
+    """What its cells gave."""
+
+
+def read_report(text: str, *, cells: int | None = None, alone: bool = True) -> Report:
+    """The report in a text; lines that are none are passed over.
+
+    Args:
+        text: All that came.
+        cells: With how many cells a notebook was run; None for a program that is none.
+        alone: Whether anything beyond the first line is expected.
+    """
+    # A program may have added any number of lines.
+    lines = text.split("\n", _MOST_LINES + (cells or 0))
+    started = bool(lines[0])
+    if not alone:
+        return Report(started)
+    records = [record for line in lines[1:] if line and isinstance(record := _parsed(line), dict)]
+    error = next((found for record in records if (found := error_of(record)) is not None), None)
+    return Report(started, error) if cells is None else Report(started, error, *read_records(records))
+
+
+def read_records(records: list[dict[str, Any]]) -> tuple[tuple[Mapping[str, Any], ...], tuple[CellResult, ...]]:
+    """What a notebook's program has shown, and what its cells gave; see `code_env.harness.notebook`."""
+    results: tuple[Mapping[str, Any], ...] = ()
+    cells: list[CellResult] = []
+    for record in records:
+        number, shown = record.get("cell"), _shown(record.get("results"))
+        if number == 0:
+            results = shown
+        elif number == len(cells) + 1:
+            stdout, variable = record.get("stdout"), record.get("variable")
+            cells.append(
+                CellResult(
+                    results=shown,
+                    stdout=stdout if isinstance(stdout, str) else "",
+                    error=error_of(record.get("error")),
+                    variable=variable if isinstance(variable, str) else None,
+                )
+            )
+    return results, tuple(cells)
+
+
+def error_of(error: Any) -> ErrorInfo | None:
+    """An exception as a process describes it, if this is one."""
+    try:
+        return ErrorInfo(**{key: str(error[key]) for key in ("name", "message", "traceback")})
+    except (KeyError, TypeError, RecursionError):
+        return None
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _shown(results: Any) -> tuple[Mapping[str, Any], ...]:
+    shown: list[Mapping[str, Any]] = []
+    for one in results if isinstance(results, list) else ():
+        if not isinstance(one, dict):
+            continue
+        text, image = one.get("text/plain"), one.get("image/png")
+        if isinstance(text, str):
+            shown.append({"text/plain": text})
+        elif isinstance(image, str):
+            try:
+                shown.append({"image/png": binascii.a2b_base64(image)})
+            except (binascii.Error, ValueError):
+                continue
+    return tuple(shown)

@@ -1,0 +1,49 @@
+"""Reads files that a program has left in its working directory.
+
+A program has worked in it, so every name may be a link, a FIFO or a directory by now, and none is followed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterable
+
+
+def collect_files(directory: int, names: Iterable[str], most_bytes: int) -> dict[str, bytes]:
+    """Contents of regular files, by name; those that are not there, or would pass the total, are left out.
+
+    Args:
+        directory: Descriptor of the working directory.
+        names: Relative paths.
+        most_bytes: Size of all together.
+    """
+    found: dict[str, bytes] = {}
+    left = most_bytes
+    for name in names:
+        content = _read(directory, name.split("/"), left)
+        if content is not None:
+            found[name] = content
+            left -= len(content)
+    return found
+
+
+def _read(directory: int, parts: list[str], most_bytes: int) -> bytes | None:
+    with contextlib.ExitStack() as opened:
+        try:
+            for part in parts[:-1]:
+                directory = os.open(part or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)
+                opened.callback(os.close, directory)
+            # A FIFO would block the open.
+            fd = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
+            opened.callback(os.close, fd)
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                return None
+            content = b""
+            while len(content) <= most_bytes and (piece := os.read(fd, min(1 << 20, most_bytes + 1 - len(content)))):
+                content += piece
+        # Missing, a link, made unreadable, a name too long: not there.
+        except OSError:
+            return None
+    return content if len(content) <= most_bytes else None

@@ -1,0 +1,76 @@
+"""AgentFly's reward `code_reward_test`: 1.0 for a program that runs without a fault, else 0.0.
+
+The protocol is that of https://github.com/Agent-One-Lab/AgentFly, `src/agentfly/rewards/code_reward.py`. The reward
+asks nothing of what the program does, so alone it rewards nothing worth having.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+from code_env.executors.base import Executor
+from code_env.executors.program import Limits
+from code_env.extract import extract_code
+from code_env.judging.judge import ajudge
+from code_env.rewards.terms import execution
+from code_env.text import clip
+
+from .runs import output_task, why_ended, with_verdict
+from .shared_executor import executor_for
+
+__all__ = ["CodeReward", "code_reward_test"]
+
+LIMITS = Limits(cpu_s=8, wall_s=10, memory_bytes=1 << 30)
+"""What AgentFly's Python server grants a program."""
+
+_STDOUT_CHARS = 16_384
+_STDERR_CHARS = 8_192
+
+
+class CodeReward(TypedDict):
+    """What `code_reward_test` gives back."""
+
+    reward: float
+    """1.0 if the program ran without a fault, else 0.0."""
+    output: str
+    """What it printed; for one with a fault the exception, or what ended it."""
+
+
+async def code_reward_test(
+    prediction: str, context: Any = None, *, executor: Executor | str | None = None
+) -> CodeReward:
+    """Run a program and reward that it ends well.
+
+    Each run is a fresh process; nothing carries over from a tool's runs or from another reward's. Many may be awaited
+    at once; they share one executor.
+
+    Args:
+        prediction: A program, or a response with one: see `extract_code`.
+        context: The rollout's. If it has an `executor`, as an attribute or a key, programs run there.
+        executor: Where it runs, if the context does not say: an executor or the name of one.
+
+    Raises:
+        NoVerdict: If the sandbox failed. That is no reward of 0.0: it says nothing about the program.
+        TypeError: If the prediction is not text.
+
+    Example:
+        >>> import asyncio
+        >>> asyncio.run(code_reward_test("print('Hello, World!')"))
+        {'reward': 1.0, 'output': 'Hello, World!'}
+        >>> asyncio.run(code_reward_test("print(undefined_variable)"))
+        {'reward': 0.0, 'output': "NameError: name 'undefined_variable' is not defined"}
+    """
+    carried = context.get("executor") if isinstance(context, Mapping) else getattr(context, "executor", None)
+    runs_on = executor_for(executor if carried is None else carried)
+    task = output_task("", LIMITS)
+    verdict = with_verdict(await ajudge(task, extract_code(prediction), runs_on, response=prediction))
+    result = verdict.execution
+    reward = execution(task, verdict)
+    if reward:
+        parts = clip(result.stdout.strip(), _STDOUT_CHARS), clip(result.stderr.strip(), _STDERR_CHARS)
+        return {"reward": reward, "output": "\n".join(part for part in parts if part)}
+    why = why_ended(result)
+    if result.error is None and result.stderr.strip():  # `sys.exit("why")` says why there.
+        why += f"\n{result.stderr.strip()}"
+    return {"reward": reward, "output": clip(why, _STDERR_CHARS)}

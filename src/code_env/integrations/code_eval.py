@@ -1,0 +1,174 @@
+"""evaluate's metric `code_eval`, and its variant over RestrictedPython, judged by this package's judge.
+
+`compute` is a function; the folder that `metric_path` names is the same as a metric for `evaluate.load`, which needs
+the extra `hf`. Both want no HF_ALLOW_CODE_EVAL, since answers run in a sandbox.
+
+The protocol is that of https://huggingface.co/spaces/evaluate-metric/code_eval; its variant is
+https://huggingface.co/spaces/guydav/restrictedpython_code_eval. Answers are programs, not responses: nothing is
+extracted from them. The references' asserts run apart from the answers, so that an answer cannot make them pass.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from code_env.executors.base import Executor
+from code_env.executors.registry import make_executor
+from code_env.executors.result import Status
+from code_env.judging.judge import judge_each
+from code_env.judging.verdict import Verdict
+from code_env.rewards.pass_at_k import mean_pass_at_k
+
+from .runs import time_limits, why_ended, why_no_verdict
+from .shared_executor import executor_for, require_executor
+from .suites import assert_task
+
+__all__ = ["compute", "metric_path"]
+
+Results = defaultdict[int, list[tuple[int, dict[str, Any]]]]
+"""For each task its candidates' numbers and results."""
+
+
+def compute(
+    predictions: Sequence[Sequence[str]],
+    references: Sequence[str],
+    k: Sequence[int] = (1, 10, 100),
+    num_workers: int = 4,
+    timeout: float = 3.0,
+    use_safe_builtins: bool | None = None,
+    use_limited_builtins: bool | None = None,
+    use_utility_builtins: bool | None = None,
+    additional_globals: Mapping[str, Any] | None = None,
+    additional_locals: Mapping[str, Any] | None = None,
+    allowed_imports: Sequence[str] | None = None,
+    allow_str_format: bool | None = None,
+    allow_underscore_variable_names: bool | None = None,
+    return_output: bool = False,
+    output_variable: str = "output",
+    *,
+    executor: Executor | str | None = None,
+) -> tuple[dict[str, float], Results]:
+    """pass@k of candidate programs, each judged by the asserts of its task.
+
+    The options from `use_safe_builtins` to `output_variable` are RestrictedPython's. With none of them given, answers
+    may use all of Python.
+
+    Args:
+        predictions: For each task its candidates.
+        references: For each task its tests: code with asserts that calls the candidate's functions by their names.
+        k: For which k to estimate pass@k; those that some task has too few candidates for are left out.
+        num_workers: How many candidates are judged at once, as far as the executor does.
+        timeout: The most time that a candidate and its tests may take, in seconds.
+        use_safe_builtins: Whether RestrictedPython's safe builtins are there.
+        use_limited_builtins: Whether its limited `range`, `list` and `tuple` are.
+        use_utility_builtins: Whether its utilities are: `string`, `math`, `random` and others.
+        additional_globals: Further globals.
+        additional_locals: Further locals.
+        allowed_imports: What may be imported.
+        allow_str_format: Whether `str.format` may be used.
+        allow_underscore_variable_names: Whether names may begin with an underscore.
+        return_output: Whether results have the value of a variable of the candidate.
+        output_variable: Which variable that is.
+        executor: Where candidates run: an executor or the name of one.
+
+    Returns:
+        pass@k for each `k`, as `{"pass@1": 0.5}`, and for each task (by its place) a list of the candidate's number and
+        its result: `task_id`, `completion_id`, `passed`, and `result`, which is `passed`, `timed out` or `failed: ...`.
+        A candidate without a verdict, because the sandbox failed, has None as `passed` and `no verdict: ...` as
+        `result`; pass@k leaves it out.
+
+    Raises:
+        TaskError: If a reference is not Python, or tests nothing.
+        ValueError: If there are not as many references as predictions, or a `k` or `num_workers` is below 1, or
+            another executor than `restricted` is asked for together with its options.
+        ExecutorNotFound: If RestrictedPython is asked for, and there is no executor `restricted`.
+
+    Example:
+        >>> candidates = [["def add(a, b): return a + b", "def add(a, b): return a * b"]]
+        >>> pass_at_k, results = compute(candidates, ["assert add(2, 3) == 5"], k=[1, 2])
+        >>> pass_at_k
+        {'pass@1': 0.5, 'pass@2': 1.0}
+        >>> [result["result"] for _, result in results[0]]
+        ['passed', 'failed: assert add(2, 3) == 5: left is 6, right is 5']
+    """
+    restrictions = {
+        "use_safe_builtins": use_safe_builtins,
+        "use_limited_builtins": use_limited_builtins,
+        "use_utility_builtins": use_utility_builtins,
+        "additional_globals": additional_globals,
+        "additional_locals": additional_locals,
+        "allowed_imports": allowed_imports,
+        "allow_str_format": allow_str_format,
+        "allow_underscore_variable_names": allow_underscore_variable_names,
+        **({"return_output": True, "output_variable": output_variable} if return_output else {}),
+    }
+    restrictions = {name: value for name, value in restrictions.items() if value is not None}
+    _check(predictions, references, k, num_workers)
+    limits = time_limits(timeout)
+    tasks = [assert_task(code, limits, f"references[{index}]") for index, code in enumerate(references)]
+    answers = [(task, str(code)) for task, codes in zip(tasks, predictions, strict=True) for code in codes]
+    with ExitStack() as stack:
+        if restrictions:
+            if executor not in (None, "restricted"):
+                raise ValueError(
+                    f"{', '.join(restrictions)} are options of the executor 'restricted'; got {executor!r}"
+                )
+            require_executor("restricted", ", ".join(restrictions), "Leave the options out to have plain Python")
+            runs_on = stack.enter_context(make_executor("restricted", **restrictions))
+        else:
+            runs_on = executor_for(executor)
+        verdicts = list(judge_each(answers, runs_on, in_flight=num_workers))
+    return _figures([len(codes) for codes in predictions], verdicts, k)
+
+
+def metric_path() -> str:
+    """The folder of the metric, for `evaluate.load`.
+
+    Example:
+        >>> Path(metric_path()).name
+        'code_eval'
+    """
+    return str(Path(__file__).parent / "metrics" / "code_eval")
+
+
+def _check(predictions: Sequence[Sequence[str]], references: Sequence[str], k: Sequence[int], num_workers: int) -> None:
+    if len(predictions) != len(references):
+        raise ValueError(f"each task needs one reference; got {len(predictions)} tasks and {len(references)} of these")
+    for index, candidates in enumerate(predictions):
+        if isinstance(candidates, str) or not all(isinstance(code, str) for code in candidates):
+            raise TypeError(f"predictions[{index}] must be a list of programs as text; got {candidates!r:.60}")
+    for name, values in (("k", k), ("num_workers", [num_workers])):
+        if not all(isinstance(value, int) and value >= 1 for value in values):
+            raise ValueError(f"{name}: whole numbers of at least 1 were expected; got {list(values)}")
+
+
+def _figures(sizes: list[int], verdicts: list[Verdict], ks: Sequence[int]) -> tuple[dict[str, float], Results]:
+    results: Results = defaultdict(list)
+    counts = []
+    remaining = iter(verdicts)
+    for task_id, size in enumerate(sizes):
+        judged = correct = 0
+        for completion_id in range(size):
+            verdict = next(remaining)
+            passed = verdict.passed if verdict.valid else None
+            judged, correct = judged + verdict.valid, correct + verdict.passed
+            result = {"task_id": task_id, "passed": passed, "result": _words(verdict), "completion_id": completion_id}
+            results[task_id].append((completion_id, result))
+        counts.append((judged, correct, size - judged))
+    estimates = {k: mean_pass_at_k(counts, k) for k in ks if sizes and min(sizes) >= k}
+    return {f"pass@{k}": estimate.value for k, estimate in estimates.items() if estimate is not None}, results
+
+
+def _words(verdict: Verdict) -> str:
+    if not verdict.valid:
+        return f"no verdict: {why_no_verdict(verdict)}"
+    if verdict.passed:
+        return "passed"
+    if verdict.execution.status is Status.TIMEOUT:
+        return "timed out"
+    failed = next((case.message for case in verdict.cases if not case.passed and case.message), "")
+    return f"failed: {failed or why_ended(verdict.execution)}"

@@ -1,0 +1,218 @@
+"""RewardKit's rewards for what a notebook's session leaves: results of cells, files, insights and figures.
+
+An answer runs once, as a notebook's first cell, in a working directory of its own. What the tests expect never enters
+its process; see `docs/task-format.md` for what a cell gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from code_env.errors import TaskError
+from code_env.executors.base import Executor
+from code_env.extract import extract_code
+from code_env.judging.judge import judge
+from code_env.judging.verdict import Verdict
+from code_env.rewards.terms import execution, insights, pass_fraction
+from code_env.tasks.kinds import AnyTest, CellTest, FileTest, InsightTest
+from code_env.tasks.task import Task
+
+from .misspelt import reject_misspelt
+from .runs import mebibytes, time_limits, with_verdict
+from .shared_executor import executor_for
+
+DATASET_NAME = "dataset.csv"
+"""What a data set is called in the working directory."""
+
+
+def advanced_code_evaluation(
+    response: str,
+    test_cases: Sequence[Mapping[str, str]],
+    *,
+    timeout: float = 30,
+    max_memory_mb: int | None = None,
+    executor: Executor | str | None = None,
+    **kwargs: Any,
+) -> float:
+    """The share of test cases that an answer passes: code that is run after it, and what that must give.
+
+    Args:
+        response: The answer.
+        test_cases: Each `{"code": ..., "expected": ...}`. They run one after the other, as cells of a notebook. What
+            a cell gives is its last expression, else what it prints, else its variable `result`.
+        timeout: The most time that all of it may take, in seconds.
+        max_memory_mb: The most memory, in MiB; the package's default if None.
+        executor: Where it runs: an executor or the name of one.
+        kwargs: Anything else; ignored.
+
+    Returns:
+        From 0 to 1; 0.0 without any case, and for an answer that fails by itself.
+
+    Raises:
+        NoVerdict: If the sandbox failed.
+        TaskError: If a case is malformed.
+        TypeError: If a keyword is nearly the name of an argument.
+
+    Example:
+        >>> cases = [
+        ...     {"code": "result = add_numbers(2, 3)", "expected": "5"},
+        ...     {"code": "result = add_numbers(-1, 1)", "expected": "0"},
+        ... ]
+        >>> advanced_code_evaluation("def add_numbers(a, b):\\n    return a + b", cases)
+        1.0
+    """
+    reject_misspelt(kwargs, advanced_code_evaluation)
+    tests = [
+        CellTest(code=_text(case, "code", where), expected=_text(case, "expected", where))
+        for where, case in _each(test_cases, "test_cases")
+    ]
+    return _share(response, tests, timeout, max_memory_mb, executor)
+
+
+def file_based_code_reward(
+    response: str,
+    file_operations: Sequence[Mapping[str, str]],
+    *,
+    timeout: float = 30,
+    max_memory_mb: int | None = None,
+    executor: Executor | str | None = None,
+    **kwargs: Any,
+) -> float:
+    """The share of expected files that an answer leaves.
+
+    Args:
+        response: The answer.
+        file_operations: Each `{"path": ..., "content": ..., "type": ...}`. The path is relative to the working
+            directory. The type `create`, which is the default, asks for that content, `exists` for any.
+        timeout: The most time that the answer may take, in seconds.
+        max_memory_mb: The most memory, in MiB; the package's default if None.
+        executor: Where it runs: an executor or the name of one.
+        kwargs: Anything else; ignored.
+
+    Returns:
+        From 0 to 1; 0.0 without any operation, and for an answer that fails.
+
+    Raises:
+        NoVerdict: If the sandbox failed.
+        TaskError: If an operation is malformed, or a path leads out of the working directory.
+        TypeError: If a keyword is nearly the name of an argument.
+
+    Example:
+        >>> operations = [{"path": "a.txt", "content": "hello"}, {"path": "b.txt", "type": "exists"}]
+        >>> file_based_code_reward("open('a.txt', 'w').write('hello')", operations)
+        0.5
+    """
+    reject_misspelt(kwargs, file_based_code_reward)
+    tests = []
+    for where, operation in _each(file_operations, "file_operations"):
+        kind = operation.get("type", "create")
+        if kind not in ("create", "exists"):
+            raise TaskError(f"{where}: type must be create or exists; got {kind!r}")
+        content = _text(operation, "content", where) if kind == "create" else None
+        tests.append(FileTest(_text(operation, "path", where), content))
+    return _share(response, tests, timeout, max_memory_mb, executor)
+
+
+def data_analysis_reward(
+    response: str,
+    dataset_path: str | Path,
+    expected_insights: Sequence[str],
+    *,
+    find: str = "mention",
+    plot_bonus: float = 0.5,
+    timeout: float = 30,
+    max_memory_mb: int | None = None,
+    executor: Executor | str | None = None,
+    **kwargs: Any,
+) -> float:
+    """The share of expected insights that an analysis mentions, and something for a figure.
+
+    Args:
+        response: The answer. It finds the data as `dataset.csv`.
+        dataset_path: The data.
+        expected_insights: What its output, or its last expression, must mention.
+        find: How they are looked for; see `InsightTest`. With `rewardkit_substring`, RewardKit's search, an answer that
+            prints enough mentions everything.
+        plot_bonus: What a figure of matplotlib adds to the number of insights found. Any figure will do, an empty one
+            too; 0.0 gives nothing for it.
+        timeout: The most time that the answer may take, in seconds.
+        max_memory_mb: The most memory, in MiB; the package's default if None.
+        executor: Where it runs: an executor or the name of one.
+        kwargs: Anything else; ignored.
+
+    Returns:
+        From 0 to 1; 0.0 without any insight to expect, and for an answer that fails.
+
+    Raises:
+        NoVerdict: If the sandbox failed.
+        TaskError: If the data cannot be read, or an insight is malformed.
+        TypeError: If a keyword is nearly the name of an argument.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+        ...     _ = file.write("price\\n10\\n15\\n")
+        ...     file.flush()
+        ...     answer = "prices = [int(x) for x in open('dataset.csv').read().split()[1:]]\\n"
+        ...     answer += "print(f'The mean price is {sum(prices) / len(prices)}.')"
+        ...     data_analysis_reward(answer, file.name, ["mean price is 12.5", "most expensive"])
+        0.5
+    """
+    reject_misspelt(kwargs, data_analysis_reward)
+    if isinstance(expected_insights, str) or not isinstance(expected_insights, Sequence):
+        raise TaskError(f"expected_insights must be a list of texts; got {type(expected_insights).__name__}")
+    try:
+        files = {DATASET_NAME: Path(dataset_path).read_bytes()}
+    except OSError as error:
+        raise TaskError(f"dataset_path: {error}") from None
+    tests = [InsightTest(insight, find=find) for insight in expected_insights]
+    if not tests:
+        return 0.0
+    task, verdict = _judged(response, tests, timeout, max_memory_mb, executor, files)
+    return insights(task, verdict, plot_bonus) if execution(task, verdict) else 0.0
+
+
+def _share(
+    response: str,
+    tests: Sequence[AnyTest],
+    timeout: float,
+    max_memory_mb: int | None,
+    executor: Executor | str | None,
+) -> float:
+    return pass_fraction(*_judged(response, tests, timeout, max_memory_mb, executor)) if tests else 0.0
+
+
+def _judged(
+    response: str,
+    tests: Sequence[AnyTest],
+    timeout: float,
+    max_memory_mb: int | None,
+    executor: Executor | str | None,
+    files: Mapping[str, bytes] | None = None,
+) -> tuple[Task, Verdict]:
+    limits = time_limits(timeout, mebibytes(max_memory_mb))
+    task = Task("session", "", tuple(tests), files=files or {}, limits=limits)
+    return task, with_verdict(judge(task, extract_code(response), executor_for(executor), response=response))
+
+
+def _each(rows: Any, name: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """The rows of an argument, each with its name."""
+    if not rows:
+        return []
+    if isinstance(rows, str | Mapping) or not isinstance(rows, Sequence):
+        raise TaskError(f"{name} must be a list of objects; got {type(rows).__name__}")
+    for index, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise TaskError(f"{name}[{index}] must be an object; got {type(row).__name__}")
+    return [(f"{name}[{index}]", row) for index, row in enumerate(rows)]
+
+
+def _text(row: Mapping[str, Any], name: str, where: str) -> str:
+    value = row.get(name)
+    if not isinstance(value, str):
+        got = type(value).__name__ if name in row else f"none, but {', '.join(map(str, row)) or 'nothing'}"
+        hint = "; a file that may hold anything has the type 'exists'" if name == "content" else ""
+        raise TaskError(f"{where}: {name} must be text; got {got}{hint}")
+    return value

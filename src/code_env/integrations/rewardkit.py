@@ -1,0 +1,392 @@
+"""RewardKit's rewards for code that is run, over any executor of this package.
+
+The protocol is that of https://github.com/fw-ai-external/reward-kit and its guides on E2B: the modules
+`reward_function`, `rewards.code_execution` and `evaluation`. The rewards accept keywords that they do not know, as
+theirs do, because trainers pass them all columns of a dataset; one that is nearly the name of an argument is refused.
+
+An answer is a program, or a response with one (`extract_code`). Its standard output decides: 1.0 where it agrees with
+the expected one, 0.0 where the program had a fault, else how alike they are. Where the sandbox fails there is no score:
+`NoVerdict` is raised.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+from code_env.errors import ExecutorError, TaskError
+from code_env.executors.base import Executor
+from code_env.extract import extract_code
+from code_env.judging.judge import judge
+from code_env.judging.verdict import Verdict
+from code_env.rewards.similarity import Measure, similarity
+from code_env.rewards.terms import execution, output_similarity, pass_fraction
+from code_env.tasks.task import Task
+from code_env.text import clip, printable
+
+from .conversations import Messages, answer_of, stated_output
+from .dataset_evaluation import DatasetEvaluation, evaluate_dataset
+from .input_output_cases import as_tests
+from .misspelt import reject_misspelt
+from .notebook_rewards import advanced_code_evaluation, data_analysis_reward, file_based_code_reward
+from .reward_functions import reward_function
+from .reward_outputs import MetricRewardOutput, RewardOutput
+from .runs import mebibytes, output_task, time_limits, why_ended, with_verdict
+from .shared_executor import executor_for, require_executor
+
+__all__ = [
+    "DatasetEvaluation",
+    "MetricRewardOutput",
+    "RewardOutput",
+    "advanced_code_evaluation",
+    "calculate_output_similarity",
+    "data_analysis_reward",
+    "e2b_code_execution_reward",
+    "evaluate_dataset",
+    "file_based_code_reward",
+    "fractional_code_reward",
+    "local_code_execution_reward",
+    "reward_function",
+]
+
+_LANGUAGES = {"py": "python", "js": "javascript"}
+"""Short names that RewardKit takes."""
+
+_REASON_CHARS = 10_000
+"""How much of a text a metric's reason shows."""
+
+
+def calculate_output_similarity(actual: str, expected: str) -> float:
+    """The share of the expected words that occur in an output, whatever their order and case.
+
+    **It can be bought**: an output of all words scores 1.0. So the rewards here do not use it unless told to by
+    `measure="rewardkit_words"`. Nothing expected is met by nothing printed only.
+
+    Example:
+        >>> calculate_output_similarity("Hello there", "hello world")
+        0.5
+    """
+    return similarity(expected, actual, "rewardkit_words")
+
+
+@overload
+def local_code_execution_reward(messages: str, original_messages: str | None = None, **kwargs: Any) -> float: ...
+
+
+@overload
+def local_code_execution_reward(*, response: str, **kwargs: Any) -> float: ...
+
+
+@overload
+def local_code_execution_reward(
+    messages: Messages, original_messages: Messages | None = None, **kwargs: Any
+) -> RewardOutput: ...
+
+
+def local_code_execution_reward(
+    messages: Messages | str | None = None,
+    original_messages: Messages | str | None = None,
+    expected_output: str | None = None,
+    language: str = "python",
+    timeout: float = 30,
+    api_key: str | None = None,
+    *,
+    response: str | None = None,
+    ground_truth: str | None = None,
+    max_memory_mb: int | None = None,
+    measure: Measure = "tokens",
+    executor: Executor | str | None = None,
+    **kwargs: Any,
+) -> float | RewardOutput:
+    """How alike a program's output and the expected one are.
+
+    Called with a text, as `(response, expected_output)`, it gives a float; with messages, a `RewardOutput` whose
+    metrics are `extracted_code`, `expected_output`, `execution_result` and `output_match`.
+
+    Args:
+        messages: The conversation, which ends with the answer; or the answer as text.
+        original_messages: A conversation whose prompt may state the expected output, as in `Expected output: 15`. What
+            the assistant says in it is not looked at. After an answer as text, the expected output.
+        expected_output: What the program must print. With messages that state none either, 1.0 is for a program that
+            runs without a fault.
+        language: The program's language, if the executor has it; `py` and `js` are short for `python` and `javascript`.
+        timeout: The most time that the program may take, in seconds.
+        api_key: Not used; here so that both rewards can be called alike.
+        response: The answer as text, by name.
+        ground_truth: Another name for `expected_output`, as RewardKit 0.4 has it.
+        max_memory_mb: The most memory, in MiB; the package's default if None.
+        measure: What an output that does not agree is compared by; see `similarity`.
+        executor: Where the program runs: an executor or the name of one.
+        kwargs: Anything else; ignored.
+
+    Raises:
+        NoVerdict: If the sandbox failed.
+        TaskError: If there is no answer, or an answer as text without an expected output.
+        TypeError: If a keyword is nearly the name of an argument.
+        UnsupportedProgram: If the executor does not have the language.
+
+    Example:
+        >>> local_code_execution_reward("print(6 * 7)", "42")
+        1.0
+        >>> prompt = {"role": "user", "content": "Sum [1, 2, 3, 4, 5]. Expected output: 15"}
+        >>> answer = {"role": "assistant", "content": "print(sum(range(6)))"}
+        >>> output = local_code_execution_reward([prompt, answer], original_messages=[prompt])
+        >>> output.score, sorted(output.metrics)
+        (1.0, ['execution_result', 'expected_output', 'extracted_code', 'output_match'])
+    """
+    reject_misspelt(kwargs, local_code_execution_reward)
+    asked = _asked(messages, original_messages, expected_output, response, ground_truth)
+    output = _output_reward(asked, language, timeout, max_memory_mb, measure, executor_for(executor))
+    return output.score if asked.as_text else output
+
+
+@overload
+def e2b_code_execution_reward(messages: str, original_messages: str | None = None, **kwargs: Any) -> float: ...
+
+
+@overload
+def e2b_code_execution_reward(*, response: str, **kwargs: Any) -> float: ...
+
+
+@overload
+def e2b_code_execution_reward(
+    messages: Messages, original_messages: Messages | None = None, **kwargs: Any
+) -> RewardOutput: ...
+
+
+def e2b_code_execution_reward(
+    messages: Messages | str | None = None,
+    original_messages: Messages | str | None = None,
+    expected_output: str | None = None,
+    language: str = "python",
+    timeout: float = 30,
+    api_key: str | None = None,
+    *,
+    response: str | None = None,
+    ground_truth: str | None = None,
+    max_memory_mb: int | None = None,
+    measure: Measure = "tokens",
+    executor: Executor | str | None = None,
+    **kwargs: Any,
+) -> float | RewardOutput:
+    """As `local_code_execution_reward`, in E2B's cloud.
+
+    It never runs on this machine unless `executor` says so: whoever wants to fall back to that calls
+    `local_code_execution_reward`.
+
+    Args:
+        messages: As there.
+        original_messages: As there.
+        expected_output: As there.
+        language: As there.
+        timeout: As there.
+        api_key: E2B's key; the environment variable E2B_API_KEY if None. Without either, messages give a score of 0.0
+            with a metric `error` that says so, and text is an error.
+        response: As there.
+        ground_truth: As there.
+        max_memory_mb: As there.
+        measure: As there.
+        executor: Where the program runs instead; then no key is needed.
+        kwargs: Anything else; ignored.
+
+    Raises:
+        ExecutorNotFound: If there is no executor `e2b`.
+        ExecutorError: If there is no key, and the answer is text.
+        NoVerdict: If the sandbox failed.
+        TaskError: As there.
+        TypeError: As there.
+
+    Example:
+        >>> e2b_code_execution_reward("print(6 * 7)", "42", executor="local")
+        1.0
+    """
+    reject_misspelt(kwargs, e2b_code_execution_reward)
+    asked = _asked(messages, original_messages, expected_output, response, ground_truth)
+    runs_on = _in_cloud("e2b_code_execution_reward", api_key) if executor is None else executor_for(executor)
+    if runs_on is None:
+        if asked.as_text:
+            raise ExecutorError(_NO_KEY)
+        return _error(_NO_KEY)
+    output = _output_reward(asked, language, timeout, max_memory_mb, measure, runs_on)
+    return output.score if asked.as_text else output
+
+
+def fractional_code_reward(
+    messages: Messages | str,
+    ground_truth: str | Sequence[Mapping[str, Any]] | None = None,
+    language: str = "python",
+    timeout: float = 30,
+    environment: str = "local",
+    api_key: str | None = None,
+    function_to_call: str | None = None,
+    *,
+    max_memory_mb: int | None = None,
+    measure: Measure = "tokens",
+    executor: Executor | str | None = None,
+    **kwargs: Any,
+) -> RewardOutput:
+    """The share of test cases that an answer passes.
+
+    Args:
+        messages: The conversation, which ends with the answer; or the answer as text.
+        ground_truth: Test cases, each `{"input": ..., "expected_output": ...}`: what the program reads and must print,
+            or with `function_to_call` its arguments and what it must return. A text is an expected output; then this
+            is `local_code_execution_reward`.
+        language: The program's language, if the executor has it.
+        timeout: The most time for each case, in seconds.
+        environment: `local`, or `e2b` for E2B's cloud.
+        api_key: E2B's key; the environment variable E2B_API_KEY if None.
+        function_to_call: Name of the function that the cases are about.
+        max_memory_mb: The most memory, in MiB; the package's default if None.
+        measure: What an output is compared by if `ground_truth` is a text.
+        executor: Where the program runs: an executor or the name of one. It overrules `environment`.
+        kwargs: Anything else; ignored.
+
+    Returns:
+        A score, and metrics `extracted_code`, `test_results` (JSON: a list of what each case gave) and `pass_rate`.
+        Without any case the score is 0.0, with a metric `error`.
+
+    Raises:
+        ExecutorNotFound: If `environment` is `e2b`, and there is no such executor.
+        NoVerdict: If the sandbox failed.
+        TaskError: If there is no answer, or a case is malformed.
+        TypeError: If a keyword is nearly the name of an argument.
+
+    Example:
+        >>> cases = [{"input": "2 3", "expected_output": "5"}, {"input": "2 2", "expected_output": "5"}]
+        >>> output = fractional_code_reward("def add(a, b): return a + b", cases, function_to_call="add")
+        >>> output.score, output.metrics["pass_rate"].reason
+        (0.5, '1/2 tests passed (50.00%)')
+    """
+    reject_misspelt(kwargs, fractional_code_reward)
+    if environment not in ("local", "e2b"):
+        raise TaskError(f"environment must be local or e2b; got {environment!r}")
+    runs_on: Executor | None = None
+    if executor is None and environment == "e2b":
+        runs_on = _in_cloud("fractional_code_reward", api_key)
+        if runs_on is None:
+            return _error(_NO_KEY)
+    runs_on = runs_on or executor_for(executor)
+    response = messages if isinstance(messages, str) else answer_of(messages)
+    if ground_truth is None or isinstance(ground_truth, str):
+        asked = _Asked(response, ground_truth, as_text=False)
+        return _output_reward(asked, language, timeout, max_memory_mb, measure, runs_on)
+    if not ground_truth:
+        return _error("there are no test cases")
+    language = _LANGUAGES.get(language.lower(), language.lower())
+    limits = time_limits(timeout, mebibytes(max_memory_mb))
+    task = Task("cases", "", as_tests(ground_truth, function_to_call), language=language, limits=limits)
+    code = extract_code(response, language)
+    verdict = with_verdict(judge(task, code, runs_on, response=response))
+    score = pass_fraction(task, verdict)
+    rate = f"{verdict.tests_passed}/{verdict.tests_total} tests passed"
+    metrics = {
+        "extracted_code": _metric(bool(code.strip()), code),
+        "test_results": MetricRewardOutput(score, json.dumps(_case_rows(ground_truth, verdict), indent=2)),
+        "pass_rate": MetricRewardOutput(score, f"{rate} ({score:.2%})"),
+    }
+    return RewardOutput(score, metrics, f"{rate}.")
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """An answer, and what it is to print."""
+
+    response: str
+    expected: str | None
+    as_text: bool
+    """Whether the answer came as text, which gets a number."""
+
+
+def _asked(
+    messages: Messages | str | None,
+    original_messages: Messages | str | None,
+    expected_output: str | None,
+    response: str | None,
+    ground_truth: str | None,
+) -> _Asked:
+    if (messages is None) == (response is None):
+        raise TaskError(
+            "an answer was expected, as messages or as response; got " + ("none" if messages is None else "both")
+        )
+    text = messages if isinstance(messages, str) else response
+    if isinstance(original_messages, str):
+        if text is None:
+            raise TaskError("original_messages must be a list of messages; got text, which only follows text")
+        given = [original_messages, expected_output, ground_truth]
+    else:
+        given = [expected_output, ground_truth]
+    given = [one for one in given if one is not None]
+    if not all(isinstance(one, str) for one in given):
+        raise TaskError(f"expected_output must be text; got {', '.join(type(one).__name__ for one in given)}")
+    if len(set(given)) > 1:
+        raise TaskError(f"one expected output was expected; got {' and '.join(map(repr, given))}")
+    stated = given[0] if given else None
+    if stated is None and original_messages is not None and not isinstance(original_messages, str):
+        stated = stated_output(original_messages)
+    if text is not None:
+        if stated is None:
+            raise TaskError("expected_output is missing: what must the program print?")
+        return _Asked(text, stated, as_text=True)
+    return _Asked(answer_of(messages or ()), stated, as_text=False)  # type: ignore[arg-type]
+
+
+def _output_reward(
+    asked: _Asked, language: str, timeout: float, max_memory_mb: int | None, measure: Measure, executor: Executor
+) -> RewardOutput:
+    language = _LANGUAGES.get(language.lower(), language.lower())
+    task = output_task(asked.expected or "", time_limits(timeout, mebibytes(max_memory_mb)), language)
+    code = extract_code(asked.response, language)
+    verdict = with_verdict(judge(task, code, executor, response=asked.response))
+    ran = execution(task, verdict)
+    printed = verdict.execution.stdout
+    metrics = {"extracted_code": _metric(bool(code.strip()), code)}
+    if asked.expected is not None:
+        metrics["expected_output"] = _metric(True, asked.expected)
+    how = f"It ran without a fault and printed:\n{printed}" if ran else f"It failed: {why_ended(verdict.execution)}"
+    metrics["execution_result"] = _metric(ran, how)
+    if asked.expected is None:
+        return RewardOutput(ran, metrics, "There is no expected output; the score is for running without a fault.")
+    score = output_similarity(task, verdict, measure) if ran else 0.0
+    match = f"Alike by {score:.2f}.\nExpected:\n{asked.expected}\nPrinted:\n{printed}"
+    metrics["output_match"] = _metric(score, match)
+    return RewardOutput(score, metrics, f"The outputs are alike by {score:.2f}." if ran else how)
+
+
+def _case_rows(cases: Sequence[Mapping[str, Any]], verdict: Verdict) -> list[dict[str, Any]]:
+    return [
+        {
+            "test_number": number,
+            "input": case.get("input", ""),
+            "expected_output": case["expected_output"],
+            "passed": result.passed,
+            "details": result.message,
+        }
+        for number, (case, result) in enumerate(zip(cases, verdict.cases, strict=True), start=1)
+    ]
+
+
+def _metric(score: float, reason: str) -> MetricRewardOutput:
+    return MetricRewardOutput(float(score), printable(clip(reason, _REASON_CHARS)))
+
+
+def _error(message: str) -> RewardOutput:
+    return RewardOutput(0.0, {"error": MetricRewardOutput(0.0, message)}, message)
+
+
+_NO_KEY = (
+    "E2B needs a key: set the environment variable E2B_API_KEY, pass api_key, or name another executor; "
+    "local_code_execution_reward runs answers on this machine"
+)
+
+
+def _in_cloud(asks: str, api_key: str | None) -> Executor | None:
+    """The executor `e2b`; None if there is no key for it."""
+    key = api_key or os.environ.get("E2B_API_KEY")
+    if not key:
+        return None
+    require_executor("e2b", f"{asks} with a key", "Call local_code_execution_reward to run answers on this machine")
+    return executor_for("e2b", api_key=key)

@@ -1,0 +1,76 @@
+"""What the functions of other systems have in common: limits, tasks, and words for how a program ended."""
+
+from __future__ import annotations
+
+import functools
+
+from code_env.errors import NoVerdict
+from code_env.executors.program import Limits
+from code_env.executors.result import ExecutionResult
+from code_env.harness.channel import ChannelError
+from code_env.harness.ends import Ended
+from code_env.judging.verdict import Verdict
+from code_env.tasks.kinds import OutputTest
+from code_env.tasks.task import Task
+
+
+@functools.lru_cache(maxsize=64)  # The same task each time, so that one judge can serve its answers.
+def output_task(expected: str, limits: Limits, language: str = "python") -> Task:
+    """The task of printing a text."""
+    return Task("output", "", (OutputTest(expected),), language=language, limits=limits)
+
+
+def time_limits(timeout: float, memory_bytes: int | None = None) -> Limits:
+    """Limits for systems that know one time limit.
+
+    Args:
+        timeout: The most time that a program may take, of a core and on the clock, in seconds.
+        memory_bytes: The most memory, if not the package's default.
+
+    Raises:
+        TaskError: If a limit is out of range.
+    """
+    if memory_bytes is None:
+        return Limits(cpu_s=timeout, wall_s=timeout)
+    return Limits(cpu_s=timeout, wall_s=timeout, memory_bytes=memory_bytes)
+
+
+def mebibytes(count: int | None) -> int | None:
+    """So many MiB in bytes; None if None."""
+    return None if count is None else count * 1024 * 1024
+
+
+def with_verdict(verdict: Verdict) -> Verdict:
+    """The verdict, if it is one.
+
+    Raises:
+        NoVerdict: If the sandbox failed.
+    """
+    if not verdict.valid:
+        raise NoVerdict(
+            f"there is no verdict, and so no score: {why_no_verdict(verdict)}; it says nothing about the answer, which "
+            "is to be left out or judged again"
+        )
+    return verdict
+
+
+def why_no_verdict(verdict: Verdict) -> str:
+    """What failed where there is no verdict."""
+    error = verdict.execution.error
+    return f"{error.name}: {error.message}" if error else "the sandbox failed"
+
+
+def why_ended(result: ExecutionResult) -> str:
+    """How a program ended that did not end well: its exception, or what ended it.
+
+    Example:
+        >>> from code_env import Status
+        >>> why_ended(ExecutionResult(Status.TIMEOUT))
+        'the time limit was reached'
+    """
+    if result.error is not None:
+        return f"{result.error.name}: {result.error.message}".removesuffix(": ")
+    try:
+        return Ended({"status": str(result.status), "exit_code": result.exit_code, "signal": result.signal}).reason
+    except ChannelError:  # It did not run.
+        return str(result.status)

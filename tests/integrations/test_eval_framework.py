@@ -1,0 +1,205 @@
+import base64
+import dataclasses
+import pickle
+
+import merging
+import pytest
+from broken_executor import BrokenExecutor
+
+from code_env import ExecutorNotFound, NoVerdict, TaskError, UnsupportedProgram
+from code_env.integrations.eval_framework import (
+    CallableSerializer,
+    CodeExecutionBaseContext,
+    CodeExecutionPassAtOne,
+    CodeExecutionPassAtOneContext,
+    Completion,
+    Error,
+    ExecutionResult,
+    MetricResult,
+    RealtimeCodeExectionContext,
+    estimate_pass_at_k,
+    execute_python_code_with_tests,
+)
+
+SQUARE = "def f(x): return x * x"
+ASSERTS = "assert f(3) == 9\nassert f(-2) == 4"
+UNITTEST = (
+    "import unittest\nclass TestF(unittest.TestCase):\n    def test_f(self):\n        self.assertEqual(f(3), 9)\n"
+    "        self.assertEqual(f(-2), 4)\n"
+)
+
+
+def context(**fields):
+    defaults = {"run_env": None, "code_prompt": "Write f.", "test_code": ASSERTS, "package_downloads": {}}
+    return CodeExecutionPassAtOneContext(**(defaults | fields))
+
+
+def calculate(executor, completion=SQUARE, **fields):
+    response = Completion(completion=completion, context=context(**fields))
+    (result,) = CodeExecutionPassAtOne(executor).calculate(response)
+    return result
+
+
+@pytest.mark.parametrize(
+    "tests", [ASSERTS, UNITTEST, UNITTEST + "unittest.main()"], ids=["asserts", "unittest", "main"]
+)
+def test_a_completion_that_passes_is_worth_one(executor, tests):
+    result = calculate(executor, test_code=tests)
+    assert (result.metric_name, result.value, result.higher_is_better) == ("code-execution-pass@1", 1.0, True)
+    assert result.error is None
+    assert "tests passed" in result.code_execution_trace
+
+
+def test_a_completion_that_fails_is_worth_nothing_and_says_why(executor):
+    result = calculate(executor, "def f(x): return 9")
+    assert (result.value, result.error) == (0.0, None)
+    assert result.code_execution_trace == "1 of 2 tests passed\nassert f(-2) == 4: left is 9, right is 4"
+
+
+D10 = {
+    "print OK and exit": "import sys\nprint('OK')\nsys.exit(0)",
+    "print OK in the call": "def f(x):\n    print('Ran 1 test\\n\\nOK')\n    raise SystemExit(0)",
+    "print OK to stderr and leave": "import os\nos.write(2, b'Ran 2 tests in 0.001s\\n\\nOK\\n')\nos._exit(0)",
+    "a text with TOKEN in it": "print('TOKEN')",
+    "unittest patched": (
+        "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\n"
+        "unittest.TestResult.wasSuccessful = lambda self: True\ndef f(x): return 0"
+    ),
+}
+
+
+@pytest.mark.parametrize("tests", [ASSERTS, UNITTEST], ids=["asserts", "unittest"])
+@pytest.mark.parametrize("completion", D10.values(), ids=D10)
+def test_d10_what_a_completion_prints_is_no_success(executor, completion, tests):
+    assert calculate(executor, completion, test_code=tests).value == 0.0
+
+
+FUNCTIONS = {"snippet_merge_fn": "merging:merge", "output_parse_fn": "merging:parse"}
+
+
+def test_functions_of_the_context_are_used_and_believe_what_is_printed(executor):
+    assert calculate(executor, test_code=UNITTEST, **FUNCTIONS).value == 1.0
+    assert calculate(executor, "def f(x): return 0", test_code=UNITTEST, **FUNCTIONS).value == 0.0
+    printed = calculate(executor, D10["print OK and exit"], test_code=UNITTEST, **FUNCTIONS)
+    assert (printed.value, printed.code_execution_trace) == (1.0, "OK")
+
+
+def test_a_program_that_is_ended_fails_whatever_it_printed(executor):
+    code = "print('OK', flush=True)\nwhile True: pass"
+    result = calculate(executor, code, test_code=UNITTEST, benchmark_timeout=1, **FUNCTIONS)
+    assert result.value == 0.0
+    assert result.code_execution_trace.startswith("the time limit was reached")
+
+
+def test_a_realtime_context_holds_the_functions_themselves(executor):
+    realtime = RealtimeCodeExectionContext.from_context(context(test_code=UNITTEST, **FUNCTIONS))
+    assert (realtime.snippet_merge_fn, realtime.output_parse_fn) == (merging.merge, merging.parse)
+    assert (realtime.code_prompt, realtime.test_code, realtime.benchmark_timeout) == ("Write f.", UNITTEST, 60)
+    (result,) = CodeExecutionPassAtOne(executor).calculate(Completion(completion=SQUARE, context=realtime))
+    assert result.value == 1.0
+
+
+def test_contexts_are_frozen_and_have_the_original_s_fields():
+    names = [field.name for field in dataclasses.fields(CodeExecutionBaseContext)]
+    assert names == ["run_env", "code_prompt", "test_code", "benchmark_timeout", "package_downloads"]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        context().run_env = "image"
+
+
+def test_an_error_upstream_is_passed_through(executor):
+    error = Error("Timeout", "the model did not answer")
+    (result,) = CodeExecutionPassAtOne(executor).calculate(Completion(completion="", error=error))
+    assert result == MetricResult(metric_name="code-execution-pass@1", value=None, error=error)
+
+
+def test_a_failing_sandbox_gives_no_value(executor):
+    result = calculate(BrokenExecutor())
+    assert (result.value, result.error.error_class) == (None, "NoVerdict")
+    assert "no luck" in result.error.message
+    assert "Traceback" in result.error.traceback
+    assert calculate(BrokenExecutor(), **FUNCTIONS).error.error_class == "NoVerdict"
+    assert calculate(BrokenExecutor(executor, failures=2), test_code=UNITTEST, **FUNCTIONS).value == 1.0
+    with pytest.raises(NoVerdict):
+        execute_python_code_with_tests(SQUARE, ASSERTS, {}, executor=BrokenExecutor())
+
+
+def test_a_function_of_the_context_that_raises_gives_no_value(executor):
+    realtime = RealtimeCodeExectionContext(
+        code_prompt="", test_code=ASSERTS, package_downloads={}, output_parse_fn=lambda output: output["success"]
+    )
+    (result,) = CodeExecutionPassAtOne(executor).calculate(Completion(completion=SQUARE, context=realtime))
+    assert (result.value, result.error.error_class) == (None, "TypeError")
+
+
+class Bomb:
+    def __reduce__(self):
+        return exec, ("raise RuntimeError('unpickled')",)
+
+
+@pytest.mark.parametrize("field", FUNCTIONS)
+def test_nothing_is_unpickled(executor, field):
+    text = base64.b64encode(pickle.dumps(Bomb())).decode()
+    with pytest.raises(TaskError, match=r"pickled function.*Nothing is unpickled here.*top level of a module"):
+        calculate(executor, **{field: text})
+
+
+def test_functions_as_text_and_back():
+    assert CallableSerializer.encode(merging.parse) == "merging:parse"
+    assert CallableSerializer.decode("merging:parse") is merging.parse
+    for function in (lambda: 1, pytest.raises(ValueError).__enter__):
+        with pytest.raises(TaskError, match="top level of a module"):
+            CallableSerializer.encode(function)
+    with pytest.raises(TaskError, match="no function at 'merging:nothing'"):
+        CallableSerializer.decode("merging:nothing")
+
+
+def test_a_merge_function_alone_decides_nothing(executor):
+    with pytest.raises(TaskError, match="give both, or neither"):
+        calculate(executor, snippet_merge_fn="merging:merge")
+
+
+def test_an_image_is_never_left_out_unsaid(executor):
+    with pytest.raises(ExecutorNotFound, match=r"the image 'python:3\.12' needs the executor 'container'"):
+        calculate(executor, run_env="python:3.12")
+    with pytest.raises(ExecutorNotFound, match="'container'"):
+        execute_python_code_with_tests(SQUARE, ASSERTS, {}, dockerfile="FROM python", executor=executor)
+
+
+def test_a_missing_package_is_named_by_what_to_install(executor):
+    packages = {"numpy": "numpy", "no_such_package": "no-such-package==1.0", "unused_one": "unused", "json": None}
+    with pytest.raises(UnsupportedProgram, match=r"^no_such_package cannot be .* install no-such-package==1\.0 into"):
+        calculate(executor, "from no_such_package import x\n" + SQUARE, package_downloads=packages)
+    code = "import json, numpy as np\ndef f(x): return int(np.square(x))"
+    assert calculate(executor, code, package_downloads=packages).value == 1.0
+
+
+def test_the_result_is_a_tuple_of_two(executor):
+    success, output = execute_python_code_with_tests(SQUARE, ASSERTS, {}, executor=executor)
+    assert (success, output) == (True, "2 of 2 tests passed")
+    assert ExecutionResult(True, "x")._fields == ("success", "output")
+
+
+def test_tests_that_patch_run_beside_the_completion_if_told_so(executor):
+    tests = (
+        "import unittest\nfrom unittest.mock import patch\nclass T(unittest.TestCase):\n    def test_f(self):\n"
+        "        with patch('random.random', return_value=2.0):\n            self.assertEqual(f(1), 2.0)\n"
+    )
+    code = "import random\ndef f(x): return x * random.random()"
+    response = Completion(completion=code, context=context(test_code=tests))
+    values = [CodeExecutionPassAtOne(executor, mode).calculate(response)[0].value for mode in ("blind", "shared")]
+    assert values == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(("n", "c", "k", "value"), [(1, 1, 1, 1.0), (1, 0, 1, 0.0), (5, 2, 1, 0.4), (4, 3, 2, 1.0)])
+def test_pass_at_k(n, c, k, value):
+    assert estimate_pass_at_k(n, c, k) == pytest.approx(value)
+
+
+def test_pass_at_k_of_too_few_samples_is_an_error():
+    with pytest.raises(ValueError, match="1 <= k <= n"):
+        estimate_pass_at_k(1, 0, 5)
+
+
+def test_what_is_no_context_is_an_error(executor):
+    with pytest.raises(TaskError, match=r"context must be .*; got dict"):
+        CodeExecutionPassAtOne(executor).calculate(Completion(completion="x", context={"test_code": ASSERTS}))

@@ -1,0 +1,80 @@
+import subprocess
+import sys
+
+import gymnasium as gym
+import pytest
+
+import code_env
+from code_env import load_suite, validate
+from code_env.errors import CodeEnvError, SuiteNotFound, TaskError
+from code_env.scaffolding import new_environment
+
+
+@pytest.fixture
+def registry():
+    before = dict(gym.registry)
+    yield
+    gym.registry.clear()
+    gym.registry.update(before)
+
+
+def test_a_new_environment_is_sound_and_can_be_made(tmp_path, executor, registry):
+    folder = new_environment("my_tasks", tmp_path / "envs")
+    suite = load_suite(folder)
+    assert (suite.name, len(suite), suite[0].limits.cpu_s) == ("my_tasks", 2, 2.0)
+    assert validate(suite, executor, repetitions=1).findings == ()
+    assert code_env.register_environments(tmp_path / "envs") == ["code_env/MyTasks-v0"]
+    with gym.make("code_env/MyTasks-v0") as env:
+        env.reset(seed=0, options={"task_id": "my_tasks/double"})
+        assert env.step("def double(x): return x + x")[1] == 1.0
+    vec = gym.make_vec("code_env/MyTasks-v0", num_envs=2)
+    vec.reset(seed=0)
+    vec.close()
+    assert "$" not in "".join(path.read_text() for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("name", ["", "My", "my-tasks", "1st", "my__tasks", "_my", "my_", "a/b", "..", "ä", "my tasks"])
+def test_a_name_that_is_none_is_refused(tmp_path, name):
+    with pytest.raises(CodeEnvError, match="a name is words of small letters"):
+        new_environment(name, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_that_is_there_is_overwritten(tmp_path):
+    folder = new_environment("mine", tmp_path)
+    (folder / "tasks.jsonl").write_text("edited")
+    with pytest.raises(CodeEnvError, match="is there already"):
+        new_environment("mine", tmp_path)
+    assert (folder / "tasks.jsonl").read_text() == "edited"
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CodeEnvError, match=r"cannot be made|is there already"):
+        new_environment("mine", tmp_path / "file")
+
+
+def test_a_folder_that_is_broken_is_left_out_alone(tmp_path, registry):
+    new_environment("good", tmp_path)
+    bad = new_environment("bad", tmp_path)
+    (bad / "env.toml").write_text("suite = 5")
+    with pytest.warns(UserWarning, match="environment 'bad' is not registered: .*suite: str was expected"):
+        assert code_env.register_environments(tmp_path) == ["code_env/Good-v0"]
+    with pytest.raises(TaskError, match="suite: str was expected"):
+        load_suite(bad)
+
+
+@pytest.mark.parametrize("make", [lambda path: path, lambda path: path / "missing"])
+def test_a_directory_without_environments_is_refused(tmp_path, make):
+    with pytest.raises(SuiteNotFound, match="holds no environment"):
+        code_env.register_environments(make(tmp_path))
+
+
+def test_the_commands_take_a_folder(tmp_path):
+    def code_env_command(*arguments):
+        command = [sys.executable, "-m", "code_env.cli", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+
+    made = code_env_command("new", "mine", "-d", "own")
+    assert (made.returncode, "next: edit own/mine/tasks.jsonl" in made.stdout) == (0, True), made
+    assert "2 of 2 tasks are sound" in code_env_command("validate", "own/mine").stdout
+    assert "mean reward 1.000" in code_env_command("run", "own/mine").stdout
+    again = code_env_command("new", "mine", "-d", "own")
+    assert (again.returncode, "is there already" in again.stderr) == (2, True), again

@@ -354,7 +354,7 @@ def test_rendering_without_a_mode_warns_and_gives_nothing(env):
 @pytest.mark.parametrize(
     ("kwargs", "error", "words"),
     [
-        ({"suite": "startre"}, SuiteNotFound, "known suites are javascript, starter"),
+        ({"suite": "startre"}, SuiteNotFound, "known suites are data_analysis, files, "),
         ({"suite": "/"}, SuiteNotFound, "a directory"),
         ({"executor": "lokal"}, code_env.ExecutorNotFound, "known are"),
         ({"executor_kwargs": {"workers": 0}}, code_env.ExecutorError, "at least 1"),

@@ -22,6 +22,7 @@ from code_env.executors.base import Executor
 from code_env.extract import extract_code
 from code_env.judging.judge import judge
 from code_env.judging.verdict import Verdict
+from code_env.languages import canonical_name
 from code_env.rewards.similarity import Measure, similarity
 from code_env.rewards.terms import execution, output_similarity, pass_fraction
 from code_env.tasks.task import Task
@@ -51,9 +52,6 @@ __all__ = [
     "local_code_execution_reward",
     "reward_function",
 ]
-
-_LANGUAGES = {"py": "python", "js": "javascript"}
-"""Short names that RewardKit takes."""
 
 _REASON_CHARS = 10_000
 """How much of a text a metric's reason shows."""
@@ -276,7 +274,7 @@ def fractional_code_reward(
         return _output_reward(asked, language, timeout, max_memory_mb, measure, runs_on)
     if not ground_truth:
         return _error("there are no test cases")
-    language = _LANGUAGES.get(language.lower(), language.lower())
+    language = canonical_name(language.lower())
     limits = time_limits(timeout, mebibytes(max_memory_mb))
     task = Task("cases", "", as_tests(ground_truth, function_to_call), language=language, limits=limits)
     code = extract_code(response, language)
@@ -337,7 +335,7 @@ def _asked(
 def _output_reward(
     asked: _Asked, language: str, timeout: float, max_memory_mb: int | None, measure: Measure, executor: Executor
 ) -> RewardOutput:
-    language = _LANGUAGES.get(language.lower(), language.lower())
+    language = canonical_name(language.lower())
     task = output_task(asked.expected or "", time_limits(timeout, mebibytes(max_memory_mb)), language)
     code = extract_code(asked.response, language)
     verdict = with_verdict(judge(task, code, executor, response=asked.response))

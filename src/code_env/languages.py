@@ -64,8 +64,8 @@ LANGUAGES = (
         "main.js",
         aliases=("js", "node", "nodejs", "mjs", "cjs"),
         interpreter="node",
-        # The heap may grow a little beyond the limit, so that who passes it is ended for that and not by V8. Buffers
-        # are zeroed: what was freed may be a test's text.
+        # With what there is beside the heap, whoever fills it passes the limit before V8 gives up. Buffers are zeroed:
+        # what was freed may be a test's text.
         options=("--max-old-space-size={memory_mib}", "--zero-fill-buffers"),
         # io_uring is refused, and OpenSSL does not start where it may not read its settings.
         environment={"UV_USE_IO_URING": "0", "OPENSSL_CONF": "/dev/null"},

@@ -108,7 +108,7 @@ def interpreter_for(language: Language) -> CommandInterpreter:
 @functools.lru_cache(maxsize=64)
 def _ask(language: Language, found: str) -> CommandInterpreter:
     environment = {"PATH": os.environ.get("PATH", os.defpath), **language.environment}
-    # Where they lie beside libraries of their own, both are asked of whoever loads them.
+    # Told by this variable, the dynamic loader prints a program's libraries and does not run it.
     try:
         path = _output([found, *language.locate], environment).strip()
         if not os.path.isfile(path):

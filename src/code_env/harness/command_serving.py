@@ -160,7 +160,8 @@ class _Server:
         driven, self._spare = self._spare, None
         if driven is None:
             driven = self._start()
-            driven.take(), driven.take()
+            for _ in ("up", "compiled"):
+                driven.take()
         return driven
 
     def serve_calls(self) -> None:

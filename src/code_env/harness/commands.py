@@ -59,7 +59,7 @@ class Command(NamedTuple):
         return bool(self.out_of_memory) and status == "signal" and self.out_of_memory in said
 
 
-def become(argv: list[str], environment: Mapping[str, str], kept: int | None) -> NoReturn:
+def become(argv: list[str], environment: Mapping[str, str], kept: int) -> NoReturn:
     """Be the interpreter from here on.
 
     Args:
@@ -72,10 +72,7 @@ def become(argv: list[str], environment: Mapping[str, str], kept: int | None) ->
     """
     # Python ignores this one, and who is executed inherits that.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    if kept is None:
-        os.closerange(_STANDARD, _ALL_DESCRIPTORS)
-    else:
-        os.closerange(_STANDARD, kept)
-        os.closerange(kept + 1, _ALL_DESCRIPTORS)
-        os.set_inheritable(kept, True)
+    os.closerange(_STANDARD, kept)
+    os.closerange(kept + 1, _ALL_DESCRIPTORS)
+    os.set_inheritable(kept, True)
     os.execve(argv[0], argv, {name: os.environ[name] for name in _INHERITED if name in os.environ} | {**environment})

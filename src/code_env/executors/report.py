@@ -12,6 +12,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from code_env.harness.notebook import clean_record
+
 from .result import CellResult, ErrorInfo
 
 _MOST_LINES = 10
@@ -53,29 +55,26 @@ def read_records(records: list[dict[str, Any]]) -> tuple[tuple[Mapping[str, Any]
     """What a notebook's program has shown, and what its cells gave; see `code_env.harness.notebook`."""
     results: tuple[Mapping[str, Any], ...] = ()
     cells: list[CellResult] = []
-    for record in records:
-        number, shown = record.get("cell"), _shown(record.get("results"))
-        if number == 0:
+    for record in filter(None, map(clean_record, records)):
+        shown = _shown(record["results"])
+        if record["cell"] == 0:
             results = shown
-        elif number == len(cells) + 1:
-            stdout, variable = record.get("stdout"), record.get("variable")
-            cells.append(
-                CellResult(
-                    results=shown,
-                    stdout=stdout if isinstance(stdout, str) else "",
-                    error=error_of(record.get("error")),
-                    variable=variable if isinstance(variable, str) else None,
-                )
-            )
+        elif record["cell"] == len(cells) + 1:
+            cells.append(CellResult(shown, record["stdout"], error_of(record["error"]), record["variable"]))
     return results, tuple(cells)
 
 
 def error_of(error: Any) -> ErrorInfo | None:
     """An exception as a process describes it, if this is one."""
     try:
-        return ErrorInfo(**{key: str(error[key]) for key in ("name", "message", "traceback")})
+        return ErrorInfo(**{key: _characters(str(error[key])) for key in ("name", "message", "traceback")})
     except (KeyError, TypeError, RecursionError):
         return None
+
+
+def _characters(text: str) -> str:
+    """A text in which what is no character is replaced, as in a program's output."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _parsed(line: str) -> Any:
@@ -85,17 +84,12 @@ def _parsed(line: str) -> Any:
         return None
 
 
-def _shown(results: Any) -> tuple[Mapping[str, Any], ...]:
+def _shown(results: list[dict[str, str]]) -> tuple[Mapping[str, Any], ...]:
     shown: list[Mapping[str, Any]] = []
-    for one in results if isinstance(results, list) else ():
-        if not isinstance(one, dict):
+    for one in results:
+        image = one.get("image/png")
+        try:
+            shown.append(one if image is None else {"image/png": binascii.a2b_base64(image)})
+        except (binascii.Error, ValueError):  # It is none.
             continue
-        text, image = one.get("text/plain"), one.get("image/png")
-        if isinstance(text, str):
-            shown.append({"text/plain": text})
-        elif isinstance(image, str):
-            try:
-                shown.append({"image/png": binascii.a2b_base64(image)})
-            except (binascii.Error, ValueError):
-                continue
     return tuple(shown)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterator
 
 FIND_RULES = ("mention", "rewardkit_substring")
 """Names of the rules."""
@@ -10,12 +12,31 @@ FIND_RULES = ("mention", "rewardkit_substring")
 MAX_CHARS = 4000
 """How much of an output is searched, in characters: enough for findings, little for a list of all one can think of."""
 
+_LONGEST_TOKEN = 200
+"""How far beyond that the last word or number is looked at, so that no piece of it is taken for all."""
+
+_MOST_DIGITS = 100
+"""Numbers that are written with more are compared as text."""
+
+_TOKEN = re.compile(
+    r"""
+    (?P<compound>\d+(?:[:/-]\d+)+)                                                     # A date, a time, a fraction.
+    | (?P<number>(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:e[-+]?\d+)?(?!\w|\.\d))
+    | (?P<word>\w+)
+    | (?P<percent>%)
+    """,
+    re.VERBOSE,
+)
+
+_Token = tuple[str, object]
+
 
 def mentions(text: str, insight: str, rule: str = "mention", max_chars: int = MAX_CHARS) -> bool:
     """Whether a text mentions an insight.
 
-    `mention` looks for the insight as whole words and numbers, whatever the case and the white space between them, in
-    the first `max_chars` characters: what is printed beyond them counts for nothing. `rewardkit_substring` is
+    `mention` looks for the insight's words and numbers, one after the other, in the first `max_chars` characters: what
+    is printed beyond them counts for nothing. Case, white space and punctuation are free. Numbers are those that they
+    stand for: 12.50 is 12.5, 1,234 is 1234, and -5 is not 5; a date or a time is one word. `rewardkit_substring` is
     RewardKit's search, any substring of all that was printed, and can be bought: a program that prints every word
     mentions everything.
 
@@ -29,16 +50,40 @@ def mentions(text: str, insight: str, rule: str = "mention", max_chars: int = MA
         ValueError: If there is no such rule.
 
     Example:
-        >>> mentions("The mean  Price is 12.5 EUR.", "mean price is 12.5"), mentions("mean is 12.57", "12.5")
-        (True, False)
-        >>> mentions("mean: 3.0", "mean: 3"), mentions("mean: 3.05", "mean: 3")
-        (True, False)
+        >>> mentions("The mean  Price is 12.50 EUR.", "mean price: 12.5"), mentions("mean is 12.57", "mean is 12.5")
+        (False, False)
+        >>> mentions("The mean  Price is 12.50 EUR.", "mean price is 12.5"), mentions("total: 1,234", "total 1234")
+        (True, True)
     """
     if rule == "rewardkit_substring":
         return insight.lower() in text.lower()
     if rule != "mention":
         raise ValueError(f"rule must be one of {', '.join(FIND_RULES)}; got {rule!r}")
-    words = " ".join(insight.casefold().split())
-    where = " ".join(text[:max_chars].casefold().split())
-    # A number goes on behind a point, and a sentence ends with one; 3.0 is 3.
-    return re.search(rf"(?<![\w.]){re.escape(words)}(?!\w|,\d|\.\d*[1-9])", where) is not None
+    wanted = [token for token, _ in _tokens(insight)]
+    if not wanted:  # Nothing but signs.
+        return insight.strip() in text[:max_chars]
+    found = [token for token, end in _tokens(text[: max_chars + _LONGEST_TOKEN]) if end <= max_chars]
+    return any(found[start : start + len(wanted)] == wanted for start in range(len(found) - len(wanted) + 1))
+
+
+def _tokens(text: str) -> Iterator[tuple[_Token, int]]:
+    """The words and numbers of a text, and where each ends in it."""
+    # One character for one, so that places stay what they are.
+    flat = "".join(map(_one_form, unicodedata.normalize("NFC", text)))
+    for match in _TOKEN.finditer(flat):
+        kind, token = str(match.lastgroup), match[0]
+        yield (kind, _number(token) if kind == "number" else token), match.end()
+
+
+def _one_form(character: str) -> str:
+    if character == "\N{MINUS SIGN}":
+        return "-"
+    lower = character.lower()
+    return lower if len(lower) == 1 else character
+
+
+def _number(token: str) -> object:
+    plain = token.replace(",", "")
+    if len(plain) > _MOST_DIGITS:
+        return plain
+    return int(plain) if plain.lstrip("-").isdecimal() else float(plain)

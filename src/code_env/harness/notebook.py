@@ -6,7 +6,7 @@ one after the other in the program's names; one that fails ends alone. What is k
     {"cell": 0, "results": [{"text/plain": "5"}, {"image/png": "<base64>"}]}
     {"cell": 1, "results": [], "stdout": "5\n", "error": null, "variable": "5"}
 
-Cell 0 is the program. Of each other there is also what it wrote to standard output, which comes on the program's own
+Cell 0 is the program. Of each other there is also what it wrote to standard output, which may come on the program's own
 standard output too, the exception that ended it, and the variable `result` if it sets that. All of this is data, for
 which the program could put any other.
 """
@@ -22,7 +22,7 @@ from types import CodeType
 from typing import Any, NoReturn
 
 from . import figures
-from .main_module import COMPILE_ERRORS, describe_error, exit_code_of, flush, leave, to_stderr
+from .main_module import COMPILE_ERRORS, MAX_TEXT, describe_error, exit_code_of, flush, leave, to_stderr
 
 MAX_TEXT_CHARS = 1 << 16
 """How much of a value's text is kept, in characters."""
@@ -35,6 +35,9 @@ MAX_OUTPUT_BYTES = 1 << 16
 
 MAX_RECORDS_BYTES = 8 << 20
 """What all records of a program may hold together; what would pass it is left out."""
+
+_MOST_RESULTS = 1000
+"""How many results of a program or a cell are kept."""
 
 VARIABLE = "result"
 """The variable that stands for what a cell gives, where it gives nothing else."""
@@ -51,16 +54,20 @@ class _Code:
         SyntaxError, ValueError, MemoryError, RecursionError, OverflowError: If it does not compile.
     """
 
+    _last: CodeType | None
+
     def __init__(self, text: str, filename: str) -> None:
         import ast  # Where it is needed: all that a server holds is copied with each fork.
 
         linecache.cache[filename] = (lambda: text,)
-        tree = ast.parse(text, filename)
-        self.sets_variable = any(
-            isinstance(node, ast.Name) and node.id == VARIABLE and isinstance(node.ctx, ast.Store)
-            for node in ast.walk(tree)
-        )
-        self._last: CodeType | None = None
+        try:
+            tree = ast.parse(text, filename)
+        except RecursionError:  # Python itself compiles deeper code than it hands out as a tree.
+            self.sets_variable, self._last = False, None
+            self._body = _compile(text, filename, "exec", dont_inherit=True)
+            return
+        self.sets_variable = _sets(tree, VARIABLE)
+        self._last = None
         if tree.body and isinstance(tree.body[-1], ast.Expr):
             last = ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
             self._last = _compile(last, filename, "eval", dont_inherit=True)
@@ -100,8 +107,7 @@ class _Kernel:
 
     def variable(self) -> str | None:
         """The variable that stands for what a cell gives, as text."""
-        value = self.names.get(VARIABLE)
-        return None if value is None else _text_of(value)
+        return _text_of(self.names[VARIABLE]) if VARIABLE in self.names else None
 
     def _show_image(self, image: bytes) -> None:
         if len(image) <= MAX_IMAGE_BYTES:
@@ -114,7 +120,13 @@ class _Kernel:
 
 
 def run_as_notebook(
-    source: bytes, filename: str, names: dict[str, Any], cells: list[str], send: Callable[[Record], object]
+    source: bytes,
+    filename: str,
+    names: dict[str, Any],
+    cells: list[str],
+    send: Callable[[Record], object],
+    *,
+    echo: bool = True,
 ) -> NoReturn:
     """Run a program as `__main__` and cells after it, send records and an uncaught exception, and exit.
 
@@ -126,10 +138,11 @@ def run_as_notebook(
         names: What `prepare_main` gave.
         cells: The cells.
         send: Takes records, and `describe_error`'s dict if the program ends by an exception.
+        echo: Whether what cells write comes on the program's standard output too.
     """
     exit_code = 0
     kernel = _Kernel(names, send)
-    output = _Output() if cells else None
+    output = _Output(echo) if cells else None
     try:
         kernel.run(_Code(source.decode("utf-8-sig"), filename))
     except SystemExit as error:
@@ -164,9 +177,14 @@ def _run_cell(kernel: _Kernel, number: int, text: str, output: _Output) -> Recor
 
 
 class _Output:
-    """Standard output of one cell after another: a file without a name, which is written on where output goes."""
+    """Standard output of one cell after another: a file without a name.
 
-    def __init__(self) -> None:
+    Args:
+        echo: Whether what is in it is written on where output goes.
+    """
+
+    def __init__(self, echo: bool) -> None:
+        self._echo = echo
         name = f".output-{os.getpid()}"
         self._fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         os.unlink(name)
@@ -186,7 +204,7 @@ class _Output:
         os.dup2(self._own, 1)
         os.close(self._own)
         size = os.fstat(self._fd).st_size
-        done = 0
+        done = 0 if self._echo else size
         while done < size and (piece := os.pread(self._fd, 1 << 16, done)):
             done += os.write(1, piece)
         head = os.pread(self._fd, MAX_OUTPUT_BYTES, 0)
@@ -194,6 +212,42 @@ class _Output:
         tail = os.pread(self._fd, MAX_OUTPUT_BYTES, max(MAX_OUTPUT_BYTES, size - MAX_OUTPUT_BYTES))
         gap = b"\n... %d bytes left out ...\n" % left_out if left_out > 0 else b""
         return (head + gap + tail).decode("utf-8", "replace")
+
+
+def clean_record(record: Any) -> Record | None:
+    """A record with all in it of the right shape, if it is one at all; a program may have written it.
+
+    What is not of that shape is left out. No text holds what is no character.
+    """
+    if not isinstance(record, dict) or type(record.get("cell")) is not int:
+        return None
+    shown = record.get("results")
+    items = shown[:_MOST_RESULTS] if isinstance(shown, list) else []
+    clean: Record = {"cell": record["cell"], "results": [one for item in items if (one := _clean_item(item))]}
+    if record["cell"] != 0:
+        error = record.get("error")
+        clean["stdout"] = _clean_text(record.get("stdout")) or ""
+        clean["variable"] = _clean_text(record.get("variable"))
+        clean["error"] = None
+        if error is not None:
+            told = error if isinstance(error, dict) else {}
+            names = ("name", "message", "traceback")
+            clean["error"] = {name: (_clean_text(told.get(name)) or "")[:MAX_TEXT] for name in names}
+    return clean
+
+
+def _clean_item(item: Any) -> dict[str, str] | None:
+    if not isinstance(item, dict):
+        return None
+    for kind in ("text/plain", "image/png"):
+        data = _clean_text(item.get(kind))
+        if data is not None:
+            return {kind: data}
+    return None
+
+
+def _clean_text(value: Any) -> str | None:
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
 
 
 def text_of_cell(results: Iterable[Mapping[str, Any]], stdout: str, variable: str | None) -> str:
@@ -208,6 +262,17 @@ def text_of_cell(results: Iterable[Mapping[str, Any]], stdout: str, variable: st
     if values:
         return str(values[-1])
     return stdout if stdout.strip() or variable is None else variable
+
+
+def _sets(tree: Any, name: str) -> bool:
+    """Whether code sets a variable at its top level, as far as its text tells."""
+    import ast
+
+    if isinstance(tree, ast.Name):
+        return tree.id == name and isinstance(tree.ctx, ast.Store)
+    # These have variables of their own.
+    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.comprehension)
+    return any(_sets(node, name) for node in ast.iter_child_nodes(tree) if not isinstance(node, inner))
 
 
 def _text_of(value: Any) -> str:

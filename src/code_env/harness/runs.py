@@ -82,7 +82,7 @@ class Runs:
 
     def run(self, stdin: bytes) -> None:
         """Run the answer with this standard input."""
-        self._run(stdin, self.become)
+        self._run(self.workspace.take_room(), stdin, self.become)
 
     def run_session(self, cells: list[str], collect: list[str]) -> bytes:
         """Run the answer as a notebook.
@@ -94,30 +94,32 @@ class Runs:
         Returns:
             Frames that tell of it.
         """
+        # Opened before the answer runs: by its end, something else may have that name.
+        room = self.workspace.take_room()
+        directory = os.open(room, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         files: dict[str, bytes] = {}
 
-        def look(room: str) -> None:
-            directory = os.open(room, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                files.update(collect_files(directory, collect, min(self.answer.limits.file_bytes, MAX_COLLECTED_BYTES)))
-            finally:
-                _close(directory)
+        def look() -> None:
+            files.update(collect_files(directory, collect, min(self.answer.limits.file_bytes, MAX_COLLECTED_BYTES)))
 
         def body() -> NoReturn:
-            if self.answer.draws:
+            answer = self.answer
+            if answer.draws:
                 reseed()
-            run_as_notebook(self.answer.source, self.answer.code.co_filename, self.names, cells, self._send_record)
+            run_as_notebook(answer.source, answer.code.co_filename, self.names, cells, self._send_record, echo=False)
 
-        self._run(b"", body, look)
+        try:
+            self._run(room, b"", body, look)
+        finally:
+            _close(directory)
         outcome = self.outcomes.pop()
         found = b"".join(frame(Kind.FILE, b"=" + files[name] if name in files else b"") for name in collect)
         return self._frames_of(outcome, frame(Kind.RECORDS, bytes(outcome.taken.get(outcome.reading[2], b""))) + found)
 
     def _run(
-        self, stdin: bytes, body: Callable[[], NoReturn], at_end: Callable[[str], None] = lambda room: None
+        self, room: str, stdin: bytes, body: Callable[[], NoReturn], at_end: Callable[[], None] = lambda: None
     ) -> None:
         streams = self.streams = self.streams or Streams()
-        room = self.workspace.take_room()
         streams.begin(_input_file(stdin))
         gate = None if self.confinement.refuses_forks else self.confinement.gate()
         if gate is not None:
@@ -135,7 +137,7 @@ class Runs:
             finally:
                 _exit(BROKEN_EXIT_CODE)
         self.watch(pid, streams, started, gate)
-        at_end(room)
+        at_end()
         self.workspace.leave(room)
         if streams.too_much or not self.confinement.ends_all:
             self.leave_streams()

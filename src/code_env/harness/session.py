@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +20,7 @@ from .ends import ENDED, Ended
 from .handles import ProgramDied
 from .limits import MAX_STREAM_BYTES
 from .mentions import mentions
-from .notebook import text_of_cell
+from .notebook import Record, clean_record, text_of_cell
 
 KINDS = ("cell", "file", "insight")
 """The kinds of test that one session answers."""
@@ -29,6 +30,8 @@ _MOST_SHOWN_CHARS = 3 << 20
 
 _SPARE_LINES = 10
 """How many lines of records are read beyond two for each test."""
+
+_NUMPY_SCALAR = re.compile(r"np\.[a-z]+\d*\(([^()]*)\)")
 
 Fields = dict[str, Any]
 """What a case is reported with."""
@@ -45,7 +48,7 @@ class Session:
         self._tests = tests
         self._paths = list(dict.fromkeys(test["path"] for test in tests if test["kind"] == "file"))
         self._stdout = bytearray()
-        self._records: list[dict[str, Any]] = []
+        self._records: list[Record] = []
         self._files: list[bytes | None] = []
         self._ended: Ended | None = None
 
@@ -81,9 +84,9 @@ class Session:
         else:
             raise ChannelError("the program's process sent an unexpected frame")
 
-    def shown(self) -> list[dict[str, Any]]:
+    def shown(self) -> list[Record]:
         """The records of what was shown; what would make them too many is left out."""
-        left, kept = _MOST_SHOWN_CHARS, []
+        left, kept = _MOST_SHOWN_CHARS, list[Record]()
         for record in self._records:
             left -= len(json.dumps(record))
             if left < 0:
@@ -115,19 +118,15 @@ class Session:
         return {"status": self._ended.fault, "message": self._ended.reason, **self._ended.details}
 
     def _cell(self, test: dict[str, Any], number: int) -> Fields:
-        record = next((one for one in self._records if one.get("cell") == number), None)
+        record = next((one for one in self._records if one["cell"] == number), None)
         if record is None:
             broken = self._broken()
             return broken | {"message": f"not reached: {broken['message']}"}
-        error = record.get("error")
+        error, stdout = record["error"], record["stdout"]
         if error is not None:
-            described = error if isinstance(error, dict) else {}
-            told = {key: str(described.get(key, ""))[:2000] for key in ("name", "message", "traceback")}
-            return {"status": "error", "message": f"{told['name']}: {told['message']}".strip(), "error": told}
-        stdout, variable = _text(record.get("stdout")) or "", _text(record.get("variable"))
-        results = [one for one in _list(record.get("results")) if isinstance(one, dict)]
-        actual = text_of_cell([one for one in results if isinstance(one.get("text/plain"), str)], stdout, variable)
-        return self._compared(test, actual, [] if actual == stdout else [_unquoted(actual)])
+            return {"status": "error", "message": f"{error['name']}: {error['message']}".strip(), "error": error}
+        actual = text_of_cell(record["results"], stdout, record["variable"])
+        return self._compared(test, actual, [] if actual == stdout else [_meant(actual)])
 
     def _file(self, test: dict[str, Any]) -> Fields:
         place = self._paths.index(test["path"])
@@ -139,9 +138,9 @@ class Session:
         return self._compared(test, content.decode("utf-8", "surrogateescape"), [])
 
     def _insight(self, test: dict[str, Any]) -> Fields:
-        program = next((record for record in self._records if record.get("cell") == 0), {})
-        shown = [one.get("text/plain") for one in _list(program.get("results")) if isinstance(one, dict)]
-        texts = [self._stdout.decode("utf-8", "replace"), *(text for text in shown if isinstance(text, str))]
+        program = next((record for record in self._records if record["cell"] == 0), None)
+        shown = [] if program is None else [one["text/plain"] for one in program["results"] if "text/plain" in one]
+        texts = [self._stdout.decode("utf-8", "replace"), *map(_meant, shown)]
         passed = mentions("\n".join(texts), test["expected"], test["find"], test["max_chars"])
         message = "" if passed else f"the output does not mention {brief(test['expected'])}"
         return {"status": "ok", "message": message, "passed": passed, "expected": test["expected"]}
@@ -157,24 +156,18 @@ class Session:
         return {"status": "ok", "message": "" if passed else difference, "passed": passed, **fields}
 
 
-def _record(line: bytes) -> dict[str, Any] | None:
+def _record(line: bytes) -> Record | None:
     try:
-        record = parse_json(line) if line else None
+        return clean_record(parse_json(line)) if line else None
     except ChannelError:
         return None
-    return record if isinstance(record, dict) and "cell" in record else None
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _unquoted(text: str) -> str:
-    """What a text stands for that is a string as Python shows it; else the text."""
+def _meant(text: str) -> str:
+    """What a value's text stands for: a string without its quotes, NumPy's `np.int64(3)` as 3; else the text."""
+    number = _NUMPY_SCALAR.fullmatch(text)
+    if number is not None:
+        return number[1]
     try:
         value = ast.literal_eval(text) if text[:1] in "'\"" else text
     except (ValueError, SyntaxError, MemoryError, RecursionError):

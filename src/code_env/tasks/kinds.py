@@ -323,6 +323,10 @@ class FileTest(_Common):
         super().__post_init__()
         self._require_text("path", *([] if self.content is None else ["content"]))
         check_path(self.path)
+        if self.path == PYTHON.file:
+            raise TaskError(
+                f"path must not be {PYTHON.file!r}: the program itself lies there, so the file is never missing"
+            )
         self._set_comparison(TEXT_RULES)
 
 

@@ -73,6 +73,8 @@ MAP = task(
 AWAIT = task(
     suite("assert.strictEqual(await later(1), 2);\nawait assert.rejects(later('x'), TypeError);"), name="later"
 )
+REJECTS = task(suite("await assert.rejects(f(-1), RangeError);"), name="f")
+NEAR = task(suite("assert.ok(Math.abs(f(3) - 9) < 1e-9);"), name="f")
 LATER = task(suite("setTimeout(() => assert.strictEqual(add(1, 2), 3), 20);"), name="add")
 
 HONEST = [
@@ -315,6 +317,48 @@ HACKS = {
     "a program that returns early": (ASSERT, "const add = () => NaN;\nreturn () => () => NaN;"),
     "eval replaced": (ASSERT, "var eval = () => () => NaN;"),
     "empty": (ASSERT, "//"),
+    "a loader's thread with a debugger": (
+        ASSERT,
+        "require('module').register('data:text/javascript,' + encodeURIComponent(`import inspector from 'node:inspector';\n"
+        "const s = new inspector.Session(); s.connectToMainThread(); s.post('Debugger.enable');\n"
+        "export async function resolve(a, b, next) { return next(a, b); }`));\nconst add = () => NaN;",
+    ),
+    "hooks on promises": (
+        REJECTS,
+        "process.on('unhandledRejection', () => {});\nrequire('v8').promiseHooks.createHook({ init(p) { try {\n"
+        "  Object.defineProperty(p, 'constructor', { value: function () {} });\n"
+        "  Object.defineProperty(p, 'then', { value: (a) => { a && a(); } }); } catch {} } });\nconst f = async (x) => x;",
+    ),
+    "hooks on async resources": (
+        REJECTS,
+        "require('async_hooks').createHook({ init(i, t, j, r) { try { Object.defineProperty(r.promise ?? r, 'then',\n"
+        "  { value: (a) => { a && a(); } }); } catch {} } }).enable();\nconst f = async (x) => x;",
+    ),
+    "a look-up that patches": (
+        NEAR,
+        "function f(x) { return x; }\nvar eval = (n) => { if (n === 'f') { Math.abs = () => 0; return f; } throw 1; };",
+    ),
+    "an export that patches": (
+        NEAR,
+        "Object.defineProperty(module.exports, 'f', { get() { Math.abs = () => 0; return (x) => x; } });",
+    ),
+    "a global that patches": (
+        NEAR,
+        "Object.defineProperty(globalThis, 'f', { get() { Math.abs = () => 0; return (x) => x; }, configurable: true });",
+    ),
+    "names that mean something else": (
+        task(suite("assert.strictEqual(f(3), undefined);"), name="f"),
+        "function f(x) { return x; }\nvar eval = (n) => {\n  if (n === 'f') { Set.prototype.has = () => false; return f; }\n"
+        "  if (n === 'undefined') return 3;\n  throw 1;\n};",
+    ),
+    "Buffer replaced": (
+        task(suite("assert.strictEqual(Buffer.compare(Buffer.from(f('a')), Buffer.from('b')), 0);"), name="f"),
+        "globalThis.Buffer = { compare: () => 0, from: () => 0 };\nconst f = (x) => x;",
+    ),
+    "Buffer patched": (
+        task(suite("assert.ok(Buffer.from('b').equals(Buffer.from(f('a'))));"), name="f"),
+        "Buffer.prototype.equals = () => true;\nconst f = (x) => x;",
+    ),
 }
 
 

@@ -100,6 +100,26 @@ def test_whatever_a_program_does_there_is_a_result(everywhere, code):
     assert (after.results, [cell.text for cell in after.cells]) == (({"text/plain": "5"},), ["6"])
 
 
+@pytest.mark.parametrize(
+    "code",
+    {
+        "chain of calls": "class Q:\n    def a(self): return self\nq = Q()" + ".a()" * 700,
+        "sum of many": "x = " + " + ".join(["'a'"] * 990),
+        "last expression": " + ".join(["1"] * 2000),
+    }.values(),
+)
+def test_what_runs_as_a_program_runs_as_a_notebook(executor, code):
+    assert executor.run(Program(code)).status is Status.OK
+    assert executor.run(Program(code, notebook=True)).status is Status.OK
+
+
+def test_texts_hold_characters_only(everywhere):
+    code = "class A:\n    def __repr__(self): return '\\ud800x'\nA()"
+    result = everywhere.run(Program(code, notebook=True, cells=("A()", "raise ValueError('\\ud800')")))
+    texts = [result.results[0]["text/plain"], result.cells[0].text, result.cells[1].error.message]
+    assert [text.encode().decode() for text in texts] == texts == ["?x", "?x", "?"]
+
+
 def test_a_cell_that_does_not_end_keeps_what_came_before(everywhere):
     program = Program("1", notebook=True, cells=("2", "while True: pass", "3"), limits=Limits(cpu_s=0.5))
     result = everywhere.run(program)

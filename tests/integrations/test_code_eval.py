@@ -210,3 +210,16 @@ def test_that_no_output_is_wanted_asks_for_nothing(executor):
 def test_misuse_is_an_error(arguments, error, message):
     with pytest.raises(error, match=message):
         compute(*arguments)
+
+
+@pytest.mark.parametrize("reference", ["", "pass", "x = 1", "print(1)", "# nothing", "assert True", "import math"])
+def test_a_reference_that_tests_nothing_is_an_error(reference):
+    with pytest.raises(TaskError, match=r"references\[0\].*nothing is tested"):
+        compute([["def f(x): return 5"]], [reference], k=[1])
+
+
+def test_a_reference_may_test_without_asserts():
+    references = ["if f(1) != 5: raise ValueError"] * 2
+    candidates = [["def f(x): return 5"], ["def f(x): return 6"]]
+    _, results = compute(candidates, references, k=[1])
+    assert [results[task][0][1]["passed"] for task in (0, 1)] == [True, False]

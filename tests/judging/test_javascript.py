@@ -214,6 +214,30 @@ HONEST = {
         ),
         "const greet = (name) => console.log(name);",
     ),
+    "a plain function instead of a method": (
+        task(CallTest((3,), expected=9), name="Solution.square"),
+        "const square = (x) => x * x;",
+    ),
+    "a static method": (
+        task(CallTest((3,), expected=9), name="S.square"),
+        "class S { static square(x) { return x * x; } }",
+    ),
+    "whole numbers beyond those that are exact": (
+        task(CallTest((2**60 + 1,), expected=2**60 + 2), CallTest(([3, 2**53],), expected=[4, 2**53 + 1]), name="next"),
+        "const next = (n) => (Array.isArray(n) ? n.map(next) : typeof n === 'bigint' ? n + 1n : n + 1);",
+    ),
+    "a class that looks at new.target": (
+        task(suite("assert.ok(new Shape() instanceof Shape);"), name="Shape"),
+        "class Shape { constructor() { if (new.target !== Shape) throw new Error('abstract'); } }",
+    ),
+    "a Map of its own, not compared": (
+        task(suite("assert.ok(f(3));\nassert.strictEqual(f(3).get(1), 3);"), name="f"),
+        "class M extends Map { get(k) { return super.get(k) ?? 0; } }\nconst f = (x) => new M([[1, x]]);",
+    ),
+    "an accessor on a prototype": (
+        task(suite("assert.strictEqual(f([1, 2]), 2);"), name="f"),
+        "Object.defineProperty(Array.prototype, 'last', { get() { return this[this.length - 1]; } });\nconst f = (a) => a.last;",
+    ),
     "tests without a case": (
         task(suite("if (add(1, 1) !== 2) throw new Error('wrong');"), name="add"),
         "const add = (a, b) => a + b;",

@@ -136,6 +136,57 @@ def test_all_kinds_go_into_one_verdict(everywhere):
     assert passed(worse) == [False, False, False, True, False, False, False]
 
 
+def test_an_insight_is_not_found_in_what_a_test_prints(everywhere):
+    verdict = judge(task(CellTest("print('max is', 5)", "max is 5"), InsightTest("max is 5")), "pass", everywhere)
+    assert passed(verdict) == [True, False]
+
+
+def test_an_insight_is_found_in_every_line_of_a_value(executor):
+    code = "'\\n'.join(['max is 5', 'min is 1'])"
+    assert judge(task(InsightTest("max is 5"), InsightTest("min is 1")), code, executor).passed
+
+
+@pytest.mark.parametrize("kind", ["results", "error"])
+@pytest.mark.parametrize("depth", [900, 980, 995, 1400])
+def test_records_nested_deep_are_a_failed_test(everywhere, kind, depth):
+    forges = f"""
+import sys, gc, os
+kernel = next(one for one in gc.get_objects() if type(one).__name__ == '_Kernel')
+sys.setrecursionlimit(10000)
+x = []
+for _ in range({depth}): x = [x]
+kernel._send({{'cell': 1, '{kind}': x}})
+os._exit(0)
+"""
+    verdict = judge(task(CellTest("1", "secret")), forges, everywhere)
+    assert (verdict.outcome, verdict.fraction) == (Outcome.FAIL, 0.0)
+
+
+@pytest.mark.parametrize("to", ["/etc", "/proc/self", "/"])
+def test_a_link_in_place_of_its_directory_is_not_followed(everywhere, to):
+    moves = f"import os\nhere = os.getcwd()\nos.rename(here, here + '2')\nos.symlink('{to}', here)"
+    tests = [FileTest(name) for name in ("passwd", "hostname", "environ", "etc/passwd")]
+    verdict = judge(task(*tests), moves, everywhere)
+    assert (verdict.valid, verdict.fraction) == (True, 0.0), verdict
+
+
+def test_a_program_without_its_directory_still_has_its_cells(everywhere):
+    removes = "import os, shutil\nhere = os.getcwd()\nos.chdir('/')\nshutil.rmtree(here, ignore_errors=True)\nx = 5"
+    verdict = judge(task(CellTest("x", "5"), FileTest("out")), removes, everywhere)
+    assert passed(verdict) == [True, False], verdict
+
+
+def test_values_are_compared_as_what_they_stand_for(executor):
+    code = "import numpy as np\ndef f(): return None\nx = np.int64(3)"
+    tests = (
+        CellTest("x", "3"),
+        CellTest("result = np.mean([1, 3])", "2.0"),
+        CellTest("result = f()", "None"),
+        CellTest("def g():\n    result = 9\ng()", ""),
+    )
+    assert passed(judge(task(*tests, limits=Limits(cpu_s=20)), code, executor)) == [True] * 4
+
+
 CHEATS = {
     "no code": "",
     "exits at once": "raise SystemExit(0)",
@@ -197,6 +248,7 @@ def test_a_plot_comes_back(everywhere):
         (lambda: CellTest("x", "5", compare="equal"), "compare must be one of"),
         (lambda: FileTest("/etc/passwd"), "not a path inside the working directory"),
         (lambda: FileTest("../out"), "not a path inside the working directory"),
+        (lambda: FileTest("main.py"), "the program itself lies there"),
         (lambda: FileTest("out", b"x"), "content must be text; got bytes"),
         (lambda: InsightTest(" "), "insight must not be blank"),
         (lambda: InsightTest("x", find="regex"), "find must be one of mention, rewardkit_substring; got 'regex'"),

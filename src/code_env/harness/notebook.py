@@ -54,20 +54,21 @@ class _Code:
         SyntaxError, ValueError, MemoryError, RecursionError, OverflowError: If it does not compile.
     """
 
-    _last: CodeType | None
-
     def __init__(self, text: str, filename: str) -> None:
+        linecache.cache[filename] = (lambda: text,)
+        self.sets_variable = False
+        self._last: CodeType | None = None
+        try:
+            self._compile(text, filename)
+        except RecursionError:  # Python compiles deeper code from its text than from a tree.
+            self._last = None
+            self._body = _compile(text, filename, "exec", dont_inherit=True)
+
+    def _compile(self, text: str, filename: str) -> None:
         import ast  # Where it is needed: all that a server holds is copied with each fork.
 
-        linecache.cache[filename] = (lambda: text,)
-        try:
-            tree = ast.parse(text, filename)
-        except RecursionError:  # Python itself compiles deeper code than it hands out as a tree.
-            self.sets_variable, self._last = False, None
-            self._body = _compile(text, filename, "exec", dont_inherit=True)
-            return
+        tree = ast.parse(text, filename)
         self.sets_variable = _sets(tree, VARIABLE)
-        self._last = None
         if tree.body and isinstance(tree.body[-1], ast.Expr):
             last = ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
             self._last = _compile(last, filename, "eval", dont_inherit=True)

@@ -122,12 +122,14 @@ def _test(test: AnyTest, language: Language | None) -> dict[str, Any]:
         raise TypeError("a test keeps its rule as a Comparison")
     rule = {"rule": compare.rule, "rel": compare.rel, "abs": compare.abs}
     if isinstance(test, CallTest):
-        expected = encode(test.expected)
+        args, expected = [encode(arg) for arg in test.args], encode(test.expected)
+        if language is not None and language.has_one_number:
+            args, expected = [_exact(arg) for arg in args], _one_number(expected)
         return {
             "kind": "call",
-            "args": [encode(arg) for arg in test.args],
+            "args": args,
             "kwargs": {name: encode(arg) for name, arg in test.kwargs.items()},
-            "expected": _one_number(expected) if language is not None and language.has_one_number else expected,
+            "expected": expected,
             "compare": rule,
         }
     if isinstance(test, CellTest):
@@ -148,6 +150,15 @@ def _one_number(form: Any) -> Any:
     if isinstance(form, dict):
         return _one_number(form["t"]) if "t" in form else {tag: _one_number(body) for tag, body in form.items()}
     return form
+
+
+def _exact(form: Any) -> Any:
+    """An encoded value in which no whole number is one that a number of 64 bits would round."""
+    if type(form) is int and abs(form) >= _WHOLE:
+        return {"i": hex(form)}
+    if isinstance(form, list):
+        return [_exact(item) for item in form]
+    return {tag: _exact(body) for tag, body in form.items()} if isinstance(form, dict) else form
 
 
 _WHOLE = 1 << 53

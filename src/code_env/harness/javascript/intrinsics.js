@@ -16,6 +16,8 @@ function sharedObjects() {
   const found = new Set([globalThis, assert, assert.strict, util, util.types]);
   const samples = [[][Symbol.iterator](), new Map().entries(), new Set().entries(), ''[Symbol.iterator](), /x/[Symbol.matchAll]('')];
   samples.push(function* () {}, async function () {}, async function* () {}, (function* () {})(), (async function* () {})());
+  // A setter stands there, which keeps what it is given where nobody sees it.
+  defineProperty(globalThis, 'Buffer', { value: Buffer, writable: true, enumerable: false, configurable: true });
   for (const name of Object.getOwnPropertyNames(globalThis)) {
     const { value } = Object.getOwnPropertyDescriptor(globalThis, name);
     if (typeof value === 'function') samples.push(value, value.prototype);
@@ -102,7 +104,8 @@ function own(object, key) {
 function isLookedUp(object, key) {
   if (typeof key === 'symbol' || key === 'then') return true;
   if (key === 'toJSON') return object !== BigInt.prototype;
-  return typeof own(getOwnPropertyDescriptor(object, key), 'value') !== 'function';
+  // Options are looked up in plain objects.
+  return object === Object.prototype && typeof own(getOwnPropertyDescriptor(object, key), 'value') !== 'function';
 }
 
 module.exports = { keep };

@@ -18,6 +18,7 @@ const MODULE_SYNTAX =
 const LOOK_UP = '($look_up) => eval($look_up)';
 
 const { hasOwn } = Object;
+const { apply } = Reflect;
 
 // Why a source does not compile as a script; null if it does.
 function scriptProblem(source, filename) {
@@ -72,13 +73,18 @@ function find({ lookUp, exported }, name, alone) {
   return alone && typeof only === 'object' && only !== null ? only[name] : undefined;
 }
 
-// The function that an entry point stands for: `name`, or `Class.method` on a fresh instance for each call.
+// The function that an entry point stands for: `name`, or `Class.method` on a fresh instance for each call, or on the
+// class itself if it is static.
 function entryPoint(program, name) {
   const dot = name.indexOf('.');
   const found = find(program, dot < 0 ? name : name.slice(0, dot), dot < 0);
-  if (dot < 0 || typeof found !== 'function') return found;
+  if (dot < 0) return found;
   const method = name.slice(dot + 1);
-  const { apply } = Reflect;
+  // A plain function instead of the method is called as well.
+  if (typeof found !== 'function') return find(program, method, true);
+  if (typeof found.prototype?.[method] !== 'function' && typeof found[method] === 'function') {
+    return (...args) => apply(found[method], found, args);
+  }
   return (...args) => {
     const instance = new found();
     return apply(instance[method], instance, args);

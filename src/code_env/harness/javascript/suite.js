@@ -14,7 +14,7 @@ const { compileFunction } = require('vm');
 const Module = require('module');
 const { resolve } = require('path');
 const { holdsDisguised } = require('./collections.js');
-const { headline, text } = require('./errors.js');
+const { describe, headline, text } = require('./errors.js');
 const { keep } = require('./intrinsics.js');
 const { entryPoint, find } = require('./program.js');
 
@@ -40,7 +40,12 @@ function closeBackDoors() {
   }
   // A worker's debugger reaches the main thread.
   hide(require('worker_threads'), 'Worker', refuse('Worker'));
-  for (const name of ['binding', '_linkedBinding', 'dlopen', '_debugProcess']) hide(process, name, refuse(name));
+  // A loader's hooks run in a worker; hooks on promises see those of the tests.
+  for (const name of ['register', 'registerHooks']) hide(Module, name, refuse(name));
+  for (const name of ['createHook', 'onInit', 'onBefore', 'onAfter', 'onSettled']) hide(v8.promiseHooks, name, refuse(name));
+  hide(require('async_hooks'), 'createHook', refuse('createHook'));
+  hide(require('trace_events'), 'createTracing', refuse('createTracing'));
+  for (const name of ['execve', 'binding', '_linkedBinding', 'dlopen', '_debugProcess']) hide(process, name, refuse(name));
   Module.syncBuiltinESMExports();
 }
 
@@ -87,12 +92,12 @@ function makeCases(sources, sites, strict) {
     record.ran = true;
   };
 
-  const attempt = (record, check, args) => {
+  const attempt = (record, check, args, isDeep) => {
     record.open += 1;
     let result;
     try {
       const seen = new SeenSet();
-      for (let i = 0; i < args.length; i += 1) {
+      for (let i = 0; isDeep && i < args.length; i += 1) {
         if (holdsDisguised(args[i], seen)) throw new Failure('it holds a Map or a Set with methods of its own');
       }
       result = apply(check, undefined, args);
@@ -108,8 +113,8 @@ function makeCases(sources, sites, strict) {
   const known = assertions(strict);
   const names = ownKeys(known);
   const checks = records.map((record) => {
-    const check = (...args) => attempt(record, known.assert, args);
-    for (const name of names) check[name] = (...args) => attempt(record, known[name], args);
+    const check = (...args) => attempt(record, known.assert, args, false);
+    for (const name of names) check[name] = (...args) => attempt(record, known[name], args, /deep/i.test(name));
     return Object.freeze(check);
   });
 
@@ -152,9 +157,18 @@ function compileTests(setup, code) {
 
 // A function of the answer's as the tests call it: what a call does to JavaScript's own objects is undone when it is
 // over, so that the answer does not choose what the tests compare with. Changes that the tests have made stay.
-function guarded(target, { changes, restore }) {
+function guarded(target, guard) {
+  const proxy = new Proxy(target, {
+    __proto__: null,
+    apply: (_, self, args) => guard(() => apply(target, self, args)),
+    construct: (_, args, made) => guard(() => construct(target, args, made === proxy ? target : made)),
+  });
+  return proxy;
+}
+
+function makeGuard({ changes, restore }) {
   let calls = 0;
-  const guard = (action) => {
+  return (action) => {
     calls += 1;
     if (calls > MOST_GUARDED) return action();
     const allowed = changes();
@@ -164,23 +178,26 @@ function guarded(target, { changes, restore }) {
       restore(allowed);
     }
   };
-  return new Proxy(target, {
-    __proto__: null,
-    apply: (_, self, args) => guard(() => apply(target, self, args)),
-    construct: (_, args, made) => guard(() => construct(target, args, made)),
-  });
 }
 
-function scopeFor(program, name, target, checks) {
+// The names that the tests do not bind themselves. To look one up may run code of the answer's, so a function is looked
+// up once.
+function scopeFor(program, name, target, checks, guard) {
   const known = { __proto__: null, $cases: checks, require: createRequire(resolve('tests.js')), module: { exports: {} } };
   if (target !== undefined) known.candidate = target;
   if (target !== undefined && !name.includes('.')) known[name] = target;
-  const globals = new Set(ownKeys(globalThis));
+  const globals = { __proto__: null };
+  for (const key of ownKeys(globalThis)) globals[key] = true;
   const isKnown = (key) => hasOwn(known, key);
+  const look = (key) => {
+    const found = guard(() => find(program, key, false));
+    if (typeof found === 'function') known[key] = found;
+    return found;
+  };
   return new Proxy(known, {
     __proto__: null,
-    has: (_, key) => typeof key === 'string' && (isKnown(key) || (!globals.has(key) && find(program, key, false) !== undefined)),
-    get: (_, key) => (typeof key !== 'string' ? undefined : isKnown(key) ? known[key] : find(program, key, false)),
+    has: (_, key) => typeof key === 'string' && (isKnown(key) || (!hasOwn(globals, key) && look(key) !== undefined)),
+    get: (_, key) => (typeof key !== 'string' ? undefined : isKnown(key) ? known[key] : look(key)),
   });
 }
 
@@ -201,14 +218,22 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end }) {
       leave(0);
     };
 
+    let found;
     try {
       intrinsics.restore(null);
-      const found = name === null ? undefined : entryPoint(program, name);
-      const isThere = name === null || typeof found === 'function';
-      write(isThere ? '{"loaded":true}\n' : '{"loaded":false}\n');
-      if (!isThere) leave(0);
-      const target = name === null ? undefined : guarded(found, intrinsics);
-      await compileTests(setup, code)(scopeFor(program, name, target, checks))();
+      found = name === null ? undefined : entryPoint(program, name);
+      intrinsics.restore(null); // To look it up may run code of the answer's.
+    } catch (error) {
+      write(`{"error":${describe(error)}}\n`);
+      leave(1);
+    }
+    const isThere = name === null || typeof found === 'function';
+    write(isThere ? '{"loaded":true}\n' : '{"loaded":false}\n');
+    if (!isThere) leave(0);
+    try {
+      const guard = makeGuard(intrinsics);
+      const target = name === null ? undefined : guarded(found, guard);
+      await compileTests(setup, code)(scopeFor(program, name, target, checks, guard))();
     } catch (error) {
       tell(headline(error));
     }

@@ -5,7 +5,7 @@ import textwrap
 
 import pytest
 
-from code_env.harness.asserting import RECORDER, compile_suite, count_cases
+from code_env.harness.asserting import RECORDER, case_sources, compile_suite
 from code_env.harness.cases import Cases, brief_error
 
 
@@ -68,19 +68,19 @@ CASE_COUNTS = [
 
 @pytest.mark.parametrize(("code", "count"), [c[1:] for c in CASE_COUNTS], ids=[c[0] for c in CASE_COUNTS])
 def test_each_assert_that_is_no_constant_is_a_case(code, count):
-    assert count_cases(code) == count
+    assert len(case_sources(code)) == count
 
 
 @SLIP
 @pytest.mark.parametrize("code", [c[1] for c in CASE_COUNTS], ids=[c[0] for c in CASE_COUNTS])
 def test_a_suite_has_as_many_records_as_were_counted(code):
-    assert len(Cases(compile_suite(code, "<tests>").sources, lambda begins: None).records) == count_cases(code)
+    assert len(Cases(compile_suite(code, "<tests>").sources, lambda begins: None).records) == len(case_sources(code))
 
 
 @pytest.mark.parametrize("code", ["assert", "def f(:", "assert f(1) ==", "  assert f(1)"])
 def test_what_does_not_parse_is_a_syntax_error(code):
     with pytest.raises(SyntaxError):
-        count_cases(code)
+        case_sources(code)
     with pytest.raises(SyntaxError):
         compile_suite(code, "<tests>")
 

@@ -175,7 +175,6 @@ def test_e2b_without_a_key_does_not_run_here():
         e2b_code_execution_reward("print(1)", "1")
 
 
-@pytest.mark.skipif("e2b" in code_env.executor_names(), reason="there is an executor e2b")
 def test_e2b_with_a_key_needs_the_executor(monkeypatch):
     message = "needs the executor 'e2b', and there is none.*local_code_execution_reward"
     with pytest.raises(ExecutorNotFound, match=message):

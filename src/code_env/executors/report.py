@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from code_env.harness.notebook import clean_record
+from code_env.harness.records import characters, clean_record
 
 from .result import CellResult, ErrorInfo
 
@@ -52,7 +52,7 @@ def read_report(text: str, *, cells: int | None = None, alone: bool = True) -> R
 
 
 def read_records(records: list[dict[str, Any]]) -> tuple[tuple[Mapping[str, Any], ...], tuple[CellResult, ...]]:
-    """What a notebook's program has shown, and what its cells gave; see `code_env.harness.notebook`."""
+    """What a notebook's program has shown, and what its cells gave; see `code_env.harness.records`."""
     results: tuple[Mapping[str, Any], ...] = ()
     cells: list[CellResult] = []
     for record in filter(None, map(clean_record, records)):
@@ -67,14 +67,9 @@ def read_records(records: list[dict[str, Any]]) -> tuple[tuple[Mapping[str, Any]
 def error_of(error: Any) -> ErrorInfo | None:
     """An exception as a process describes it, if this is one."""
     try:
-        return ErrorInfo(**{key: _characters(str(error[key])) for key in ("name", "message", "traceback")})
+        return ErrorInfo(**{key: characters(str(error[key])) for key in ("name", "message", "traceback")})
     except (KeyError, TypeError, RecursionError):
         return None
-
-
-def _characters(text: str) -> str:
-    """A text in which what is no character is replaced, as in a program's output."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _parsed(line: str) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 from code_env.harness.channel import BELL_VARIABLE, CHANNEL_VARIABLE
 from code_env.harness.limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
-from code_env.harness.notebook import MAX_RECORDS_BYTES
+from code_env.harness.records import MAX_RECORDS_BYTES
 from code_env.harness.watching import Watch, how_it_ended
 from code_env.languages import find_language
 

@@ -55,18 +55,6 @@ def case_sources(code: str) -> tuple[str, ...]:
     return tuple(compile_suite(code, "<tests>").sources) or (NO_CASES,)
 
 
-def count_cases(code: str) -> int:
-    """How many cases a suite has.
-
-    >>> count_cases("assert f(1) == 2\\nassert True")
-    1
-
-    Raises:
-        SyntaxError: If the test code does not parse.
-    """
-    return len(case_sources(code))
-
-
 def _test_classes(tree: ast.Module) -> list[ast.ClassDef]:
     """Classes at the top level that say that they are test cases."""
     return [

@@ -1,14 +1,8 @@
 """Runs a program and cells after it as the kernel of a notebook does, in a process that is all the program's.
 
 What the last expression of a program or a cell gives is kept as text, and so are the figures that it shows. Cells run
-one after the other in the program's names; one that fails ends alone. What is kept goes to the executor as records::
-
-    {"cell": 0, "results": [{"text/plain": "5"}, {"image/png": "<base64>"}]}
-    {"cell": 1, "results": [], "stdout": "5\n", "error": null, "variable": "5"}
-
-Cell 0 is the program. Of each other there is also what it wrote to standard output, which may come on the program's own
-standard output too, the exception that ended it, and the variable `result` if it sets that. All of this is data, for
-which the program could put any other.
+one after the other in the program's names; one that fails ends alone. What is kept goes to the executor as records:
+see `records.py`.
 """
 
 from __future__ import annotations
@@ -17,34 +11,27 @@ import binascii
 import linecache
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from types import CodeType
 from typing import Any, NoReturn
 
 from . import figures
-from .main_module import COMPILE_ERRORS, MAX_TEXT, describe_error, exit_code_of, flush, leave, to_stderr
+from .main_module import COMPILE_ERRORS, describe_error, exit_code_of, flush, leave, to_stderr
+from .records import MAX_RECORDS_BYTES, Record
 
-MAX_TEXT_CHARS = 1 << 16
+_MAX_TEXT_CHARS = 1 << 16
 """How much of a value's text is kept, in characters."""
 
-MAX_IMAGE_BYTES = 2 << 20
+_MAX_IMAGE_BYTES = 2 << 20
 """Largest image that is kept."""
 
-MAX_OUTPUT_BYTES = 1 << 16
+_MAX_OUTPUT_BYTES = 1 << 16
 """How much of a cell's output its record holds, at its head and again at its tail."""
 
-MAX_RECORDS_BYTES = 8 << 20
-"""What all records of a program may hold together; what would pass it is left out."""
-
-_MOST_RESULTS = 1000
-"""How many results of a program or a cell are kept."""
-
-VARIABLE = "result"
+_VARIABLE = "result"
 """The variable that stands for what a cell gives, where it gives nothing else."""
 
 _exec, _eval, _repr, _compile = exec, eval, repr, compile
-
-Record = dict[str, Any]
 
 
 class _Code:
@@ -68,7 +55,7 @@ class _Code:
         import ast  # Where it is needed: all that a server holds is copied with each fork.
 
         tree = ast.parse(text, filename)
-        self.sets_variable = _sets(tree, VARIABLE)
+        self.sets_variable = _sets(tree, _VARIABLE)
         if tree.body and isinstance(tree.body[-1], ast.Expr):
             last = ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
             self._last = _compile(last, filename, "eval", dont_inherit=True)
@@ -108,10 +95,10 @@ class _Kernel:
 
     def variable(self) -> str | None:
         """The variable that stands for what a cell gives, as text."""
-        return _text_of(self.names[VARIABLE]) if VARIABLE in self.names else None
+        return _text_of(self.names[_VARIABLE]) if _VARIABLE in self.names else None
 
     def _show_image(self, image: bytes) -> None:
-        if len(image) <= MAX_IMAGE_BYTES:
+        if len(image) <= _MAX_IMAGE_BYTES:
             self._show("image/png", binascii.b2a_base64(image, newline=False).decode())
 
     def _show(self, kind: str, data: str) -> None:
@@ -208,61 +195,11 @@ class _Output:
         done = 0 if self._echo else size
         while done < size and (piece := os.pread(self._fd, 1 << 16, done)):
             done += os.write(1, piece)
-        head = os.pread(self._fd, MAX_OUTPUT_BYTES, 0)
-        left_out = size - 2 * MAX_OUTPUT_BYTES
-        tail = os.pread(self._fd, MAX_OUTPUT_BYTES, max(MAX_OUTPUT_BYTES, size - MAX_OUTPUT_BYTES))
+        head = os.pread(self._fd, _MAX_OUTPUT_BYTES, 0)
+        left_out = size - 2 * _MAX_OUTPUT_BYTES
+        tail = os.pread(self._fd, _MAX_OUTPUT_BYTES, max(_MAX_OUTPUT_BYTES, size - _MAX_OUTPUT_BYTES))
         gap = b"\n... %d bytes left out ...\n" % left_out if left_out > 0 else b""
         return (head + gap + tail).decode("utf-8", "replace")
-
-
-def clean_record(record: Any) -> Record | None:
-    """A record with all in it of the right shape, if it is one at all; a program may have written it.
-
-    What is not of that shape is left out. No text holds what is no character.
-    """
-    if not isinstance(record, dict) or type(record.get("cell")) is not int:
-        return None
-    shown = record.get("results")
-    items = shown[:_MOST_RESULTS] if isinstance(shown, list) else []
-    clean: Record = {"cell": record["cell"], "results": [one for item in items if (one := _clean_item(item))]}
-    if record["cell"] != 0:
-        error = record.get("error")
-        clean["stdout"] = _clean_text(record.get("stdout")) or ""
-        clean["variable"] = _clean_text(record.get("variable"))
-        clean["error"] = None
-        if error is not None:
-            told = error if isinstance(error, dict) else {}
-            names = ("name", "message", "traceback")
-            clean["error"] = {name: (_clean_text(told.get(name)) or "")[:MAX_TEXT] for name in names}
-    return clean
-
-
-def _clean_item(item: Any) -> dict[str, str] | None:
-    if not isinstance(item, dict):
-        return None
-    for kind in ("text/plain", "image/png"):
-        data = _clean_text(item.get(kind))
-        if data is not None:
-            return {kind: data}
-    return None
-
-
-def _clean_text(value: Any) -> str | None:
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
-
-
-def text_of_cell(results: Iterable[Mapping[str, Any]], stdout: str, variable: str | None) -> str:
-    """What a cell gave, as text: its last expression, else what it printed, else the variable `result`.
-
-    Args:
-        results: What it has shown, by MIME type.
-        stdout: What it wrote to standard output.
-        variable: The variable as text, if it has set it.
-    """
-    values = [shown["text/plain"] for shown in results if "text/plain" in shown]
-    if values:
-        return str(values[-1])
-    return stdout if stdout.strip() or variable is None else variable
 
 
 def _sets(tree: Any, name: str) -> bool:
@@ -279,4 +216,4 @@ def _sets(tree: Any, name: str) -> bool:
 def _text_of(value: Any) -> str:
     """A value as text, as a notebook shows it; what its own method raises is the program's."""
     text = str.__str__(_repr(value))
-    return text if len(text) <= MAX_TEXT_CHARS else f"{text[:MAX_TEXT_CHARS]}..."
+    return text if len(text) <= _MAX_TEXT_CHARS else f"{text[:_MAX_TEXT_CHARS]}..."

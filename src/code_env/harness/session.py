@@ -20,7 +20,7 @@ from .ends import ENDED, Ended
 from .handles import ProgramDied
 from .limits import MAX_STREAM_BYTES
 from .mentions import mentions
-from .notebook import Record, clean_record, text_of_cell
+from .records import Record, clean_record, text_of_cell
 
 KINDS = ("cell", "file", "insight")
 """The kinds of test that one session answers."""

@@ -54,8 +54,7 @@ _ALL_DESCRIPTORS = 1 << 30
 REPORT, CHANNEL = wire.FIRST + 4, wire.FIRST + 5
 """Where a child reports, and the descriptor that joins it to its partner."""
 
-_REPORT, _CHANNEL = REPORT, CHANNEL
-_LAST_JOINED = _CHANNEL + 2
+_LAST_JOINED = CHANNEL + 2
 """The last descriptor that may join a program to its partner: the channel, the bell, the socket for further ones."""
 
 
@@ -205,13 +204,13 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         if may_draw(code, brings_files=bool(files)):
             reseed()
         _gc_enable()
-        _write(_REPORT, b"{}\n")
+        _write(REPORT, b"{}\n")
     except BaseException as error:
         with contextlib.suppress(BaseException):
             _write(2, f"{type(error).__name__}: {error}\n".encode())
         _exit(BROKEN_EXIT_CODE)
     if role == "loaded":
-        answer_alone(code, "main.py", argv, _CHANNEL, _CHANNEL + 1)
+        answer_alone(code, "main.py", argv, CHANNEL, CHANNEL + 1)
     if rest is not None and rest["cells"] is not None:
         sys.argv += argv
         run_as_notebook(code, "main.py", _main, rest["cells"], _send_report)
@@ -228,7 +227,7 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
 def _send_report(error: dict[str, Any]) -> None:
     view = memoryview(json.dumps(error).encode() + b"\n")
     while view:
-        view = view[_write(_REPORT, view) :]
+        view = view[_write(REPORT, view) :]
 
 
 def _refuse(error: BaseException) -> NoReturn:
@@ -249,7 +248,7 @@ def _serve(
 ) -> NoReturn:
     """Be the serving process of a judged run: trusted, and so with the right to fork."""
     try:
-        _closerange(_CHANNEL + 1, wire.OWN)
+        _closerange(CHANNEL + 1, wire.OWN)
         for which, soft, hard in rlimits:
             _setrlimit(which, (soft, hard))
         if not layers.full:
@@ -261,11 +260,11 @@ def _serve(
         if may_draw(files["main.py"], brings_files=len(files) > 1):
             reseed()
         _gc_enable()
-        _write(_REPORT, b"{}\n")
-        _close(_REPORT)
+        _write(REPORT, b"{}\n")
+        _close(REPORT)
         limits = ProcessLimits(**rest["limits"])
         tests = JailedTests(layers, rest["processes"], rest["scratch"])
-        serve(files, "main.py", argv, limits, rest["test_rlimits"], _CHANNEL, tests)
+        serve(files, "main.py", argv, limits, rest["test_rlimits"], CHANNEL, tests)
         _exit(0)
     except BaseException as error:
         _write(2, describe_error(error)["traceback"].encode())
@@ -280,8 +279,8 @@ def confine(layers: ChildLayers, gate: ForkGate | None) -> None:
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
     layers.confine(layers.rules)
     kept = [] if gate is None else gate.descriptors()
-    for fd in range(_REPORT + 1, wire.OWN):
-        if fd not in kept and not _CHANNEL <= fd <= _LAST_JOINED:
+    for fd in range(REPORT + 1, wire.OWN):
+        if fd not in kept and not CHANNEL <= fd <= _LAST_JOINED:
             with contextlib.suppress(OSError):
                 _close(fd)
     _closerange(wire.OWN, _ALL_DESCRIPTORS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import os
+import struct
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -20,9 +21,11 @@ from .sockets import socket_pair
 from .workspace import Workspace
 
 _ASK = b'"ask"'
-_LAST, _MORE = b"\x01", b"\x00"
+_HEAD = struct.Struct(">?I")
+"""What comes before a piece: whether it is the last, and its length in bytes."""
+
 _PIECE = 60_000
-"""How much is sent at once, in bytes: less than a socket holds, and than the driver reads."""
+"""How much is sent at once, in bytes: less than a socket holds."""
 
 _LONGEST_LINE = MAX_FRAME_BYTES // 2
 
@@ -134,7 +137,7 @@ class Driven:
             return False
         piece, rest = self._answer[:_PIECE], self._answer[_PIECE:]
         self._answer = rest or None
-        data = (_MORE if rest else _LAST) + piece
+        data = _HEAD.pack(not rest, len(piece)) + piece
         try:
             return self._socket.send(data) == len(data)
         except OSError:  # There is no room, or nobody who would read it.

@@ -24,7 +24,7 @@ process.argv = [process.execPath, filename, ...args];
 
 const { readSync, writeSync } = fs;
 const { parse } = JSON;
-const PIECE = 65536;
+const HEAD = 5; // Bytes before a piece: whether it is the last, and its length.
 
 function write(text) {
   writeSync(fd, text);
@@ -51,18 +51,28 @@ function run() {
   Module.runMain(process.argv[1]);
 }
 
-// Ask for a message; each piece says in its first byte whether it is the last.
+// So many bytes. The kernel may hand over a part of what was sent at once.
+function receive(length) {
+  const bytes = Buffer.alloc(length);
+  for (let count = 0; count < length; ) {
+    const more = readSync(fd, bytes, count, length - count);
+    if (more === 0) process.reallyExit(0);
+    count += more;
+  }
+  return bytes;
+}
+
+// Ask for a message.
 function ask() {
   const { utf8Slice } = Buffer.prototype;
   let bytes = Buffer.alloc(0);
   for (let last = false; !last; ) {
     write('"ask"\n');
-    const piece = Buffer.alloc(PIECE);
-    const count = readSync(fd, piece, 0, PIECE);
-    if (count === 0) process.reallyExit(0);
-    last = piece[0] === 1;
+    const head = receive(HEAD);
+    last = head[0] === 1;
+    const piece = receive(head.readUInt32BE(1));
     const before = bytes;
-    bytes = Buffer.concat([before, piece.subarray(1, count)]);
+    bytes = Buffer.concat([before, piece]);
     before.fill(0);
     piece.fill(0);
   }

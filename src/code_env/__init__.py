@@ -15,9 +15,11 @@ from code_env.envs import CodeExecEnv, CodeExecVectorEnv, CodeText, StepTiming
 from code_env.errors import (
     CodeEnvError,
     DuplicateRewardTerm,
+    EncodingError,
     ExecutorClosed,
     ExecutorError,
     ExecutorNotFound,
+    GrammarError,
     IsolationUnavailable,
     NoVerdict,
     RewardError,
@@ -91,8 +93,10 @@ from code_env.tasks import (
     save_suite,
 )
 from code_env.wrappers import (
+    CandidateActions,
     ClipReward,
     CpuTimeReward,
+    EncodedObservation,
     ExecutionReward,
     FileReward,
     FormatReward,
@@ -106,7 +110,9 @@ from code_env.wrappers import (
     PotentialReward,
     RecordPassAtK,
     ScheduledReward,
+    TemplateActions,
     TermReward,
+    TokenActions,
 )
 
 try:
@@ -117,6 +123,7 @@ except PackageNotFoundError:  # A checkout on the path that nobody installed.
 __all__ = [
     "AssertTest",
     "CallTest",
+    "CandidateActions",
     "CaseResult",
     "CellResult",
     "CellTest",
@@ -129,6 +136,8 @@ __all__ = [
     "Comparison",
     "CpuTimeReward",
     "DuplicateRewardTerm",
+    "EncodedObservation",
+    "EncodingError",
     "ErrorInfo",
     "ExecutionResult",
     "ExecutionReward",
@@ -141,6 +150,7 @@ __all__ = [
     "FindingKind",
     "FormatReward",
     "GateReward",
+    "GrammarError",
     "InsightReward",
     "InsightTest",
     "Isolation",
@@ -169,7 +179,9 @@ __all__ = [
     "TaskError",
     "TaskNotFound",
     "TaskSuite",
+    "TemplateActions",
     "TermReward",
+    "TokenActions",
     "UnsupportedProgram",
     "Validation",
     "ValidationFinding",

@@ -4,6 +4,8 @@
     ├── TaskError (ValueError)            a task, a test or a row of a suite is malformed
     ├── SuiteNotFound (LookupError)       no suite or environment has that name or path
     ├── TaskNotFound (LookupError)        the suite has no task with that id
+    ├── EncodingError (ValueError)        an encoding is misconfigured, or given a number that it does not know
+    │   └── GrammarError                      a grammar cannot be read, or no program can be written by it
     ├── ExecutorError
     │   ├── ExecutorNotFound (LookupError)    no executor has that name
     │   ├── ExecutorClosed                    it was closed before
@@ -33,6 +35,14 @@ class SuiteNotFound(CodeEnvError, LookupError):
 
 class TaskNotFound(CodeEnvError, LookupError):
     """The suite has no task with that id."""
+
+
+class EncodingError(CodeEnvError, ValueError):
+    """An encoding for numeric policies is misconfigured, or given a number that it does not know."""
+
+
+class GrammarError(EncodingError):
+    """A grammar of programs cannot be read, or no program can be written by it."""
 
 
 class ExecutorError(CodeEnvError):

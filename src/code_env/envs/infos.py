@@ -36,6 +36,26 @@ def batch_infos(infos: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
     return batched
 
 
+def info_of_one(infos: Mapping[str, Any], index: int) -> dict[str, Any]:
+    """What a batched info holds of one environment: the inverse of `batch_infos`.
+
+    Example:
+        >>> info_of_one(batch_infos([{"turn": 1, "terms": {"tests": 0.5}}, None]), 0)
+        {'turn': 1, 'terms': {'tests': 0.5}}
+    """
+    found: dict[str, Any] = {}
+    for key, having in infos.items():
+        value = infos.get(key[1:]) if key.startswith("_") else None
+        if value is None or not having[index]:
+            continue
+        if isinstance(value, dict):
+            found[key[1:]] = info_of_one(value, index)
+        else:
+            one = value[index]
+            found[key[1:]] = one.item() if isinstance(one, np.generic) else one
+    return found
+
+
 def _column(values: list[Any], having: list[bool]) -> npt.NDArray[Any]:
     number = type(values[0]) in (int, float, bool)
     column = np.zeros(len(having), dtype=type(values[0])) if number else np.full(len(having), None, dtype=object)

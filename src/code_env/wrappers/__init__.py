@@ -1,5 +1,6 @@
 """Gymnasium wrappers of this package; `code_env.wrappers.vector` has their twins for vector environments."""
 
+from .encodings import CandidateActions, EncodedObservation, TemplateActions, TokenActions
 from .rewards import (
     ClipReward,
     CpuTimeReward,
@@ -20,8 +21,10 @@ from .rewards import (
 from .statistics import RecordPassAtK
 
 __all__ = [
+    "CandidateActions",
     "ClipReward",
     "CpuTimeReward",
+    "EncodedObservation",
     "ExecutionReward",
     "FileReward",
     "FormatReward",
@@ -35,5 +38,7 @@ __all__ = [
     "PotentialReward",
     "RecordPassAtK",
     "ScheduledReward",
+    "TemplateActions",
     "TermReward",
+    "TokenActions",
 ]

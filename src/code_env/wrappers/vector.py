@@ -1,4 +1,4 @@
-"""The reward wrappers for vector environments: the same names, arguments and entries as in `code_env.wrappers`.
+"""The wrappers for vector environments: the same names, arguments and entries as in `code_env.wrappers`.
 
 They wrap the `CodeExecVectorEnv` that `gym.make_vec("CodeExec-v0", ...)` gives. `GroupPassAtKReward` is here only.
 """
@@ -22,10 +22,13 @@ from .terms import (
     PassFractionArguments,
     TermArguments,
 )
+from .vector_encodings import CandidateActions, EncodedObservation, TemplateActions, TokenActions
 
 __all__ = [
+    "CandidateActions",
     "ClipReward",
     "CpuTimeReward",
+    "EncodedObservation",
     "ExecutionReward",
     "FileReward",
     "FormatReward",
@@ -40,7 +43,9 @@ __all__ = [
     "PotentialReward",
     "RecordPassAtK",
     "ScheduledReward",
+    "TemplateActions",
     "TermReward",
+    "TokenActions",
 ]
 
 

@@ -1,0 +1,231 @@
+"""Grammars of programs that are written token by token: what may come next, and how soon it can end.
+
+A grammar is LL(1): the next token alone says which alternative is meant. What is still to be written is then one
+stack of symbols, and from it follow, exactly, the tokens that may come next and the fewest that lead to the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from code_env.errors import GrammarError
+from code_env.tasks.definitions import environment_names, environments_directory
+
+from .notation import Rules, Symbol, read_rules
+
+FILE = "grammar.txt"
+"""Where an environment's folder has its grammar."""
+
+Rest = tuple[Symbol, ...]
+"""What is still to be written, the next first; nothing when a program is whole."""
+
+_INDENT = "    "
+
+_NOTHING = ""
+"""What comes behind a program."""
+
+
+class Grammar:
+    """A grammar of programs.
+
+    Args:
+        text: Its rules; see `docs/training.md` for the notation.
+
+    Raises:
+        GrammarError: If it cannot be read, a rule is missing, never used or never ends, or the next token does not say
+            which alternative is meant.
+
+    Example:
+        >>> grammar = Grammar("sum: operand more NEWLINE\\nmore: | '+' operand more\\noperand: 'a' | '1'")
+        >>> grammar.tokens
+        ('NEWLINE', '+', 'a', '1')
+        >>> rest = grammar.after(grammar.start, "a")
+        >>> [token for token in grammar.tokens if grammar.after(rest, token) is not None], grammar.least(rest)
+        (['NEWLINE', '+'], 1)
+        >>> grammar.render(["a", "+", "1", "NEWLINE"])
+        'a + 1\\n'
+    """
+
+    def __init__(self, text: str) -> None:
+        self._rules = read_rules(text)
+        first = next(iter(self._rules))
+        _check_names(self._rules, first)
+        tokens = (symbol.name for _, symbol in _symbols(self._rules) if symbol.is_token)
+        self.tokens: tuple[str, ...] = tuple(dict.fromkeys(tokens))
+        """All tokens, in the order in which they first stand in the rules."""
+        self.start: Rest = (Symbol(first, False),)
+        """What is to be written when nothing is yet."""
+        self._least = _least_of_each(self._rules)
+        self._alternative = _alternatives(self._rules, first)
+
+    def after(self, rest: Rest, token: str) -> Rest | None:
+        """What is left to write after a token; None if it may not come next."""
+        while rest:
+            top, below = rest[0], rest[1:]
+            if top.is_token:
+                return below if top.name == token else None
+            alternative = self._alternative[top.name].get(token)
+            if alternative is None:
+                return None
+            rest = alternative + below
+        return None
+
+    def least(self, rest: Rest) -> int:
+        """The fewest tokens that it takes to write what is left."""
+        return sum(1 if symbol.is_token else int(self._least[symbol.name]) for symbol in rest)
+
+    def render(self, tokens: Iterable[str]) -> str:
+        """The text of a program: a blank between tokens, and lines laid out."""
+        lines, words, depth = [""], 0, 0
+        for token in tokens:
+            if token == "NEWLINE":
+                lines.append("")
+                words = 0
+            elif token in ("INDENT", "DEDENT"):
+                depth += 1 if token == "INDENT" else -1
+            elif token != "END":
+                lines[-1] += f" {token}" if words else _INDENT * depth + token
+                words += 1
+        return "\n".join(lines)
+
+
+def load_grammar(name_or_path: str | Path) -> Grammar:
+    """The grammar of an environment, or the one in a file.
+
+    Args:
+        name_or_path: Name of an environment whose folder has a `grammar.txt`; path of such a folder, or of a file.
+
+    Raises:
+        GrammarError: If there is none, or it cannot be read; names the file.
+
+    Example:
+        >>> len(load_grammar("functions").tokens)
+        20
+    """
+    named = str(name_or_path) in environment_names()
+    path = environments_directory() / str(name_or_path) if named else Path(name_or_path)
+    path = path / FILE if path.is_dir() else path
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise GrammarError(
+            f"no grammar at {str(path)!r} ({error}); give a path, or the name of an environment that has a {FILE}"
+        ) from None
+    try:
+        return Grammar(text)
+    except GrammarError as error:
+        raise GrammarError(f"{path}: {error}") from None
+
+
+def _symbols(rules: Rules) -> Iterable[tuple[str, Symbol]]:
+    """Each symbol with the rule that it stands in."""
+    for name, alternatives in rules.items():
+        for alternative in alternatives:
+            for symbol in alternative:
+                yield name, symbol
+
+
+def _check_names(rules: Rules, first: str) -> None:
+    used = {first}
+    for name, symbol in _symbols(rules):
+        if symbol.is_token:
+            continue
+        if symbol.name not in rules:
+            raise GrammarError(f"rule {name!r} uses {symbol.name!r}, which is no rule; a token has quotes")
+        used.add(symbol.name)
+    unused = [name for name in rules if name not in used]
+    if unused:
+        raise GrammarError(f"no rule uses {', '.join(unused)}")
+
+
+def _least_of_each(rules: Rules) -> dict[str, float]:
+    """The fewest tokens of each rule."""
+    least = dict.fromkeys(rules, math.inf)
+    changed = True
+    while changed:
+        changed = False
+        for name, alternatives in rules.items():
+            found = min(sum(1 if s.is_token else least[s.name] for s in alternative) for alternative in alternatives)
+            if found < least[name]:
+                least[name], changed = found, True
+    endless = [name for name in rules if math.isinf(least[name])]
+    if endless:
+        raise GrammarError(f"nothing that {', '.join(endless)} stands for has an end: each alternative needs itself")
+    return least
+
+
+def _alternatives(rules: Rules, start: str) -> dict[str, dict[str, tuple[Symbol, ...]]]:
+    """For each rule which alternative a token means: the LL(1) table.
+
+    As in A. V. Aho, M. S. Lam, R. Sethi, J. D. Ullman, Compilers, section 4.4.3.
+    """
+    firsts, follows = _firsts(rules), _follows(rules, start)
+    table: dict[str, dict[str, tuple[Symbol, ...]]] = {name: {} for name in rules}
+    for name, alternatives in rules.items():
+        for alternative in alternatives:
+            tokens, is_nullable = _first_of(alternative, firsts)
+            if is_nullable and _NOTHING in follows[name]:
+                raise GrammarError(
+                    f"rule {name!r} may be empty where a program can end, so that no token says so; put END behind it"
+                )
+            for token in sorted(tokens | (follows[name] if is_nullable else set())):
+                if token in table[name]:
+                    raise GrammarError(
+                        f"rule {name!r}: two alternatives can begin with {token!r}, so the next token does not say "
+                        "which is meant; move what they share into one, and what differs into a rule behind it"
+                    )
+                table[name][token] = alternative
+    return table
+
+
+_Firsts = dict[str, tuple[set[str], bool]]
+"""The tokens that each rule can begin with, and whether it can be empty."""
+
+
+def _firsts(rules: Rules) -> _Firsts:
+    firsts: _Firsts = {name: (set(), False) for name in rules}
+    changed = True
+    while changed:
+        before = firsts
+        firsts = {
+            name: (
+                set().union(*(_first_of(alternative, before)[0] for alternative in alternatives)),
+                any(_first_of(alternative, before)[1] for alternative in alternatives),
+            )
+            for name, alternatives in rules.items()
+        }
+        changed = firsts != before
+    return firsts
+
+
+def _first_of(symbols: Sequence[Symbol], firsts: _Firsts) -> tuple[set[str], bool]:
+    found: set[str] = set()
+    for symbol in symbols:
+        tokens, is_nullable = ({symbol.name}, False) if symbol.is_token else firsts[symbol.name]
+        found |= tokens
+        if not is_nullable:
+            return found, False
+    return found, True
+
+
+def _follows(rules: Rules, start: str) -> dict[str, set[str]]:
+    """The tokens that can come behind each rule."""
+    firsts = _firsts(rules)
+    follows: dict[str, set[str]] = {name: set() for name in rules}
+    follows[start].add(_NOTHING)
+    changed = True
+    while changed:
+        changed = False
+        for name, alternatives in rules.items():
+            for alternative in alternatives:
+                for place, symbol in enumerate(alternative):
+                    if symbol.is_token:
+                        continue
+                    tokens, is_nullable = _first_of(alternative[place + 1 :], firsts)
+                    found = tokens | (follows[name] if is_nullable else set())
+                    if not found <= follows[symbol.name]:
+                        follows[symbol.name] |= found
+                        changed = True
+    return follows

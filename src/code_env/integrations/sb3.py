@@ -1,0 +1,224 @@
+"""Stable-Baselines3: the native vector environment as a `VecEnv`, and a callback that logs verdicts.
+
+Single environments need nothing from here: with an encoding around them (`code_env.wrappers.TokenActions` and others)
+they work in `DummyVecEnv` and `SubprocVecEnv` as they are. Needs the extra `sb3`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from code_env.envs.infos import info_of_one
+from code_env.errors import EncodingError
+from code_env.judging.verdict import Verdict
+
+try:
+    from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.vec_env import VecEnv
+    from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
+except ImportError as error:
+    raise ImportError(
+        f"code_env.integrations.sb3 needs Stable-Baselines3: pip install code-exec-env[sb3] ({error})"
+    ) from error
+
+__all__ = ["CodeVecEnv", "VerdictCallback"]
+
+
+class CodeVecEnv(VecEnv):
+    """A Gymnasium vector environment of this package as Stable-Baselines3 wants one.
+
+    All programs of a step run side by side on one executor, which costs less than an executor for each environment, as
+    with `SubprocVecEnv`. An episode without a verdict ends as one cut short (`TimeLimit.truncated`), so that its value
+    is estimated and no failure of the sandbox is learnt from.
+
+    Args:
+        env: A `CodeExecVectorEnv` in its rewards and encodings: `code_env.wrappers.vector.TokenActions(...)` or others.
+
+    Raises:
+        EncodingError: If an action or an observation is text, or episodes do not begin anew in the same step.
+
+    Example:
+        >>> import code_env
+        >>> from code_env.wrappers import vector
+        >>> env = gym.make_vec("CodeExec-v0", num_envs=4, suite="functions", cache_size=1000)
+        >>> env = CodeVecEnv(vector.TokenActions(env, "functions", observe_prompt=False))
+        >>> env.reset().shape
+        (4, 32)
+        >>> env.close()
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        if env.metadata.get("autoreset_mode") is not AutoresetMode.SAME_STEP:
+            raise EncodingError(f"an environment that begins anew in the same step is expected (SAME_STEP); got {env}")
+        for what, space in (("actions", env.single_action_space), ("observations", env.single_observation_space)):
+            inner = space.spaces.values() if isinstance(space, spaces.Dict) else [space]
+            if any(isinstance(one, spaces.Text | spaces.Tuple) for one in inner):
+                raise EncodingError(
+                    f"the {what} are text ({space}), and Stable-Baselines3 takes numbers; wrap the environment in an "
+                    "encoding of code_env.wrappers.vector first: EncodedObservation, then TokenActions or another"
+                )
+        self.env = env
+        """The environment."""
+        self._actions: Any = None
+        self.render_mode = env.render_mode
+        self.metadata = env.metadata
+        super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
+
+    def reset(self) -> VecEnvObs:
+        """Begin an episode in each environment, with the seeds and options that were set."""
+        seeds = list(self._seeds) if any(seed is not None for seed in self._seeds) else None
+        observations, infos = self.env.reset(seed=seeds, options=self._common_options())  # type: ignore[arg-type]  # A list is one for each.
+        self.reset_infos = [info_of_one(infos, index) for index in range(self.num_envs)]
+        self._reset_seeds()
+        self._reset_options()
+        return observations  # type: ignore[no-any-return]
+
+    def step_async(self, actions: Any) -> None:
+        """Take actions for the next `step_wait`."""
+        self._actions = actions
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Step with the actions taken."""
+        observations, rewards, terminated, truncated, info = self.env.step(self._actions)
+        dones = terminated | truncated
+        infos = []
+        for index in range(self.num_envs):
+            if dones[index]:
+                one = info_of_one(info["final_info"], index)
+                one["terminal_observation"] = info["final_obs"][index]
+                one["TimeLimit.truncated"] = bool(truncated[index] and not terminated[index])
+                self.reset_infos[index] = info_of_one(
+                    {key: value for key, value in info.items() if not key.lstrip("_").startswith("final_")}, index
+                )
+            else:
+                one = info_of_one(info, index)
+            infos.append(one)
+        return observations, rewards.astype(np.float32), dones, infos
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.env.close()
+
+    def get_images(self) -> Sequence[Any]:
+        """None of each: a program is no picture."""
+        return [None] * self.num_envs
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """An attribute of the environment, once for each of many.
+
+        Raises:
+            AttributeError: If it has none.
+        """
+        value = _attribute(self.env, attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Not possible: the environments are one object.
+
+        Raises:
+            AttributeError: Always.
+        """
+        raise AttributeError(f"{attr_name!r} cannot be set for some of the environments: they are one, {self.env}")
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """Call a method of the environment that gives a value for each of many, such as `action_masks`.
+
+        Raises:
+            AttributeError: If it has none.
+        """
+        values = _attribute(self.env, method_name)(*method_args, **method_kwargs)
+        return [values[index] for index in self._get_indices(indices)]
+
+    def env_is_wrapped(
+        self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None
+    ) -> list[bool]:
+        """False for each: wrappers of single environments are not used."""
+        return [False for _ in self._get_indices(indices)]
+
+    def _common_options(self) -> dict[str, Any] | None:
+        """The options set for the environments, as one."""
+        each = [options or {} for options in self._options]
+        if not any(each):
+            return None
+        if any(set(options) != {"task_id"} for options in each):
+            raise EncodingError(f"options are {{'task_id': ...}} for every environment, or for none; got {each}")
+        return {"task_ids": [options["task_id"] for options in each]}
+
+
+def _attribute(env: Any, name: str) -> Any:
+    while not hasattr(env, name) and hasattr(env, "env"):
+        env = env.env
+    return getattr(env, name)
+
+
+class VerdictCallback(BaseCallback):
+    """Logs what became of the programs since the last log, to TensorBoard and wherever else the logger writes.
+
+    `code/pass_rate` is the share of programs with a verdict that passed, `code/no_verdict` the share without one;
+    `code/reward/<name>` the mean of a reward term, `code/outcome/<name>` and `code/status/<name>` shares of all, and
+    `code/best` and `code/last` are programs as text, on TensorBoard only. With an algorithm that logs after each
+    rollout, as PPO does, that is what they are of.
+
+    Args:
+        verbose: As of every callback.
+
+    Example:
+        >>> from sb3_contrib import MaskablePPO
+        >>> import code_env
+        >>> from code_env.wrappers import vector
+        >>> env = gym.make_vec("CodeExec-v0", num_envs=4, suite="functions", cache_size=1000)
+        >>> env = CodeVecEnv(vector.TokenActions(env, "functions", observe_prompt=False))
+        >>> model = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=64, n_epochs=1, device="cpu")
+        >>> callback = VerdictCallback()
+        >>> _ = model.learn(64, callback=callback)
+        >>> callback.programs > 0
+        True
+        >>> env.close()
+    """
+
+    def __init__(self, verbose: int = 0) -> None:
+        super().__init__(verbose)
+        self.programs = 0
+        """Programs judged since training began."""
+        self._recent: list[tuple[float, Verdict, dict[str, float]]] = []
+
+    def _on_step(self) -> bool:
+        rewards, infos = self.locals["rewards"], self.locals["infos"]
+        for reward, info in zip(rewards, infos, strict=True):
+            for verdict in () if info.get("pending") else info.get("verdicts", ()):
+                self._recent.append((float(reward), verdict, info["reward_terms"]))
+                self.programs += 1
+        return True
+
+    def _on_rollout_end(self) -> None:
+        recent, self._recent = self._recent, []
+        if not recent:
+            return
+        self.logger.record("code/programs", self.programs)
+        verdicts = [verdict for _, verdict, _ in recent]
+        judged = [verdict for verdict in verdicts if verdict.valid]
+        self.logger.record("code/no_verdict", 1 - len(judged) / len(verdicts))
+        if judged:
+            self.logger.record("code/pass_rate", sum(verdict.passed for verdict in judged) / len(judged))
+        for kind, names in (
+            ("outcome", [str(verdict.outcome) for verdict in verdicts]),
+            ("status", [str(verdict.execution.status) for verdict in verdicts]),
+        ):
+            for name, count in Counter(names).items():
+                self.logger.record(f"code/{kind}/{name}", count / len(verdicts))
+        for name in recent[-1][2]:
+            self.logger.record(f"code/reward/{name}", float(np.mean([terms[name] for _, _, terms in recent])))
+        _, best, _ = max(recent, key=lambda one: one[0])
+        for name, verdict in (("best", best), ("last", verdicts[-1])):
+            # TensorBoard shows text as Markdown, where four blanks make a block that is shown as it is.
+            text = "".join(f"    {line}\n" for line in verdict.code.splitlines())
+            self.logger.record(f"code/{name}", text, exclude=("stdout", "log", "json", "csv"))

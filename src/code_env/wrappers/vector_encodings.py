@@ -1,0 +1,165 @@
+"""The encodings of `encodings.py` for vector environments; `vector.py` has them under their names.
+
+An environment whose answer is not whole yet is sent nothing in a step, and waits; see `CodeExecVectorEnv.step_async`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector.utils import batch_space
+
+from code_env.encodings import ActionEncoding, CandidateEncoding, Grammar, TemplateEncoding, TextEncoding, TokenEncoding
+from code_env.errors import EncodingError
+
+from .encodings import observation_with, require_text, space_with
+from .ledger import StepVectorWrapper
+
+
+class EncodedActionsOfMany(StepVectorWrapper):
+    """Turns numbers into answers, those of each environment of many by an encoding of its own.
+
+    Args:
+        env: The environments.
+        make_encoding: Makes the encoding of one.
+        observe_prompt: As of `TokenActions`.
+    """
+
+    def __init__(
+        self, env: VectorEnv[Any, Any, Any], make_encoding: Callable[[], ActionEncoding], observe_prompt: bool = True
+    ) -> None:
+        require_text(env.single_action_space, "actions", env)
+        VectorWrapper.__init__(self, env)
+        self._encodings = [make_encoding() for _ in range(env.num_envs)]
+        self._observe_prompt = observe_prompt
+        encoding = self._encodings[0]
+        self.single_action_space = encoding.action_space
+        self.action_space = batch_space(encoding.action_space, env.num_envs)
+        self.single_observation_space = space_with(encoding, env.single_observation_space, observe_prompt)
+        self.observation_space = batch_space(self.single_observation_space, env.num_envs)
+        self._judged = [False] * env.num_envs
+        """Whether an answer was sent that has no verdict yet."""
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin episodes; see `CodeExecVectorEnv.reset`."""
+        mask = (options or {}).get("reset_mask")
+        observations, info = super().reset(seed=seed, options=options)
+        for index, encoding in enumerate(self._encodings):
+            if mask is None or mask[index]:
+                encoding.begin(info["task_id"][index])
+                self._judged[index] = False
+        return self._observations(observations), info
+
+    def step(self, actions: Any) -> Any:
+        """Take an action for each environment; see `TokenActions.step`."""
+        return self.after(self.env.step(self._answers(actions)))
+
+    def step_async(self, actions: Any) -> None:
+        """Begin a step; see `CodeExecVectorEnv.step_async`."""
+        super().step_async(self._answers(actions))
+
+    def after(self, step: Any) -> Any:
+        """The step, with what is written of each answer."""
+        observations, rewards, terminated, truncated, info = step
+        ended = terminated | truncated
+        if ended.any() and self._encodings[0].written_space is not None:
+            final = info["final_obs"]
+            for index in np.flatnonzero(ended).tolist():
+                written = self._encodings[index].written()
+                final[index] = observation_with(written, final[index], self._observe_prompt)
+        for index, encoding in enumerate(self._encodings):
+            if self._judged[index] and (ended[index] or not info["pending"][index]):
+                self._judged[index] = False
+                encoding.begin(info["task_id"][index])
+        return self._observations(observations), rewards, terminated, truncated, info
+
+    def _answers(self, actions: Any) -> list[str | None]:
+        count = self.num_envs
+        if not isinstance(actions, list | tuple | np.ndarray) or len(actions) != count:
+            raise EncodingError(
+                f"actions must be num_envs={count} actions of {self.single_action_space}; got {actions!r}"
+            )
+        for encoding, action in zip(self._encodings, actions, strict=True):
+            encoding.check(action)  # Of all before one is taken, so that a bad one changes nothing.
+        answers: list[str | None] = []
+        for index, encoding in enumerate(self._encodings):
+            answer = None if self._judged[index] else encoding.take(actions[index])
+            self._judged[index] = self._judged[index] or answer is not None
+            answers.append(answer)
+        return answers
+
+    def _observations(self, inner: Any) -> Any:
+        if self._encodings[0].written_space is None:
+            return inner
+        written = np.stack([encoding.written() for encoding in self._encodings])
+        return observation_with(written, inner, self._observe_prompt)
+
+
+class TokenActions(EncodedActionsOfMany):
+    """As `code_env.wrappers.TokenActions`, for each environment of many."""
+
+    def __init__(
+        self,
+        env: VectorEnv[Any, Any, Any],
+        grammar: Grammar | str | Path,
+        max_tokens: int = 32,
+        observe_prompt: bool = True,
+    ) -> None:
+        read = TokenEncoding(grammar, max_tokens).grammar
+        super().__init__(env, lambda: TokenEncoding(read, max_tokens), observe_prompt)
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Which tokens may come next, a row for each environment."""
+        return np.stack([encoding.mask() for encoding in self._encodings])
+
+
+class TemplateActions(EncodedActionsOfMany):
+    """As `code_env.wrappers.TemplateActions`, for each environment of many."""
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], template: str, slots: Mapping[str, Sequence[str]]) -> None:
+        super().__init__(env, lambda: TemplateEncoding(template, slots))
+
+
+class CandidateActions(EncodedActionsOfMany):
+    """As `code_env.wrappers.CandidateActions`, for each environment of many."""
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], candidates: Sequence[str] | Mapping[str, Sequence[str]]) -> None:
+        super().__init__(env, lambda: CandidateEncoding(candidates))
+
+
+class EncodedObservation(StepVectorWrapper):
+    """As `code_env.wrappers.EncodedObservation`, for each environment of many."""
+
+    def __init__(
+        self,
+        env: VectorEnv[Any, Any, Any],
+        length: int = 512,
+        encode: Callable[[str], Sequence[int]] | None = None,
+        vocabulary: int | None = None,
+        pad: int = 0,
+    ) -> None:
+        require_text(env.single_observation_space, "observations", env)
+        VectorWrapper.__init__(self, env)
+        self._encoding = TextEncoding(length, encode, vocabulary, pad)
+        self.single_observation_space = self._encoding.space
+        self.observation_space = batch_space(self._encoding.space, env.num_envs)
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin episodes; see `CodeExecVectorEnv.reset`."""
+        observations, info = super().reset(seed=seed, options=options)
+        return self._encoded(observations), info
+
+    def after(self, step: Any) -> Any:
+        """The step, with what the environments show encoded."""
+        observations, rewards, terminated, truncated, info = step
+        for index in np.flatnonzero(terminated | truncated).tolist():
+            info["final_obs"][index] = self._encoding(info["final_obs"][index])
+        return self._encoded(observations), rewards, terminated, truncated, info
+
+    def _encoded(self, texts: Sequence[str]) -> npt.NDArray[Any]:
+        return np.stack([self._encoding(text) for text in texts])

@@ -6,6 +6,7 @@ under the same names and with the same arguments.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from code_env.encodings import ActionEncoding, CandidateEncoding, Grammar, Templ
 from code_env.envs.code_text import CodeText
 from code_env.errors import EncodingError
 
+from .ledger import ledger_names
+
 
 class EncodedActions(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Turns numbers into answers, one environment's; what an answer is made of is the encoding's matter."""
@@ -31,6 +34,8 @@ class EncodedActions(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._encoding, self._observe_prompt = encoding, observe_prompt
         self.action_space = encoding.action_space
         self.observation_space = space_with(encoding, env.observation_space, observe_prompt)
+        nothing = dict.fromkeys(ledger_names(env), 0.0)
+        self._unfinished = {"pending": True, "reward_terms": nothing, "reward_raw": nothing}
         self._inner: Any = None
         self._info: dict[str, Any] = {}
         self._over = True
@@ -45,7 +50,7 @@ class EncodedActions(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action; the answer is judged with the action that completes it.
 
-        Until then the reward is 0.0 and `info["pending"]` True.
+        Until then the reward is 0.0, as is each entry of its ledger, and `info["pending"]` is True.
 
         Raises:
             ResetNeeded: If the episode is over.
@@ -55,7 +60,7 @@ class EncodedActions(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             raise ResetNeeded("this episode is over, or none has begun; call reset() before step()")
         answer = self._encoding.take(action)
         if answer is None:
-            return self._observation(), 0.0, False, False, self._info | _unfinished()
+            return self._observation(), 0.0, False, False, self._info | copy.deepcopy(self._unfinished)
         self._inner, reward, terminated, truncated, info = self.env.step(answer)
         self._info = {key: info[key] for key in self._info}
         self._over = terminated or truncated
@@ -239,7 +244,3 @@ def observation_with(written: npt.NDArray[np.int64], inner: Any, observe_prompt:
         return written
     return {"prompt": inner.copy() if isinstance(inner, np.ndarray) else inner, "tokens": written}
 
-
-def _unfinished() -> dict[str, Any]:
-    """What an info says of an answer that is not whole, as a step that has no verdict yet says it."""
-    return {"pending": True, "reward_terms": {}, "reward_raw": {}}

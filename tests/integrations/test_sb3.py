@@ -1,0 +1,232 @@
+"""Stable-Baselines3 over encoded environments: its own checker, its vector environments, ours, and what is logged."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from broken_executor import BrokenExecutor
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3 import A2C, PPO
+from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.logger import configure
+from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecMonitor
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+import code_env
+from code_env import CandidateActions, EncodedObservation, EncodingError, TemplateActions, TokenActions
+from code_env.integrations.sb3 import CodeVecEnv, VerdictCallback
+from code_env.wrappers import vector
+
+TEMPLATE = ("def f(a, b):\n    return a $op $x", {"op": ["+", "-", "*"], "x": ["a", "b", "1"]})
+CANDIDATES = ["def f(a, b): return a", "def f(a, b): return max(a, b)", "def f(a, b):"]
+
+pytestmark = [
+    # It warns of bytes that are no picture, and of actions that are numbers of choices and not of a scale.
+    pytest.mark.filterwarnings("ignore::UserWarning:stable_baselines3"),
+    pytest.mark.filterwarnings("ignore::UserWarning:torch"),
+]
+
+
+def make_tokens(**kwargs):
+    return TokenActions(
+        gym.make("code_env/Functions-v0", cache_size=1000, **kwargs), "functions", max_tokens=22, observe_prompt=False
+    )
+
+
+def make_tokens_and_bytes():
+    env = EncodedObservation(gym.make("code_env/Functions-v0"), 300)
+    return TokenActions(env, "functions", max_tokens=22)
+
+
+def make_template():
+    return TemplateActions(EncodedObservation(gym.make("code_env/Functions-v0"), 300), *TEMPLATE)
+
+
+def make_candidates():
+    return CandidateActions(EncodedObservation(gym.make("code_env/Functions-v0"), 300), CANDIDATES)
+
+
+def many(count, **kwargs):
+    env = gym.make_vec("code_env/Functions-v0", num_envs=count, **{"cache_size": 1000, **kwargs})
+    return CodeVecEnv(vector.TokenActions(env, "functions", max_tokens=22, observe_prompt=False))
+
+
+def random_actions(env, draw):
+    return np.array([draw.choice(np.flatnonzero(mask)) for mask in env.env_method("action_masks")])
+
+
+@pytest.mark.parametrize("make", [make_tokens, make_tokens_and_bytes, make_template, make_candidates])
+def test_it_passes_its_check(make):
+    env = make()
+    check_env(env, warn=True)
+    env.close()
+
+
+@pytest.mark.parametrize("start_method", ["fork", "forkserver", "spawn"])
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
+def test_in_processes_of_its_own(start_method):
+    """The same episodes as in one process, whichever way the processes begin."""
+    apart = SubprocVecEnv([make_tokens, make_tokens], start_method=start_method)
+    together = DummyVecEnv([make_tokens, make_tokens])
+    try:
+        assert is_masking_supported(apart)
+        for env in (apart, together):
+            env.seed(7)
+        assert (apart.reset() == together.reset()).all()
+        draw = np.random.default_rng(0)
+        ended = 0
+        for _ in range(40):
+            masks = get_action_masks(apart)
+            assert (masks == get_action_masks(together)).all()
+            actions = np.array([draw.choice(np.flatnonzero(mask)) for mask in masks])
+            (seen, rewards, dones, infos), expected = apart.step(actions), together.step(actions)
+            assert (seen == expected[0]).all()
+            assert rewards.astype(np.float32).tolist() == expected[1].tolist()
+            assert dones.tolist() == expected[2].tolist()
+            for info, other in zip(infos, expected[3], strict=True):
+                assert info.get("verdicts") == other.get("verdicts")
+            ended += int(dones.sum())
+        assert ended > 2
+    finally:
+        apart.close()
+        together.close()
+
+
+def test_many_are_the_same_as_single_ones():
+    ours, theirs = many(3), DummyVecEnv([make_tokens] * 3)
+    for env in (ours, theirs):
+        env.seed(11)
+    assert (ours.reset() == theirs.reset()).all()
+    assert [info["task_id"] for info in ours.reset_infos] == [info["task_id"] for info in theirs.reset_infos]
+    draw = np.random.default_rng(1)
+    ended = 0
+    for _ in range(80):
+        actions = random_actions(ours, draw)
+        (seen, rewards, dones, infos), expected = ours.step(actions), theirs.step(actions)
+        assert (seen == expected[0]).all()
+        assert (rewards.dtype, rewards.tolist()) == (np.float32, expected[1].tolist())
+        assert dones.tolist() == expected[2].tolist()
+        for index in range(3):
+            info, other = infos[index], expected[3][index]
+            assert set(other) - set(info) <= {"TimeLimit.truncated"} or not dones[index]
+            for key in ("task_id", "turn", "pending", "reward_terms", "verdicts", "TimeLimit.truncated"):
+                assert info.get(key) == other.get(key) or (key == "TimeLimit.truncated" and not dones[index])
+            if dones[index]:
+                ended += 1
+                assert info["terminal_observation"].tolist() == other["terminal_observation"].tolist()
+                assert ours.reset_infos[index]["task_id"] == theirs.reset_infos[index]["task_id"]
+                assert "final_info" not in ours.reset_infos[index]
+    assert ended > 10
+    ours.close()
+    theirs.close()
+
+
+def test_what_it_is_asked_as_a_vec_env():
+    env = many(2)
+    assert env.get_attr("num_envs") == [2, 2]
+    assert is_masking_supported(env)
+    assert env.env_is_wrapped(gym.Wrapper) == [False, False]
+    assert env.env_method("action_masks", indices=[1])[0].shape == (env.action_space.n,)
+    assert env.has_attr("suite")
+    assert not env.has_attr("no_such_thing")
+    with pytest.raises(AttributeError, match="they are one"):
+        env.set_attr("suite", None)
+    env.set_options({"task_id": "functions/distance"})
+    env.reset()
+    assert [info["task_id"] for info in env.reset_infos] == ["functions/distance"] * 2
+    env.set_options([{"task_id": "functions/larger"}, {}])
+    with pytest.raises(EncodingError, match="for every environment, or for none"):
+        env.reset()
+    env.close()
+
+
+def test_text_is_refused_with_the_way_out():
+    with pytest.raises(EncodingError, match=r"actions are text.*EncodedObservation, then TokenActions"):
+        CodeVecEnv(gym.make_vec("CodeExec-v0", num_envs=2))
+    env = vector.TokenActions(gym.make_vec("CodeExec-v0", num_envs=2), "functions")
+    with pytest.raises(EncodingError, match="observations are text"):
+        CodeVecEnv(env)
+    env.close()
+    env = gym.make_vec("CartPole-v1", num_envs=2)
+    with pytest.raises(EncodingError, match="SAME_STEP"):
+        CodeVecEnv(env)
+    env.close()
+
+
+def test_an_episode_without_a_verdict_is_cut_short():
+    for env in (many(2, executor=BrokenExecutor()), DummyVecEnv([lambda: make_tokens(executor=BrokenExecutor())] * 2)):
+        env.seed(0)
+        env.reset()
+        draw = np.random.default_rng(0)
+        dones = np.zeros(2)
+        while not dones.any():
+            _, rewards, dones, infos = env.step(random_actions(env, draw))
+        info = infos[int(np.argmax(dones))]
+        assert (info["TimeLimit.truncated"], info["valid"], rewards.any()) == (True, False, False)
+        assert info["terminal_observation"].any()
+        env.close()
+
+
+def test_a_server_killed_in_mid_batch_costs_no_verdict():
+    with code_env.make_executor("local", workers=2) as executor:
+        env = many(8, executor=executor, cache_size=0)
+        env.seed(0)
+        env.reset()
+        draw = np.random.default_rng(0)
+        ended = 0
+        for number in range(40):
+            killer = threading.Timer(0.002, os.kill, (executor._started()._processes(), 9)) if number % 8 == 5 else None
+            _, _, dones, infos = env.step(random_actions(env, draw))
+            ended += int(dones.sum())
+            assert all(info["valid"] for info, done in zip(infos, dones, strict=True) if done)
+        assert ended > 10
+        env.close()
+
+
+@pytest.mark.parametrize("algorithm", [PPO, A2C])
+def test_other_algorithms_take_templates(algorithm):
+    env = gym.make_vec("code_env/Functions-v0", num_envs=4)
+    env = VecMonitor(CodeVecEnv(vector.TemplateActions(vector.EncodedObservation(env, 300), *TEMPLATE)))
+    model = algorithm("MlpPolicy", env, n_steps=4, device="cpu", seed=0)
+    model.learn(16)
+    assert len(model.ep_info_buffer) == 16
+    env.close()
+
+
+def test_what_is_logged(tmp_path):
+    env = many(4)
+    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, device="cpu", seed=0)
+    model.set_logger(configure(str(tmp_path), ["tensorboard", "json"]))
+    callback = VerdictCallback()
+    model.learn(256, callback=callback)
+    model.logger.close()
+    env.close()
+    events = EventAccumulator(str(tmp_path), size_guidance={"scalars": 0, "tensors": 0})
+    events.Reload()
+    scalars = {tag: events.Scalars(tag)[-1].value for tag in events.Tags()["scalars"]}
+    assert scalars["code/programs"] == callback.programs > 10
+    assert 0 <= scalars["code/pass_rate"] <= 1
+    assert scalars["code/no_verdict"] == 0
+    assert 0 <= scalars["code/reward/tests"] <= 1
+    for kind in ("outcome", "status"):
+        shares = [value for tag, value in scalars.items() if tag.startswith(f"code/{kind}/")]
+        assert shares
+        assert all(0 < share <= 1 for share in shares)
+    texts = {tag for tag in events.Tags()["tensors"] if tag.startswith("code/")}
+    assert texts == {"code/best/text_summary", "code/last/text_summary"}
+    text = events.Tensors("code/best/text_summary")[-1].tensor_proto.string_val[0].decode()
+    assert text.startswith("    def f(a, b):\n        ")
+    assert "def f" not in (tmp_path / "progress.json").read_text()
+
+
+def test_programs_without_a_verdict_are_logged_apart(tmp_path):
+    env = many(2, executor=BrokenExecutor())
+    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, device="cpu", seed=0)
+    model.set_logger(configure(str(tmp_path), ["json"]))
+    model.learn(64, callback=VerdictCallback())
+    model.logger.close()
+    env.close()
+    logged = (tmp_path / "progress.json").read_text()
+    assert '"code/no_verdict": 1.0' in logged
+    assert '"code/outcome/no_verdict": 1.0' in logged
+    assert "pass_rate" not in logged

@@ -30,7 +30,7 @@ from .shared_executor import executor_for
 
 _log = logging.getLogger(__name__)
 
-_OURS_TO_MEND = (ExecutorClosed, ExecutorNotFound, IsolationUnavailable, UnsupportedProgram)
+MISUSE = (ExecutorClosed, ExecutorNotFound, IsolationUnavailable, UnsupportedProgram)
 """Errors that say how to set things up; to go on without rewards would only hide them."""
 
 
@@ -115,7 +115,7 @@ def _scored(
             _, values, _, _, infos = env.step(tuple(responses))
         finally:
             env.close()
-    except _OURS_TO_MEND:
+    except MISUSE:
         raise
     except ExecutorError as error:  # Its server cannot be started: nothing was judged.
         fault = ExecutionResult(Status.SANDBOX_ERROR, error=ErrorInfo(type(error).__name__, str(error)))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal, get_args, overload
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 
 from code_env.errors import TaskError, TaskNotFound
 
 from .task import Task
+from .trainer_rows import Trainer, dataset_of, trainer_rows
 
 Order = Literal["shuffle", "sequential", "random"]
 """`shuffle`: each task once per epoch; `sequential`: in order, again and again; `random`: any."""
@@ -112,6 +113,41 @@ class TaskSuite(Sequence[Task]):
             TaskSuite(f"{self.name}[train]", (task for i, task in enumerate(self) if i in drawn)),
             TaskSuite(f"{self.name}[held-out]", (task for i, task in enumerate(self) if i not in drawn)),
         )
+
+    def to_rows(
+        self, format: Trainer = "trl", *, chat: bool | None = None, split: str = "train"
+    ) -> list[dict[str, Any]]:
+        """A row for each task, as a trainer's data set has it. Each carries its whole task, which the prompt does not.
+
+        Args:
+            format: `trl`, `verl` or `openrlhf`; `docs/training.md` lists each one's fields.
+            chat: Whether the prompt is a list with one message, or text; None for what the trainer takes by default.
+            split: What part of the data it is, for `verl`.
+
+        Raises:
+            TaskError: If the format is unknown or takes no text, or a task holds what JSON has no form for.
+
+        Example:
+            >>> from code_env import load_suite
+            >>> row = load_suite("starter").to_rows("trl")[0]
+            >>> sorted(row), row["prompt"][0]["role"]
+            (['prompt', 'task', 'task_id'], 'user')
+        """
+        return trainer_rows(self.name, self, format, chat, split)
+
+    def to_dataset(self, format: Trainer = "trl", *, chat: bool | None = None, split: str = "train") -> Any:
+        """The rows of `to_rows` as a `datasets.Dataset`, which needs the extra `trl` or `hf`.
+
+        Args:
+            format: See `to_rows`.
+            chat: See `to_rows`.
+            split: See `to_rows`.
+
+        Raises:
+            ImportError: If `datasets` is not installed.
+            TaskError: As `to_rows`.
+        """
+        return dataset_of(self.to_rows(format, chat=chat, split=split))
 
 
 class TaskOrder:

@@ -200,14 +200,20 @@ def save_suite(suite: Iterable[Task], path: str | Path) -> None:
         True
     """
     path = Path(path)
-    content = "".join(in_field(f"task {task.id!r}", partial(_line, task)) for task in suite).encode()
+    lines = [in_field(f"task {task.id!r}", partial(text_from_task, task)) + "\n" for task in suite]
+    content = "".join(lines).encode()
     # Without the time, so that the same tasks make the same file.
     path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
-def _line(task: Task) -> str:
+def text_from_task(task: Task) -> str:
+    """The row that describes a task as JSON text, in one line.
+
+    Raises:
+        TaskError: As `row_from_task`.
+    """
     try:
-        return json.dumps(row_from_task(task)) + "\n"
+        return json.dumps(row_from_task(task))
     except ValueError as error:  # An integer of more digits than Python turns into text.
         raise TaskError(str(error)) from None
 

@@ -6,16 +6,19 @@ an object or JSON text of one:
 
 * `{"inputs", "outputs", "fn_name"?}`: as in APPS (prime-code, code-r1);
 * `{"assert_case": [...], "fn_name"?}`: asserts (prime-code);
-* `{"functional": code}`: test code (code-r1).
+* `{"functional": code}`: test code (code-r1);
+* a task in the package's own format, as `TaskSuite.to_rows("verl")` writes it.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 from ..kinds import AnyTest, AssertTest
 from ..task import Task
+from . import code_env
 from .contest import function_name, paired_tests
 from .fields import chat_text, entry_point, in_field, json_object, metadata, row_id, text, texts, value_of
 
@@ -34,13 +37,35 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
     prompt = chat_text(row.get("prompt"), "prompt")
     model = value_of(row, "reward_model", dict, "an object with ground_truth")
     truth = in_field("reward_model", lambda: json_object(model, "ground_truth"))
-    function = in_field("reward_model: ground_truth", lambda: function_name(truth))
+    task = in_field("reward_model: ground_truth", lambda: task_from_truth(truth, prompt))
+    if code_env.is_row(truth):
+        return task
+    return dataclasses.replace(task, id=_id(row), prompt=prompt, metadata=metadata(row, "data_source", "ability"))
+
+
+def task_from_truth(truth: Mapping[str, Any], statement: str = "") -> Task:
+    """The task that a ground truth alone describes.
+
+    Args:
+        truth: The ground truth.
+        statement: The problem's text, if it is known: it may grant a tolerance, or show that the function that tests
+            call is a method of a class `Solution`.
+
+    Raises:
+        TaskError: If a field is missing or malformed.
+
+    Example:
+        >>> task_from_truth({"inputs": ["1\\n"], "outputs": ["2\\n"]}).tests[0].stdout
+        '2\\n'
+    """
+    if code_env.is_row(truth):
+        return code_env.task_from_row(truth)
+    function = function_name(truth)
     return Task(
-        id=_id(row),
-        prompt=prompt,
-        tests=tuple(in_field("reward_model: ground_truth", lambda: _tests(truth, prompt, function))),
-        entry_point=entry_point(function, prompt) if function else None,
-        metadata=metadata(row, "data_source", "ability"),
+        id="ground_truth",
+        prompt="",
+        tests=tuple(_tests(truth, statement, function)),
+        entry_point=entry_point(function, statement) if function else None,
     )
 
 

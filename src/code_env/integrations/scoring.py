@@ -1,0 +1,169 @@
+"""Where the reward functions of trainers get their numbers: one step of a vector environment.
+
+A trainer brings tasks and responses; they become the tasks and the actions of a `CodeExecVectorEnv` with one turn. So
+a reward is what `env.step` gives for the same response, whatever `rewards` asks for, by construction. A response that
+has no verdict has no reward: each trainer is told so in its own way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from code_env.envs.code_exec_vector import MAX_ENVS
+from code_env.errors import ExecutorClosed, ExecutorError, ExecutorNotFound, IsolationUnavailable, UnsupportedProgram
+from code_env.executors.base import Executor
+from code_env.executors.result import ErrorInfo, ExecutionResult, Status
+from code_env.judging.calibration import REFERENCE_CPU_S, REFERENCE_MEMORY_BYTES
+from code_env.judging.report import no_verdict
+from code_env.judging.verdict import Verdict
+from code_env.registration import DEFAULT_REWARDS, make_code_exec_vec
+from code_env.tasks.kinds import FileTest, InsightTest, OutputTest
+from code_env.tasks.suite import TaskSuite
+from code_env.tasks.task import Task
+
+from .runs import why_no_verdict
+from .shared_executor import executor_for
+
+_log = logging.getLogger(__name__)
+
+_REST_OF_THE_DATA = Task(
+    "the rest of the data",
+    "",
+    (OutputTest(""), FileTest("x"), InsightTest("x")),
+    reference="x",
+    metadata={REFERENCE_CPU_S: 1.0, REFERENCE_MEMORY_BYTES: 1},
+)
+"""Stands for the tasks of other batches. An environment refuses a reward for which no task of its suite has what it
+takes, and what a batch has of that is chance. Nobody answers this one."""
+
+MISUSE = (ExecutorClosed, ExecutorNotFound, IsolationUnavailable, UnsupportedProgram)
+"""Errors that say how to set things up; to go on without rewards would only hide them."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a response is worth."""
+
+    reward: float | None
+    """What `env.step` gives for it; None if there is no verdict."""
+    terms: Mapping[str, float]
+    """What each reward has added to that; empty if there is no verdict."""
+    verdict: Verdict
+    """What the judge found."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether there is a verdict."""
+        return self.verdict.valid
+
+
+def score(
+    tasks: Sequence[Task],
+    responses: Sequence[str],
+    rewards: Mapping[str, Any] | None = None,
+    executor: Executor | str | None = None,
+) -> list[Score]:
+    """What each response to a task is worth.
+
+    Args:
+        tasks: For each response its task; they may share ids, as tasks of two data sets do.
+        responses: What the policy wrote.
+        rewards: As for `gym.make_vec`: the share of tests passed, by default. The samples of a group, for
+            `group_pass@k`, are consecutive.
+        executor: Where programs run: an executor, which stays its maker's to close, the name of one, or None for the
+            default, which all share.
+
+    Raises:
+        CodeEnvError: If the rewards or the executor do not exist or do not fit.
+        TypeError: If a response is no text.
+        ValueError: If there are not as many tasks as responses.
+
+    Example:
+        >>> from code_env import OutputTest
+        >>> task = Task("one", "Print 1.", (OutputTest("1"),))
+        >>> [one.reward for one in score([task, task], ["print(1)", "print(2)"])]
+        [1.0, 0.0]
+    """
+    if len(tasks) != len(responses):
+        raise ValueError(f"each response needs one task; got {len(responses)} responses and {len(tasks)} tasks")
+    for response in responses:
+        if not isinstance(response, str):
+            raise TypeError(f"a response is text (str); got {type(response).__name__}")
+    rewards = DEFAULT_REWARDS if rewards is None else rewards
+    runs_on = executor_for(executor)
+    size = _most_at_once(rewards)
+    scores: list[Score] = []
+    for first in range(0, len(tasks), size):
+        part = slice(first, first + size)
+        scores += _scored(tasks[part], responses[part], rewards, runs_on)
+    missing = [one.verdict for one in scores if not one.valid]
+    if missing:
+        _log.warning("%d of %d responses have no verdict: %s", len(missing), len(scores), why_no_verdict(missing[0]))
+    return scores
+
+
+async def ascore(
+    tasks: Sequence[Task],
+    responses: Sequence[str],
+    rewards: Mapping[str, Any] | None = None,
+    executor: Executor | str | None = None,
+) -> list[Score]:
+    """As `score`, without holding up the event loop."""
+    return await asyncio.to_thread(score, tasks, responses, rewards, executor)
+
+
+def _scored(
+    tasks: Sequence[Task], responses: Sequence[str], rewards: Mapping[str, Any], executor: Executor
+) -> list[Score]:
+    suite, ids = _suite(tasks)
+    try:
+        # `random` draws the tasks of the episodes that begin after the step, which nobody plays, at the least cost.
+        env = make_code_exec_vec(len(tasks), suite, executor, rewards=rewards, order="random")
+        try:
+            env.reset(seed=0, options={"task_ids": ids})
+            _, values, _, _, infos = env.step(tuple(responses))
+        finally:
+            env.close()
+    except MISUSE:
+        raise
+    except ExecutorError as error:  # Its server cannot be started: nothing was judged.
+        fault = ExecutionResult(Status.SANDBOX_ERROR, error=ErrorInfo(type(error).__name__, str(error)))
+        return [
+            Score(None, {}, no_verdict(task, response, "", fault))
+            for task, response in zip(tasks, responses, strict=True)
+        ]
+    final = infos["final_info"]
+    terms = {name: added for name, added in final["reward_terms"].items() if f"_{name}" in final["reward_terms"]}
+    return [
+        Score(float(values[index]), {name: float(added[index]) for name, added in terms.items()}, verdict)
+        if verdict.valid
+        else Score(None, {}, verdict)
+        for index, (verdict,) in enumerate(final["verdicts"])
+    ]
+
+
+def _suite(tasks: Sequence[Task]) -> tuple[TaskSuite, list[str]]:
+    """The tasks, each once and under an id of its own, and the id of each."""
+    named = {_REST_OF_THE_DATA.id: _REST_OF_THE_DATA}
+    ids = []
+    for task in tasks:
+        name, number = task.id, 1
+        while (known := named.setdefault(name, task)) is not task and known != task:
+            number += 1
+            name = f"{task.id} ({number})"
+        ids.append(name)
+    own = (task if task.id == name else dataclasses.replace(task, id=name) for name, task in named.items())
+    return TaskSuite("batch", own), ids
+
+
+def _most_at_once(rewards: Mapping[str, Any]) -> int:
+    """How many responses one environment takes: as many as fit, such that no group is torn apart."""
+    sizes = [given.get("group_size") for given in rewards.values() if isinstance(given, Mapping)]
+    whole = math.lcm(*(size for size in sizes if type(size) is int and size > 0), 2)
+    return MAX_ENVS // whole * whole or MAX_ENVS

@@ -1,0 +1,156 @@
+"""TRL: reward functions for `GRPOTrainer` and its kin, and environments whose tools run programs.
+
+TRL calls a reward function by keyword, with each column of the data set beside the prompts and completions, and takes
+None for a completion that has no reward. An environment's public methods are its tools, all of them. TRL itself is not
+imported here.
+
+The rows come from `TaskSuite.to_dataset("trl")`: the column `task` carries the whole task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from code_env.errors import TaskError
+from code_env.executors.base import Executor
+from code_env.tasks.task import Task
+from code_env.tasks.trainer_rows import task_from_text
+
+from .conversations import answer_of
+from .scoring import Score, ascore, score
+from .trl_environments import NO_TASK, CodeEnvironment, EnvironmentFactory, environment_factory
+
+__all__ = [
+    "AsyncRewardFunction",
+    "CodeEnvironment",
+    "EnvironmentFactory",
+    "RewardFunction",
+    "async_reward_function",
+    "environment_factory",
+    "reward_function",
+]
+
+_LogMetric = Callable[[str, float], None]
+"""How TRL takes a number for its log."""
+
+
+class _Rewarding:
+    """What both reward functions share."""
+
+    def __init__(self, rewards: Mapping[str, Any] | None, executor: Executor | str | None, name: str) -> None:
+        self._rewards, self._executor = rewards, executor
+        self.__name__ = name  # TRL logs under it.
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.__name__!r}>"
+
+    def _told(self, scores: list[Score], log_metric: _LogMetric | None) -> list[float | None]:
+        """The rewards, and to TRL's log what became of the completions."""
+        if log_metric is not None and scores:
+            judged = [one for one in scores if one.valid]
+            log_metric(f"{self.__name__}/no_verdict", 1 - len(judged) / len(scores))
+            if judged:
+                log_metric(f"{self.__name__}/passed", sum(one.verdict.passed for one in judged) / len(judged))
+                for term in judged[0].terms:
+                    log_metric(f"{self.__name__}/{term}", sum(one.terms[term] for one in judged) / len(judged))
+        return [one.reward for one in scores]
+
+
+class RewardFunction(_Rewarding):
+    """A reward function for TRL; `reward_function` makes one."""
+
+    def __call__(
+        self,
+        prompts: Sequence[Any] | None = None,
+        completions: Sequence[Any] | None = None,
+        task: Sequence[str] | None = None,
+        log_metric: _LogMetric | None = None,
+        **columns: Any,
+    ) -> list[float | None]:
+        """The reward of each completion, None where there is no verdict.
+
+        Args:
+            prompts: Not looked at.
+            completions: For each what the policy wrote: text, or messages of which the last is its answer.
+            task: For each its task as JSON text.
+            log_metric: Takes numbers for TRL's log.
+            columns: What else TRL passes; not looked at.
+
+        Raises:
+            CodeEnvError: If a task is malformed, or the rewards or the executor do not exist or do not fit.
+        """
+        return self._told(score(*_answered(completions, task), self._rewards, self._executor), log_metric)
+
+
+class AsyncRewardFunction(_Rewarding):
+    """As `RewardFunction`, awaited; TRL awaits all of these at once."""
+
+    async def __call__(
+        self,
+        prompts: Sequence[Any] | None = None,
+        completions: Sequence[Any] | None = None,
+        task: Sequence[str] | None = None,
+        log_metric: _LogMetric | None = None,
+        **columns: Any,
+    ) -> list[float | None]:
+        """As `RewardFunction.__call__`."""
+        return self._told(await ascore(*_answered(completions, task), self._rewards, self._executor), log_metric)
+
+
+def reward_function(
+    rewards: Mapping[str, Any] | None = None, executor: Executor | str | None = None, name: str = "code_reward"
+) -> RewardFunction:
+    """A reward function for TRL's trainers, over data sets of `TaskSuite.to_dataset("trl")`.
+
+    It may be pickled if the executor is given by name.
+
+    Args:
+        rewards: As for `gym.make_vec`: the share of tests passed, by default. `group_pass@k` takes consecutive
+            completions as a group, so its `group_size` is TRL's `num_generations`.
+        executor: Where programs run: an executor, which stays its maker's to close, the name of one, or None for the
+            default, which all share.
+        name: What TRL logs it under; the share of completions that pass, the share without a verdict and the mean of
+            each reward are logged below that.
+
+    Example:
+        >>> from code_env import load_suite
+        >>> suite = load_suite("starter")
+        >>> reward = reward_function({"tests": 1.0})
+        >>> row = suite.to_rows("trl")[0]
+        >>> reward(prompts=[row["prompt"]], completions=[suite[0].reference], task=[row["task"]], task_id=["more"])
+        [1.0]
+    """
+    return RewardFunction(rewards, executor, name)
+
+
+def async_reward_function(
+    rewards: Mapping[str, Any] | None = None, executor: Executor | str | None = None, name: str = "code_reward"
+) -> AsyncRewardFunction:
+    """As `reward_function`, to be awaited, so that TRL runs it beside others.
+
+    Args:
+        rewards: See `reward_function`.
+        executor: See `reward_function`.
+        name: See `reward_function`.
+    """
+    return AsyncRewardFunction(rewards, executor, name)
+
+
+def _answered(completions: Sequence[Any] | None, task: Sequence[str] | None) -> tuple[list[Task], list[str]]:
+    """The tasks and the answers to them."""
+    if completions is None:
+        raise TypeError("completions are missing; TRL passes them by that name")
+    if task is None:
+        raise TaskError(NO_TASK)
+    return [task_from_text(text) for text in task], [_answer(completion) for completion in completions]
+
+
+def _answer(completion: Any) -> str:
+    """The answer in a completion; empty where it ends in none, as with a call of a tool or its result."""
+    if isinstance(completion, str):
+        return completion
+    try:
+        return answer_of(completion)
+    except TaskError:
+        return ""

@@ -1,0 +1,98 @@
+"""Rows for trainers: a prompt for the policy, and beside it the whole task for the reward.
+
+A trainer keeps both in one row and hands the second to the reward function only. So what is hidden from the policy
+stays out of the prompt, and a reward function needs nothing but the row.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, Literal, get_args
+
+from code_env.errors import TaskError
+
+from .formats.code_env import is_row, task_from_row, text_from_task
+from .formats.fields import in_field, json_value, shape
+from .task import Task
+
+Trainer = Literal["trl", "verl", "openrlhf"]
+"""Whom a row is for."""
+
+
+def trainer_rows(
+    name: str, tasks: Iterable[Task], format: Trainer, chat: bool | None, split: str
+) -> list[dict[str, Any]]:
+    """A row for each task; see `TaskSuite.to_rows`.
+
+    Args:
+        name: Of the suite.
+        tasks: The tasks.
+        format: Whom the rows are for.
+        chat: Whether a prompt is a list with one message; None for the trainer's own way.
+        split: What part of the data it is.
+
+    Raises:
+        TaskError: If the format is unknown or takes no text, or a task holds what JSON has no form for.
+    """
+    if format not in get_args(Trainer):
+        raise TaskError(f"format must be one of {', '.join(get_args(Trainer))}; got {format!r}")
+    if format == "verl" and chat is False:
+        raise TaskError("verl makes prompts of messages, by its tokenizer's chat template; leave chat=False out")
+    # OpenRLHF takes text both with a chat template and without.
+    as_chat = format != "openrlhf" if chat is None else chat
+    rows: list[dict[str, Any]] = []
+    for index, task in enumerate(tasks):
+        prompt = [{"role": "user", "content": task.prompt}] if as_chat else task.prompt
+        text = in_field(f"task {task.id!r}", partial(text_from_task, task))
+        if format == "trl":
+            rows.append({"prompt": prompt, "task_id": task.id, "task": text})
+        elif format == "openrlhf":
+            rows.append({"input": prompt, "label": text})
+        else:
+            rows.append(
+                {
+                    "data_source": name,
+                    "prompt": prompt,
+                    "ability": "code",
+                    "reward_model": {"style": "rule", "ground_truth": text},
+                    "extra_info": {"split": split, "index": index, "task_id": task.id},
+                }
+            )
+    return rows
+
+
+def dataset_of(rows: list[dict[str, Any]]) -> Any:
+    """Rows as a `datasets.Dataset`.
+
+    Raises:
+        ImportError: If `datasets` is not installed.
+    """
+    try:
+        import datasets  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        raise ImportError(
+            "to_dataset() needs the package datasets: install code-exec-env[trl] or code-exec-env[hf], or take "
+            "to_rows(), which gives the same as a list"
+        ) from None
+    return datasets.Dataset.from_list(rows)
+
+
+@functools.lru_cache(maxsize=1024)  # A trainer asks for a task as often as it samples answers to it.
+def task_from_text(text: str) -> Task:
+    """The task that a row carries as JSON text: the same object for the same text.
+
+    Raises:
+        TaskError: If the text is none.
+
+    Example:
+        >>> from code_env import load_suite
+        >>> suite = load_suite("starter")
+        >>> task_from_text(suite.to_rows()[0]["task"]) == suite[0]
+        True
+    """
+    row = json_value(text)
+    if not isinstance(row, dict) or not is_row(row):
+        raise TaskError(f"a task as JSON text was expected, as TaskSuite.to_rows() writes it; got {shape(row)}")
+    return task_from_row(row)

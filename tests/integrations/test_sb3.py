@@ -11,6 +11,7 @@ from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecMonitor
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from unstartable import WHEN, killed_meanwhile, unstartable
 
 import code_env
 from code_env import CandidateActions, EncodedObservation, EncodingError, TemplateActions, TokenActions
@@ -167,19 +168,35 @@ def test_an_episode_without_a_verdict_is_cut_short():
         env.close()
 
 
-def test_a_server_killed_in_mid_batch_costs_no_verdict():
+def test_servers_killed_in_mid_batch_cost_no_verdict():
+    env_of = {"cache_size": 0, "suite": "functions", "num_envs": 16}
+    slow = ["def f(a, b):\n    import time; time.sleep(0.03)\n    return a", "def f(a, b): return b"]
     with code_env.make_executor("local", workers=2) as executor:
-        env = many(8, executor=executor, cache_size=0)
+        env = CodeVecEnv(
+            vector.CandidateActions(
+                vector.EncodedObservation(gym.make_vec("CodeExec-v0", executor=executor, **env_of)), slow
+            )
+        )
+        env.seed(0)
+        env.reset()
+        for _ in range(3):
+            _, _, dones, infos = killed_meanwhile(executor, lambda: env.step(np.arange(16) % 2))
+            assert dones.all()
+            assert [info["outcome"] for info in infos] == ["fail"] * 16
+        env.close()
+
+
+def test_a_server_that_cannot_be_started_gives_no_verdict(tmp_path):
+    with unstartable(tmp_path, WHEN[0]) as executor:
+        env = many(2, executor=executor)
         env.seed(0)
         env.reset()
         draw = np.random.default_rng(0)
-        ended = 0
-        for number in range(40):
-            killer = threading.Timer(0.002, os.kill, (executor._started()._processes(), 9)) if number % 8 == 5 else None
+        dones = np.zeros(2)
+        while not dones.any():
             _, _, dones, infos = env.step(random_actions(env, draw))
-            ended += int(dones.sum())
-            assert all(info["valid"] for info, done in zip(infos, dones, strict=True) if done)
-        assert ended > 10
+        info = infos[int(np.argmax(dones))]
+        assert (info["outcome"], info["TimeLimit.truncated"]) == ("no_verdict", True)
         env.close()
 
 

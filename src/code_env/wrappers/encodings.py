@@ -243,4 +243,3 @@ def observation_with(written: npt.NDArray[np.int64], inner: Any, observe_prompt:
     if not observe_prompt:
         return written
     return {"prompt": inner.copy() if isinstance(inner, np.ndarray) else inner, "tokens": written}
-

@@ -187,7 +187,7 @@ def test_servers_killed_in_mid_batch_cost_no_verdict():
 
 
 def test_a_server_that_cannot_be_started_gives_no_verdict(tmp_path):
-    with unstartable(tmp_path, WHEN[0]) as executor:
+    with unstartable(tmp_path, WHEN[1]) as executor:
         env = many(2, executor=executor)
         env.seed(0)
         env.reset()

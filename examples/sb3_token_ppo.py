@@ -19,7 +19,7 @@ from code_env.integrations.sb3 import CodeVecEnv, VerdictCallback
 from code_env.wrappers import vector
 
 SOLVED = 0.97
-"""Training ends when the last 100 programs passed this share of their tests."""
+"""Training ends when the last 500 programs passed this share of their tests, and so did the last 100."""
 
 
 def make_env(function: str) -> CodeVecEnv:
@@ -32,6 +32,8 @@ def make_env(function: str) -> CodeVecEnv:
 class Progress(BaseCallback):
     """Keeps the learning curve, lets exploration fade, and ends training when the function is learnt."""
 
+    model: MaskablePPO
+
     def __init__(self, steps: int) -> None:
         super().__init__()
         self.steps, self.rewards = steps, list[float]()
@@ -40,11 +42,11 @@ class Progress(BaseCallback):
     def _on_step(self) -> bool:
         done = self.locals["dones"]
         self.rewards += self.locals["rewards"][done].tolist()
-        recent = self.rewards[-100:]
-        return len(recent) < 100 or np.mean(recent) < SOLVED
+        solved = all(np.mean(self.rewards[-count:]) >= SOLVED for count in (100, 500)) if done.any() else False
+        return not (solved and len(self.rewards) >= 500)
 
     def _on_rollout_end(self) -> None:
-        self.model.ent_coef = 0.003 + 0.07 * max(0.0, 1 - self.num_timesteps / self.steps)
+        self.model.ent_coef = 0.003 + 0.1 * max(0.0, 1 - self.num_timesteps / self.steps)
         self.curve.append((len(self.rewards), float(np.mean(self.rewards[-100:]))))
         print(f"{self.num_timesteps:7} tokens, {self.curve[-1][0]:6} programs: mean reward {self.curve[-1][1]:.3f}")
 
@@ -68,7 +70,7 @@ def train(function: str, seed: int, steps: int, log: str | None = None) -> tuple
 
 
 def play(function: str, model: MaskablePPO | None, programs: int, seed: int = 0) -> tuple[list[float], str]:
-    """The rewards of so many programs of a policy, or of random tokens where there is none; the most frequent program."""
+    """The rewards of programs of a policy, or of random tokens if there is none; and the most frequent program."""
     env = make_env(function)
     draw, rewards, codes = np.random.default_rng(seed), list[float](), collections.Counter[str]()
     env.seed(seed)
@@ -78,7 +80,7 @@ def play(function: str, model: MaskablePPO | None, programs: int, seed: int = 0)
         if model is None:
             actions = np.array([draw.choice(np.flatnonzero(mask)) for mask in masks])
         else:
-            actions, _ = model.predict(observations, action_masks=masks)
+            actions, _ = model.predict(np.asarray(observations), action_masks=masks)
         observations, step_rewards, dones, infos = env.step(actions)
         rewards += step_rewards[dones].tolist()
         codes.update(info["verdicts"][0].code for info, done in zip(infos, dones, strict=True) if done)
@@ -87,7 +89,7 @@ def play(function: str, model: MaskablePPO | None, programs: int, seed: int = 0)
 
 
 def main(
-    function: str = "larger", held_out: str = "smaller", seed: int = 0, steps: int = 200_000, log: str = ""
+    function: str = "larger", held_out: str = "smaller", seed: int = 0, steps: int = 250_000, log: str = ""
 ) -> None:
     """Learn a function, and show what the policy makes of another."""
     began = time.monotonic()

@@ -9,6 +9,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from code_env import (
     CandidateActions,
@@ -233,6 +234,22 @@ def test_a_slow_program_keeps_its_place():
             assert "0.5" in info["final_info"]["verdicts"][0][0].code
     assert ended[0] == 1
     assert ended[1] > 1
+    env.close()
+
+
+def test_some_of_many_are_reset():
+    env = gym.make_vec("code_env/Functions-v0", num_envs=2)
+    env = RecordEpisodeStatistics(vector.TokenActions(env, "functions", max_tokens=22, observe_prompt=False))
+    number = {token: index for index, token in enumerate(env.env._encodings[0].grammar.tokens)}
+    before, _ = env.reset(seed=0)
+    after, *_ = env.step(np.array([number["return"], number["return"]]))
+    again, _ = env.reset(options={"reset_mask": np.array([True, False])})
+    assert again.tolist() == [before[0].tolist(), after[1].tolist()]
+    for token in ("b", "NEWLINE"):
+        _, _, terminated, _, info = env.step(np.array([number["return"], number[token]]))
+    assert terminated[1]
+    assert info["final_info"]["verdicts"][1][0].code == "def f(a, b):\n    return b\n"
+    assert info["episode"]["l"][1] == 3
     env.close()
 
 

@@ -146,13 +146,13 @@ def train(seed: int, steps: int, every: int, size: str = "small", shuffled: bool
             rng.shuffle(rewards)
             return rewards
 
-        def look(step: int, rewarded: float) -> None:
+        def look(step: int, rewarded: float | None = None) -> None:
             sampled, greedy = (pass_rate(model, tokenizer, held_out, executor, samples) for samples in (4, 0))
-            rates = f"held-out pass rate {sampled:.3f}, greedy {greedy:.3f}"
-            print(f"step {step:3}: {rates}, mean reward since the last {rewarded:.3f}", flush=True)
+            trained = "" if rewarded is None else f", mean reward in training {rewarded:.3f}"
+            print(f"step {step:3}: held-out pass rate {sampled:.3f}, greedy {greedy:.3f}{trained}", flush=True)
             marks.append(Mark(step, sampled, greedy))
 
-        look(0, float("nan"))
+        look(0)
         # Each program is learnt from twice, since judging takes longer than learning.
         config = GRPOConfig(
             output_dir=directory, per_device_train_batch_size=batch, num_generations=group, num_iterations=2,

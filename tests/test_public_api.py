@@ -31,7 +31,7 @@ def test_importing_loads_neither_torch_nor_any_extra():
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("system", ["agentfly", "code_eval", "eval_framework", "rewardkit"])
+@pytest.mark.parametrize("system", ["agentfly", "code_eval", "eval_framework", "openrlhf", "rewardkit", "trl", "verl"])
 def test_an_integration_lists_what_it_offers(system):
     module = importlib.import_module(f"code_env.integrations.{system}")
     assert module.__all__ == sorted(module.__all__)
@@ -44,7 +44,9 @@ def test_an_integration_lists_what_it_offers(system):
 
 def test_an_integration_loads_no_extra_until_it_is_used():
     code = "import sys\nfrom code_env.integrations import agentfly, code_eval, eval_framework, rewardkit\n"
-    code += "print([name for name in ('evaluate', 'datasets', 'pandas', 'e2b', 'matplotlib') if name in sys.modules])"
+    code += "from code_env.integrations import openrlhf, trl, verl\n"
+    heavy = ("evaluate", "datasets", "pandas", "e2b", "matplotlib", "torch", "trl", "verl", "openrlhf")
+    code += f"print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "[]\n"
 

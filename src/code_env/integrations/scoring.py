@@ -19,9 +19,11 @@ from code_env.envs.code_exec_vector import MAX_ENVS
 from code_env.errors import ExecutorClosed, ExecutorError, ExecutorNotFound, IsolationUnavailable, UnsupportedProgram
 from code_env.executors.base import Executor
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
+from code_env.judging.calibration import REFERENCE_CPU_S, REFERENCE_MEMORY_BYTES
 from code_env.judging.report import no_verdict
 from code_env.judging.verdict import Verdict
 from code_env.registration import DEFAULT_REWARDS, make_code_exec_vec
+from code_env.tasks.kinds import FileTest, InsightTest, OutputTest
 from code_env.tasks.suite import TaskSuite
 from code_env.tasks.task import Task
 
@@ -30,7 +32,17 @@ from .shared_executor import executor_for
 
 _log = logging.getLogger(__name__)
 
-_OURS_TO_MEND = (ExecutorClosed, ExecutorNotFound, IsolationUnavailable, UnsupportedProgram)
+_REST_OF_THE_DATA = Task(
+    "the rest of the data",
+    "",
+    (OutputTest(""), FileTest("x"), InsightTest("x")),
+    reference="x",
+    metadata={REFERENCE_CPU_S: 1.0, REFERENCE_MEMORY_BYTES: 1},
+)
+"""Stands for the tasks of other batches. An environment refuses a reward for which no task of its suite has what it
+takes, and what a batch has of that is chance. Nobody answers this one."""
+
+MISUSE = (ExecutorClosed, ExecutorNotFound, IsolationUnavailable, UnsupportedProgram)
 """Errors that say how to set things up; to go on without rewards would only hide them."""
 
 
@@ -80,6 +92,9 @@ def score(
     """
     if len(tasks) != len(responses):
         raise ValueError(f"each response needs one task; got {len(responses)} responses and {len(tasks)} tasks")
+    for response in responses:
+        if not isinstance(response, str):
+            raise TypeError(f"a response is text (str); got {type(response).__name__}")
     rewards = DEFAULT_REWARDS if rewards is None else rewards
     runs_on = executor_for(executor)
     size = _most_at_once(rewards)
@@ -115,7 +130,7 @@ def _scored(
             _, values, _, _, infos = env.step(tuple(responses))
         finally:
             env.close()
-    except _OURS_TO_MEND:
+    except MISUSE:
         raise
     except ExecutorError as error:  # Its server cannot be started: nothing was judged.
         fault = ExecutionResult(Status.SANDBOX_ERROR, error=ErrorInfo(type(error).__name__, str(error)))
@@ -135,7 +150,7 @@ def _scored(
 
 def _suite(tasks: Sequence[Task]) -> tuple[TaskSuite, list[str]]:
     """The tasks, each once and under an id of its own, and the id of each."""
-    named: dict[str, Task] = {}
+    named = {_REST_OF_THE_DATA.id: _REST_OF_THE_DATA}
     ids = []
     for task in tasks:
         name, number = task.id, 1

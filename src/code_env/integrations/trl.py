@@ -19,10 +19,19 @@ from code_env.tasks.trainer_rows import task_from_text
 
 from .conversations import answer_of
 from .scoring import Score, ascore, score
+from .trl_environments import NO_TASK, CodeEnvironment, EnvironmentFactory, environment_factory
 
-__all__ = ["AsyncRewardFunction", "RewardFunction", "async_reward_function", "reward_function"]
+__all__ = [
+    "AsyncRewardFunction",
+    "CodeEnvironment",
+    "EnvironmentFactory",
+    "RewardFunction",
+    "async_reward_function",
+    "environment_factory",
+    "reward_function",
+]
 
-LogMetric = Callable[[str, float], None]
+_LogMetric = Callable[[str, float], None]
 """How TRL takes a number for its log."""
 
 
@@ -36,7 +45,7 @@ class _Rewarding:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.__name__!r}>"
 
-    def _told(self, scores: list[Score], log_metric: LogMetric | None) -> list[float | None]:
+    def _told(self, scores: list[Score], log_metric: _LogMetric | None) -> list[float | None]:
         """The rewards, and to TRL's log what became of the completions."""
         if log_metric is not None and scores:
             judged = [one for one in scores if one.valid]
@@ -56,7 +65,7 @@ class RewardFunction(_Rewarding):
         prompts: Sequence[Any] | None = None,
         completions: Sequence[Any] | None = None,
         task: Sequence[str] | None = None,
-        log_metric: LogMetric | None = None,
+        log_metric: _LogMetric | None = None,
         **columns: Any,
     ) -> list[float | None]:
         """The reward of each completion, None where there is no verdict.
@@ -82,7 +91,7 @@ class AsyncRewardFunction(_Rewarding):
         prompts: Sequence[Any] | None = None,
         completions: Sequence[Any] | None = None,
         task: Sequence[str] | None = None,
-        log_metric: LogMetric | None = None,
+        log_metric: _LogMetric | None = None,
         **columns: Any,
     ) -> list[float | None]:
         """As `RewardFunction.__call__`."""
@@ -132,24 +141,12 @@ def _answered(completions: Sequence[Any] | None, task: Sequence[str] | None) -> 
     """The tasks and the answers to them."""
     if completions is None:
         raise TypeError("completions are missing; TRL passes them by that name")
-    return tasks_of(task), [answer_text(completion) for completion in completions]
+    if task is None:
+        raise TaskError(NO_TASK)
+    return [task_from_text(text) for text in task], [_answer(completion) for completion in completions]
 
 
-def tasks_of(column: Sequence[str] | None) -> list[Task]:
-    """The tasks in a data set's column.
-
-    Raises:
-        TaskError: If there is no such column, or it holds something else.
-    """
-    if column is None:
-        raise TaskError(
-            "the data set has no column 'task', which carries each row's task; make it with "
-            "load_suite(...).to_dataset('trl'), and keep that column"
-        )
-    return [task_from_text(text) for text in column]
-
-
-def answer_text(completion: Any) -> str:
+def _answer(completion: Any) -> str:
     """The answer in a completion; empty where it ends in none, as with a call of a tool or its result."""
     if isinstance(completion, str):
         return completion

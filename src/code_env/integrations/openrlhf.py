@@ -1,0 +1,179 @@
+"""OpenRLHF: `reward_func`, for a file at `--reward.remote_url`, and the same over HTTP.
+
+OpenRLHF calls it by position, in a thread, with lists of one. A query is the prompt and the response, decoded with all
+special tokens; the response is what is behind the prompt. Nothing in the prompt may pass for an answer, so the prompt
+is taken off before anything is looked for, and where it is not found there is no reward.
+
+Where there is no verdict, the reward is nan. OpenRLHF takes it like any number: `--algo.dynamic_filtering_enable` drops
+the group, and without that it reaches the loss. OpenRLHF itself is not imported here, and neither is torch.
+
+The rows come from `TaskSuite.to_dataset("openrlhf")`, with `--data.input_key input --data.label_key label`.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from code_env.errors import TaskError
+from code_env.executors.base import Executor
+from code_env.tasks.trainer_rows import task_from_text
+
+from .misspelt import reject_misspelt
+from .scoring import Score, score
+
+__all__ = ["answer_request", "response_in", "reward_func"]
+
+_log = logging.getLogger(__name__)
+
+_LOST = re.compile(
+    r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|</?s>|<(?:bos|eos|pad|unk|start_of_turn|end_of_turn)>|\s+"
+)
+"""What a tokenizer may add to a prompt, or take from it: white space and special tokens."""
+
+_LEAST_TAIL = 32
+"""How many characters of a prompt's end are taken for it, where a tokenizer has cut off its beginning."""
+
+
+def reward_func(
+    queries: Sequence[str],
+    prompts: Sequence[str],
+    labels: Sequence[str],
+    *,
+    rewards: Mapping[str, Any] | None = None,
+    executor: Executor | str | None = None,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """The reward of each response.
+
+    Args:
+        queries: For each its prompt and the response behind that.
+        prompts: The prompts.
+        labels: For each its task as JSON text.
+        rewards: As for `gym.make_vec`: the share of tests passed, by default. With `functools.partial`, in a file of
+            your own.
+        executor: Where programs run: an executor, which stays its maker's to close, the name of one, or None for the
+            default, which all share.
+        kwargs: What else may come; not looked at.
+
+    Returns:
+        `rewards`; `scores`, the share of tests passed, by which OpenRLHF filters groups; and `extra_logs`. All three
+        hold a list with a number for each query, nan where there is no verdict or the prompt is not found.
+
+    Raises:
+        CodeEnvError: If a task is malformed, or the rewards or the executor do not exist or do not fit.
+        TypeError: If a keyword is nearly the name of an argument.
+        ValueError: If there are not as many of one as of another.
+
+    Example:
+        >>> from code_env import load_suite
+        >>> suite = load_suite("starter")
+        >>> row = suite.to_rows("openrlhf")[0]
+        >>> query = f"{row['input']}```python\\n{suite[0].reference}\\n```<|im_end|>"
+        >>> reward_func([query], [row["input"]], [row["label"]])["rewards"]
+        [1.0]
+    """
+    reject_misspelt(kwargs, reward_func)
+    if not len(queries) == len(prompts) == len(labels):
+        raise ValueError(
+            f"as many queries as prompts and labels were expected; got {len(queries)}, {len(prompts)}, {len(labels)}"
+        )
+    tasks = [task_from_text(label) for label in labels]
+    responses = [response_in(query, prompt) for query, prompt in zip(queries, prompts, strict=True)]
+    found = [index for index, response in enumerate(responses) if response is not None]
+    if len(found) < len(responses):
+        _log.warning(
+            "%d of %d queries do not begin with their prompt, so they have no reward; a query is the prompt and the "
+            "response behind it",
+            len(responses) - len(found),
+            len(responses),
+        )
+    judged = score([tasks[index] for index in found], [responses[index] or "" for index in found], rewards, executor)
+    return _result(dict(zip(found, judged, strict=True)), len(queries))
+
+
+def answer_request(request: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
+    """As `reward_func`, for a server: from what OpenRLHF posts to what it reads, both JSON.
+
+    Args:
+        request: With `query`, `prompts` and `labels`.
+        settings: `rewards` and `executor`.
+
+    Raises:
+        TaskError: If a field is missing.
+        CodeEnvError, TypeError, ValueError: As `reward_func`.
+    """
+    for name in ("query", "prompts", "labels"):
+        if not isinstance(request.get(name), list):
+            raise TaskError(f"{name}: a list was expected; got {type(request.get(name)).__name__}")
+    return reward_func(request["query"], request["prompts"], request["labels"], **settings)
+
+
+def response_in(query: str, prompt: str) -> str | None:
+    """The response behind a prompt; None if the query does not begin with the prompt.
+
+    A tokenizer may have added special tokens or white space to the prompt, taken them from it, or cut off its
+    beginning.
+
+    Example:
+        >>> response_in("<s> Print 1.\\n\\nprint(1)</s>", "Print 1.\\n")
+        '\\nprint(1)</s>'
+    """
+    if query.startswith(prompt):
+        return query[len(prompt) :]
+    end = _end_of(prompt, query)
+    if end is None:
+        end = _end_of_tail(prompt, query)
+    return None if end is None else query[end:]
+
+
+def _end_of(prompt: str, query: str) -> int | None:
+    """Where a prompt ends in a query that begins with it, white space and special tokens aside."""
+    place = in_prompt = 0
+    characters = _spelt(query)
+    for wanted, in_prompt in _spelt(prompt):  # noqa: B007  # Of use behind the loop.
+        found, place = next(characters, ("", 0))
+        if found != wanted:
+            return None
+    for lost in _LOST.finditer(prompt, in_prompt):
+        token = lost[0]
+        if not token.isspace():
+            place += len(token) if query.startswith(token, place) else 0
+            continue
+        space = query[place : place + len(token)]
+        place += len(space) - len(space.lstrip())
+    return place
+
+
+def _spelt(text: str) -> Iterator[tuple[str, int]]:
+    """Each character that no tokenizer loses, and where it ends."""
+    place = 0
+    for lost in _LOST.finditer(text):
+        yield from zip(text[place : lost.start()], range(place + 1, lost.start() + 1), strict=True)
+        place = lost.end()
+    yield from zip(text[place:], range(place + 1, len(text) + 1), strict=True)
+
+
+def _end_of_tail(prompt: str, query: str) -> int | None:
+    """Where a prompt ends in a query that begins with the end of it."""
+    head = query[:_LEAST_TAIL]
+    place = prompt.find(head) if len(head) == _LEAST_TAIL else -1
+    while place >= 0:
+        if query.startswith(prompt[place:]):
+            return len(prompt) - place
+        place = prompt.find(head, place + 1)
+    return None
+
+
+def _result(judged: Mapping[int, Score], count: int) -> dict[str, Any]:
+    """What OpenRLHF reads; the same keys on every sample, which it puts into batches."""
+    rewards, scores, passed = [math.nan] * count, [math.nan] * count, [0.0] * count
+    for index, one in judged.items():
+        if one.reward is not None and one.verdict.fraction is not None:
+            rewards[index], scores[index] = one.reward, one.verdict.fraction
+            passed[index] = float(one.verdict.passed)
+    missing = [float(math.isnan(reward)) for reward in rewards]
+    return {"rewards": rewards, "scores": scores, "extra_logs": {"passed": passed, "no_verdict": missing}}

@@ -1,0 +1,235 @@
+"""Environments for TRL's `environment_factory`: the policy tries programs with one tool, and hands in with another.
+
+TRL takes each public method of an environment but `reset` and `get_reward` for a tool, and shows the model its
+docstring. So these have no other public name. What a tool is called with was written by the model: whatever it is, it
+gets an answer in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from code_env.envs.rules import suite_of
+from code_env.envs.transcript import feedback
+from code_env.errors import ExecutorError, TaskError
+from code_env.executors.base import Executor
+from code_env.executors.program import Program
+from code_env.executors.result import ExecutionResult, Status
+from code_env.extract import extract_code
+from code_env.tasks.suite import TaskOrder, TaskSuite
+from code_env.tasks.task import Task
+from code_env.tasks.trainer_rows import task_from_text
+from code_env.text import clip, printable
+
+from .runs import why_ended
+from .scoring import MISUSE, Score, score
+from .shared_executor import executor_for
+
+_SHOWN_CHARS = 2000
+"""How much of each stream the model is shown: what it reads, it pays for in context."""
+
+NO_TASK = (
+    "the data set has no column 'task', which carries each row's task; make it with "
+    "load_suite(...).to_dataset('trl'), and keep that column"
+)
+"""What is wrong with a row without one."""
+
+
+@dataclass(frozen=True)
+class _Settings:
+    rewards: Mapping[str, Any] | None
+    executor: Executor | str | None
+    max_submissions: int
+    max_runs: int
+
+
+class _Draws:
+    """Draws tasks from a suite, one for all environments of a group."""
+
+    def __init__(self, suite: TaskSuite, group_size: int, seed: int) -> None:
+        self._order, self._rng = TaskOrder(suite, "shuffle"), np.random.default_rng(seed)
+        self._group_size = group_size
+        self._current: dict[int, Task] = {}
+
+    def task(self, number: int) -> Task:
+        """The next task of an environment. TRL resets them in order, so the first of a group draws for it."""
+        group, place = divmod(number, self._group_size)
+        if place == 0 or group not in self._current:
+            self._current[group] = self._order.draw(self._rng)
+        return self._current[group]
+
+
+class CodeEnvironment:
+    """A task that a model works on with tools; `environment_factory` makes them."""
+
+    def __init__(self, settings: _Settings, draws: _Draws | None, number: int) -> None:
+        self._settings, self._draws, self._number = settings, draws, number
+        self._task: Task | None = None
+        self._runs = self._submissions = 0
+        self._last: Score | None = None
+
+    def reset(self, **row: Any) -> str | None:
+        """Begin with a task.
+
+        Args:
+            row: The data set's row; its column `task` carries the task. Without one, a task is drawn.
+
+        Returns:
+            The prompt, if the row has none.
+
+        Raises:
+            TaskError: If there is neither a task nor a suite to draw from.
+        """
+        self._runs = self._submissions = 0
+        self._last = None
+        if row.get("task") is not None:
+            self._task = task_from_text(row["task"])
+            return None if "prompt" in row else self._task.prompt
+        if self._draws is None:
+            raise TaskError(f"{NO_TASK}; or train without a data set, with environment_factory(suite=...)")
+        self._task = self._draws.task(self._number)
+        return self._task.prompt
+
+    def run_code(self, code: str, stdin: str = "") -> str:
+        """Run a program to see what it prints. No test is run, and nothing is handed in.
+
+        Args:
+            code: The program.
+            stdin: What the program reads from standard input.
+
+        Returns:
+            How the program ended, and what it printed.
+        """
+        if self._task is None:
+            return "There is no task yet."
+        if self._runs >= self._settings.max_runs:
+            return "No runs are left. Hand in a solution."
+        self._runs += 1
+        if not isinstance(code, str) or not isinstance(stdin, str):
+            return "The program and its input must be text."
+        try:
+            program = Program(
+                extract_code(code, self._task.language),
+                language=self._task.language,
+                stdin=stdin,
+                files=self._task.files,
+                limits=self._task.limits,
+            )
+            for text in (program.code, program.stdin):
+                text.encode()
+            result = executor_for(self._settings.executor).run(program)
+        except UnicodeEncodeError:
+            return "The program and its input must not hold lone surrogates."
+        except MISUSE:
+            raise
+        except ExecutorError:
+            return "The program could not be run: the sandbox failed."
+        return _shown(result)
+
+    def submit_solution(self, code: str) -> str:
+        """Hand in a solution, which is tested. Only what is handed in counts, and of that the last.
+
+        Args:
+            code: The whole solution.
+
+        Returns:
+            How it did.
+        """
+        if self._task is None:
+            return "There is no task yet."
+        if self._last is not None and self._last.verdict.passed:
+            return "The task is solved already."
+        if self._submissions >= self._settings.max_submissions:
+            return "Nothing more can be handed in."
+        if not isinstance(code, str):
+            return "A solution must be text."
+        (self._last,) = score([self._task], [code], self._settings.rewards, self._settings.executor)
+        self._submissions += self._last.valid
+        told = feedback(self._task, self._last.verdict)
+        left = self._settings.max_submissions - self._submissions
+        return told if self._last.verdict.passed else f"{told}\nSolutions that may still be handed in: {left}."
+
+    def get_reward(self) -> float | None:
+        """The reward of what was handed in last.
+
+        Returns:
+            0.0 if there was nothing; None, which TRL leaves out, if there is no verdict on it.
+        """
+        return 0.0 if self._last is None else self._last.reward
+
+
+class EnvironmentFactory:
+    """Makes environments for TRL; see `environment_factory`."""
+
+    def __init__(self, settings: _Settings, draws: _Draws | None) -> None:
+        self._settings, self._draws, self._made = settings, draws, 0
+
+    def __call__(self) -> CodeEnvironment:
+        """One more environment."""
+        self._made += 1
+        return CodeEnvironment(self._settings, self._draws, self._made - 1)
+
+
+def environment_factory(
+    rewards: Mapping[str, Any] | None = None,
+    executor: Executor | str | None = None,
+    *,
+    suite: str | Path | TaskSuite | None = None,
+    max_submissions: int = 3,
+    max_runs: int = 16,
+    group_size: int = 8,
+    seed: int = 0,
+) -> EnvironmentFactory:
+    """For TRL's `environment_factory`: a model tries programs, hands one in, and is told how it did.
+
+    Its tools are `run_code` and `submit_solution`. It is told as in an environment with several turns: of hidden tests
+    only how many failed, and the kind of fault.
+
+    Args:
+        rewards: As for `gym.make_vec`: the share of tests passed, by default.
+        executor: Where programs run: an executor, which stays its maker's to close, the name of one, or None for the
+            default, which all share.
+        suite: Where tasks are drawn from, to train without a data set: a suite, or its name or path.
+        max_submissions: How often a solution may be handed in.
+        max_runs: How often a program may be tried.
+        group_size: TRL's `num_generations`, by which it compares completions for one task; with `suite` only.
+        seed: Of the draws; with `suite` only.
+
+    Raises:
+        SuiteNotFound: If there is no such suite.
+        TaskError: If an argument is out of range.
+
+    Example:
+        >>> environment = environment_factory(suite="starter", seed=1)()
+        >>> prompt = environment.reset()
+        >>> print(environment.run_code("print(input() * 2)", "ab"))
+        It ran without a fault.
+        Output:
+        abab
+        >>> environment.submit_solution("def nothing(): ...").splitlines()[-1]
+        'Solutions that may still be handed in: 2.'
+        >>> environment.get_reward()
+        0.0
+    """
+    for name, value in (("max_submissions", max_submissions), ("max_runs", max_runs), ("group_size", group_size)):
+        if type(value) is not int or value < 1:
+            raise TaskError(f"{name} must be a whole number of at least 1; got {value!r}")
+    draws = None if suite is None else _Draws(suite_of(suite, None), group_size, seed)
+    return EnvironmentFactory(_Settings(rewards, executor, max_submissions, max_runs), draws)
+
+
+def _shown(result: ExecutionResult) -> str:
+    if result.status is Status.SANDBOX_ERROR:
+        return "The program could not be run: the sandbox failed."
+    how = "It ran without a fault." if result.status is Status.OK else f"It failed: {why_ended(result)}."
+    parts = [how]
+    if result.stdout:
+        parts.append(f"Output:\n{clip(result.stdout.rstrip(), _SHOWN_CHARS)}")
+    if result.stderr:
+        parts.append(f"Standard error:\n{clip(result.stderr.rstrip(), _SHOWN_CHARS)}")
+    return printable("\n".join(parts))

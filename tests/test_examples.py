@@ -32,7 +32,7 @@ def run(arguments, cwd, timeout=300):
 def test_there_are_examples_each_short():
     assert {"quickstart.py", "custom_reward.py"} <= {path.name for path in EXAMPLES}
     assert all(len(path.read_text().splitlines()) < 80 for path in EXAMPLES)
-    assert all(len((ROOT / "examples" / name).read_text().splitlines()) < 150 for name in TRAINERS)
+    assert all(len((ROOT / "examples" / name).read_text().splitlines()) < 200 for name in TRAINERS)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -47,6 +47,12 @@ def test_a_policy_learns_to_write_a_function_with_a_branch(tmp_path):
     assert float(last) >= 0.95
     assert float(first) < 0.5
     assert "held out, smaller: mean reward" in told
+
+
+def test_a_model_learns_by_grpo(tmp_path):
+    told = run([sys.executable, "-W", "error", str(ROOT / "examples" / "trl_grpo.py"), "--short"], tmp_path, 900)
+    before, after = map(float, re.search(r"held-out pass rate ([\d.]+) -> ([\d.]+)$", told.strip()).groups())
+    assert after - before >= 0.1  # Seen were 0.21 to 0.34, with a standard error of about 0.03.
 
 
 @pytest.mark.parametrize("code", snippets("python"))

@@ -16,9 +16,10 @@ Extraction = Literal["fence", "raw"]
 """How code is found in a response: by its fences, or not at all, the response being the code."""
 
 _TAG = re.compile(r"[\w+#.-]*")
-_SPECIAL_TOKEN = re.compile(r"(?:<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|</s>|<eos>|<end_of_turn>)$")
+_SPECIAL_TOKEN = re.compile(r"(?:<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|</s>|<eos>|<pad>|<end_of_turn>)$")
 _LONGEST_TOKEN = 64
 _OPEN, _CLOSE = "<think>", "</think>"
+_CLOSING_LINE = re.compile(rf"^[ \t]{{0,63}}{_CLOSE}", re.MULTILINE)
 
 
 def extract_code(response: str, language: str = "python", extract: Extraction = "fence") -> str:
@@ -69,14 +70,22 @@ def _without_thinking(text: str) -> str:
     """The text without its `<think>` parts.
 
     One in the middle of a line counts before the first fence only, since after it the tag may be
-    code; one that is not closed counts at a line's start only.
+    code; one that is not closed counts at a line's start only. A closing tag without an opening one
+    ends a part that began in the prompt, as some chat templates have it; where there are parts of
+    its own too, it counts at a line's start only.
     """
     if _OPEN not in text:
-        # Some chat templates put the opening tag into the prompt.
         return text.rpartition(_CLOSE)[2]
+    kept = _without_own_thinking(text)
+    closings = list(_CLOSING_LINE.finditer(kept)) if _CLOSE in kept else []
+    return kept[closings[-1].end() :] if closings else kept
+
+
+def _without_own_thinking(text: str) -> str:
     kept: list[str] = []
     position = searched = 0
-    fence = _first_fence(text, 0)
+    fences = _Fences(text)
+    fence = fences.first(0)
     while (start := text.find(_OPEN, searched)) >= 0:
         at_line_start = _begins_line(text, position, start)
         if not at_line_start and start > fence:
@@ -89,12 +98,24 @@ def _without_thinking(text: str) -> str:
         kept.append(text[position:start])
         position = searched = end + len(_CLOSE)
         if fence < position:
-            fence = _first_fence(text, position)
+            fence = fences.first(position)
     return "".join(kept) + text[position:]
 
 
-def _first_fence(text: str, start: int) -> int:
-    return min((at for at in (text.find("```", start), text.find("~~~", start)) if at >= 0), default=len(text))
+class _Fences:
+    """Where the next fence is, looked for from one place after another: each part of the text is searched once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._next = {"```": -1, "~~~": -1}
+
+    def first(self, start: int) -> int:
+        """Where the first fence from `start` on is; the text's end if there is none."""
+        for mark, at in self._next.items():
+            if at < start:
+                found = self._text.find(mark, start)
+                self._next[mark] = found if found >= 0 else len(self._text)
+        return min(self._next.values())
 
 
 def _begins_line(text: str, start: int, end: int) -> bool:

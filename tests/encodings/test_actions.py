@@ -58,7 +58,7 @@ def test_a_template_is_filled():
     assert encoding.action_space.nvec.tolist() == [2, 3]
     assert encoding.take(np.array([1, 2])) == "{'c': 2, '$': c}"
     assert encoding.take([0, 0]) == "{'a': 1, '$': a}"
-    for action in ([2, 0], [0], [0, 0, 0], [0.0, 1.0], 1, "ab", [-1, 0]):
+    for action in ([2, 0], [0, [1]], [0], [0, 0, 0], [0.0, 1.0], 1, "ab", [-1, 0]):
         with pytest.raises(EncodingError, match="was expected; got"):
             encoding.take(action)
 
@@ -88,8 +88,10 @@ def test_a_candidate_is_chosen_for_all_tasks_or_by_task():
     encoding = CandidateEncoding({"one": ["x", "y"], "two": ["z", "w"]})
     encoding.begin("two")
     assert [encoding.take(action) for action in (0, 1)] == ["z", "w"]
-    with pytest.raises(EncodingError, match="no candidates for task 'three'"):
+    with pytest.raises(EncodingError, match="no candidates for 'three'"):
         encoding.begin("three")
+    with pytest.raises(EncodingError, match="no candidates for 'three', 'four'"):
+        encoding.require(["one", "three", "four"])
     with pytest.raises(EncodingError, match=r"Discrete\(2\)"):
         encoding.take(2)
 

@@ -71,7 +71,14 @@ def test_comments_further_lines_and_either_quote():
         "a token named like a layout": ("s: 'NEWLINE'", "line 1: a token is text"),
         "the same rule twice": ("s: 'a'\ns: 'b'", "line 2: the rule 's' stands there already"),
         "no such rule": ("s: 'a' t", "uses 't', which is no rule"),
-        "a rule that nothing uses": ("s: 'a'\nt: 'b'", "no rule uses t"),
+        "a rule that nothing uses": ("s: 'a'\nt: 'b'", "no program uses t"),
+        "a rule that only itself uses": ("s: 'a'\nt: 'b' t | 'c'", "no program uses t"),
+        "no INDENT": ("s: 'a' DEDENT", "every INDENT needs a DEDENT"),
+        "no DEDENT": ("s: 'a' INDENT 'b'", "every INDENT needs a DEDENT"),
+        "DEDENT before INDENT": ("s: DEDENT 'a' INDENT", "every INDENT needs a DEDENT"),
+        "a NUL": ("s: 'a\0b'", "line 1: a token is text"),
+        "a lone surrogate": ("s: '\ud800'", "line 1: a token is text"),
+        "a line separator": ("s: 'a\u2028b'", "line 1: a token is text"),
         "no end": ("s: 'a' s", "nothing that s stands for has an end"),
         "no end, round about": ("s: 'a' t\nt: 'b' s", "nothing that s, t stands for has an end"),
         "two that begin alike": ("s: 'a' 'b' | 'a' 'c'", "rule 's': two alternatives can begin with 'a'"),
@@ -101,6 +108,17 @@ def test_a_grammar_is_found_by_name_and_by_path(tmp_path):
     (tmp_path / "grammar.txt").write_bytes(b"\xff")
     with pytest.raises(GrammarError, match=r"grammar\.txt"):
         load_grammar(tmp_path)
+    (tmp_path / "grammar.txt").write_bytes(b"\xef\xbb\xbfs: 'a' END\r\n | 'b' END\r\n")
+    assert load_grammar(tmp_path).tokens == ("a", "END", "b")
+
+
+@pytest.mark.parametrize("what", [SUM, "a\0b", None, 3, b"s: 'a'"])
+def test_what_names_no_grammar_is_refused(what):
+    with pytest.raises(GrammarError, match=r"Grammar\(text\)|text or a path"):
+        load_grammar(what)
+    if not isinstance(what, str):
+        with pytest.raises(GrammarError, match="a grammar is text"):
+            Grammar(what)
 
 
 def tokens_of(grammar, text, written=()):

@@ -37,6 +37,12 @@ def test_a_tokenizer_gives_ids():
         encoding("1 1000")
 
 
+@pytest.mark.parametrize("ids", [[[1, 2]], [1.5], [None], ["a"], 3])
+def test_what_is_no_list_of_ids_is_refused(ids):
+    with pytest.raises(EncodingError, match="encode must give a list of whole numbers"):
+        TextEncoding(4, encode=lambda text: ids, vocabulary=10)("x")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -105,6 +105,10 @@ def test_what_comes_back_is_what_openrlhf_makes_tensors_of(executor):
             "0123456789" * 9 + "the end of a long prompt, which was cut\n",
             "the end of a long prompt, which was cut\nRESPONSE",
         ),
+        (
+            "0123456789" * 9 + "the end of a long prompt, which was cut\n",
+            "<s> <|endoftext|>the end of a long prompt, which was cut\nRESPONSE",
+        ),
     ],
 )
 def test_a_response_is_what_is_behind_the_prompt(prompt, query):

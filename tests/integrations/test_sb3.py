@@ -1,13 +1,17 @@
 """Stable-Baselines3 over encoded environments: its own checker, its vector environments, ours, and what is logged."""
 
+import json
+
 import gymnasium as gym
 import numpy as np
 import pytest
 from broken_executor import BrokenExecutor
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import A2C, PPO
 from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecMonitor
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -109,9 +113,9 @@ def test_many_are_the_same_as_single_ones():
         assert dones.tolist() == expected[2].tolist()
         for index in range(3):
             info, other = infos[index], expected[3][index]
-            assert set(other) - set(info) <= {"TimeLimit.truncated"} or not dones[index]
+            assert set(info) == set(other)
             for key in ("task_id", "turn", "pending", "reward_terms", "verdicts", "TimeLimit.truncated"):
-                assert info.get(key) == other.get(key) or (key == "TimeLimit.truncated" and not dones[index])
+                assert info.get(key) == other.get(key)
             if dones[index]:
                 ended += 1
                 assert info["terminal_observation"].tolist() == other["terminal_observation"].tolist()
@@ -148,6 +152,8 @@ def test_text_is_refused_with_the_way_out():
     with pytest.raises(EncodingError, match="observations are text"):
         CodeVecEnv(env)
     env.close()
+    with pytest.raises(EncodingError, match="leave deadline_s out"):
+        many(2, deadline_s=1.0)
     env = gym.make_vec("CartPole-v1", num_envs=2)
     with pytest.raises(EncodingError, match="SAME_STEP"):
         CodeVecEnv(env)
@@ -208,6 +214,43 @@ def test_other_algorithms_take_templates(algorithm):
     model.learn(16)
     assert len(model.ep_info_buffer) == 16
     env.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*render_mode='rgb_array' that is not in the possible:UserWarning")
+def test_by_the_id_as_it_makes_environments_itself():
+    kwargs = {"grammar": "functions", "max_tokens": 22, "observe_prompt": False}
+    env = make_vec_env(
+        "code_env:CodeExec-v0", env_kwargs={"suite": "functions"}, wrapper_class=TokenActions, wrapper_kwargs=kwargs
+    )
+    assert env.reset().shape == (1, 22)
+    env.close()
+
+
+def test_statistics_of_gymnasium_are_found():
+    env = vector.TokenActions(gym.make_vec("code_env/Functions-v0", num_envs=2), "functions", 22, observe_prompt=False)
+    env = CodeVecEnv(RecordEpisodeStatistics(env))
+    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, device="cpu", seed=0)
+    model.learn(64)
+    assert len(model.ep_info_buffer) > 2
+    assert all(0 <= info["r"] <= 1 and 2 < info["l"] < 22 for info in model.ep_info_buffer)
+    env.close()
+
+
+def test_what_is_logged_is_of_all_programs_since_the_last_time(tmp_path):
+    env = gym.make_vec("code_env/Functions-v0", num_envs=2, cache_size=100)
+    env = CodeVecEnv(vector.CandidateActions(vector.EncodedObservation(env, 300), CANDIDATES))
+    model = A2C("MlpPolicy", env, n_steps=2, device="cpu", seed=0)
+    model.set_logger(configure(str(tmp_path), ["json"]))
+    model.learn(80, callback=VerdictCallback(), log_interval=10)
+    model.logger.close()
+    env.close()
+    rows = [json.loads(line) for line in (tmp_path / "progress.json").read_text().splitlines()]
+    assert [row["code/programs"] for row in rows] == [40, 80]
+    for row in rows:
+        for kind in ("outcome", "status"):
+            shares = [value for key, value in row.items() if key.startswith(f"code/{kind}/")]
+            assert sum(shares) == pytest.approx(1)
+            assert all(round(40 * share) == pytest.approx(40 * share) for share in shares)
 
 
 def test_what_is_logged(tmp_path):

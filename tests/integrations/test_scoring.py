@@ -209,6 +209,12 @@ def test_misuse_is_an_error(executor):
         score([HELLO], ["x"], None, closed)
 
 
+@pytest.mark.parametrize("rewards", ["tests", ["tests"], {"tests": 1.0, "schedule": {"term": "tests"}}])
+def test_rewards_that_cannot_be_are_refused(rewards, executor):
+    with pytest.raises(RewardError, match=r"mapping from name to weight|'schedule' changes a weight"):
+        score([DOUBLE], ["x"], rewards, executor)
+
+
 def test_an_executor_that_was_given_stays_open(executor):
     assert score([HELLO], ["print('hello world')"], None, executor)[0].reward == 1.0
     assert executor.describe().level

@@ -19,9 +19,11 @@ from unstartable import WHEN, killed_meanwhile, unstartable
 
 from code_env import (
     CallTest,
+    ExecutorClosed,
     ExecutorNotFound,
     Limits,
     OutputTest,
+    RewardError,
     StdinTest,
     Task,
     TaskError,
@@ -113,6 +115,8 @@ def test_rewards_are_those_of_an_environment(make, form, rewards, executor):
         ([*said("print(1)"), {"role": "tool", "name": "x", "content": "print(1)"}], 0.0),
         ([*said("print(1)"), {"role": "user", "content": "print(1)"}], 0.0),
         ([{"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "x"}}]}], 0.0),
+        ([{"role": "assistant", "content": "print(1)", "tool_calls": [{"function": {"name": "x"}}]}], 0.0),
+        ([{"role": "assistant", "content": "print(1)", "tool_calls": None}], 1.0),
         ([{"role": "assistant", "content": [{"type": "image"}]}], 0.0),
         ([{"role": "assistant"}], 0.0),
         ([{}], 0.0),
@@ -306,9 +310,27 @@ def test_misuse_of_an_environment(executor):
         environment_factory(executor=executor)().reset(prompt="x")
     with pytest.raises(TaskError, match="group_size must be a whole number of at least 1; got 0"):
         environment_factory(suite="starter", group_size=0)
+    for rewards in ({"test": 1.0}, {"pass@2": 1.0}, {"tests": "1"}, "starter", {"group_pass@1": {"group_size": 1}}):
+        with pytest.raises(RewardError):
+            environment_factory(rewards, executor)
+    with pytest.raises(ExecutorNotFound):
+        environment_factory(executor="locl")
     environment = environment_factory(executor=executor)()
     assert environment.run_code("x") == environment.submit_solution("x") == "There is no task yet."
     assert environment.reset(task=ROWS["one"]["task"]) == "Print 1."  # A row without a prompt.
+
+
+def test_what_a_tool_raises_reaches_who_trains():
+    """TRL shows it to the model and goes on, so the reward says it again."""
+    closed = make_executor("local", workers=1)
+    environment = environment_factory(executor=closed)()
+    environment.reset(**ROWS["one"])
+    closed.close()
+    for tool in (environment.run_code, environment.submit_solution):
+        with pytest.raises(ExecutorClosed):
+            tool("print(1)")
+        with pytest.raises(ExecutorClosed):
+            environment.get_reward()
 
 
 # A real trainer -------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import gymnasium as gym
+import numpy as np
 import pytest
 from broken_executor import BrokenExecutor
 from unstartable import WHEN, killed_meanwhile, unstartable
@@ -82,6 +83,32 @@ def function(request):
 @pytest.fixture(scope="module")
 def row():
     return json.loads(json.dumps(SUITE.to_rows("verl")[0]))
+
+
+@pytest.mark.parametrize("nothing", ["", "# nothing", "pass", "x = 1\nprint(x)"])
+@pytest.mark.parametrize("field", ["functional", "assert_case"])
+def test_a_ground_truth_that_tests_nothing_is_refused(field, nothing, executor):
+    truth = {field: [nothing] if field == "assert_case" else nothing}
+    with pytest.raises(TaskError, match="ground_truth"):
+        compute_score("d", "x = 1", truth, executor=executor)
+
+
+@pytest.mark.parametrize("empty", [None, "", " \n"])
+def test_fields_of_other_data_sets_may_be_empty(empty, executor):
+    """As in a file that mixes several, where each row has all fields."""
+    truth = {"functional": empty, "assert_case": None, "inputs": ["1 2"], "outputs": ["3"], "fn_name": None}
+    for text in (truth, json.dumps(truth)):
+        assert compute_score("d", "print(3)", text, executor=executor)["score"] == 1.0
+        assert compute_score("d", "print(4)", text, executor=executor)["score"] == 0.0
+
+
+def test_arrays_are_lists(executor):
+    """`pandas.read_parquet` makes arrays of lists."""
+    truth = {"inputs": np.array(["1", "2"], dtype=object), "outputs": np.array(["1", "2"], dtype=object)}
+    for given in (truth, np.array(truth, dtype=object)):
+        assert compute_score("d", "print(input())", given, executor=executor)["score"] == 1.0
+    with pytest.raises(TaskError, match=r"ground_truth.*JSON has no form for bytes"):
+        compute_score("d", "x", {"inputs": [b"1"], "outputs": ["1"]}, executor=executor)
 
 
 @pytest.mark.parametrize("rewards", [None, {"tests": 0.9, "format": 0.1}], ids=str)
@@ -174,7 +201,7 @@ def test_from_many_threads_over_the_shared_executor(row):
 
 def test_a_reward_that_compares_samples_is_refused(row):
     truth = row["reward_model"]["ground_truth"]
-    with pytest.raises(RewardError, match="group_size"):
+    with pytest.raises(RewardError, match="verl scores each sample alone"):
         compute_score("d", "", truth, rewards={"group_pass@1": {"group_size": 2}})
 
 

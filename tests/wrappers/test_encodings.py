@@ -1,5 +1,6 @@
 """Encodings around environments, single and many: the same episodes, spaces that hold, specs that can be rebuilt."""
 
+import threading
 import warnings
 
 import gymnasium as gym
@@ -227,6 +228,7 @@ def test_a_slow_program_keeps_its_place():
     ended = np.zeros(2, dtype=int)
     _, _, terminated, _, info = env.step([number["0.5"], number["0"]])
     ended += terminated
+    assert env.action_masks()[0].all()  # What is sent there is ignored.
     while not ended[0]:
         _, _, terminated, _, info = env.step([number["0"], number["0"]])
         ended += terminated
@@ -263,6 +265,35 @@ def test_masks_of_many_are_rows():
     with pytest.raises(EncodingError, match="allows every action"):
         vector.CandidateActions(gym.make_vec("CodeExec-v0", num_envs=1), CANDIDATES)._encodings[0].mask()
     env.close()
+
+
+def test_candidates_for_each_task_are_asked_for_at_once():
+    candidates = {"functions/larger": ["x", "y"]}
+    with gym.make("code_env/Functions-v0") as env, pytest.raises(EncodingError, match="no candidates for 'functions/"):
+        CandidateActions(env, candidates)
+    env = gym.make_vec("code_env/Functions-v0", num_envs=2)
+    with pytest.raises(EncodingError, match="no candidates for 'functions/"):
+        vector.CandidateActions(env, candidates)
+    env.close()
+
+
+def test_a_tokenizer_that_cannot_be_copied_is_taken():
+    class Tokenizer:
+        def __init__(self):
+            self.lock = threading.Lock()
+
+        def encode(self, text):
+            return [len(text) % 10]
+
+    with gym.make("code_env/Functions-v0") as env:
+        assert EncodedObservation(env, 4, Tokenizer().encode, 10).reset(seed=0)[0].shape == (4,)
+
+
+def test_the_wrong_twin_is_refused():
+    with gym.make("code_env/Functions-v0") as env:
+        for wrap in (lambda: vector.TokenActions(env, "functions"), lambda: vector.EncodedObservation(env)):
+            with pytest.raises(EncodingError, match="wraps a vector environment"):
+                wrap()
 
 
 def test_a_bare_env_is_wrapped_too(executor):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,13 @@ class ActionEncoding(abc.ABC):
 
     written_space: spaces.MultiDiscrete | None = None
     """What a policy is shown of an answer that takes several actions; None where one is enough."""
+
+    def require(self, task_ids: Iterable[str]) -> None:  # noqa: B027  # Most answer any.
+        """See that there can be answers to these tasks.
+
+        Raises:
+            EncodingError: If there cannot.
+        """
 
     def begin(self, task_id: str) -> None:  # noqa: B027  # Most need nothing.
         """An answer to a task begins."""
@@ -173,7 +180,10 @@ class TemplateEncoding(ActionEncoding):
 
     def check(self, action: Any) -> None:
         """Refuse what does not fill each slot."""
-        numbers = np.asarray(action)
+        try:
+            numbers = np.asarray(action)
+        except ValueError:  # Lists of unlike lengths.
+            numbers = np.array(None)
         if numbers.dtype.kind not in "iu" or not self.action_space.contains(numbers.astype(np.int64)):
             raise EncodingError(f"an action of {self.action_space} was expected; got {action!r}")
 
@@ -206,6 +216,8 @@ class CandidateEncoding(ActionEncoding):
         if isinstance(candidates, Mapping):
             self._by_task = {key: _texts(f"candidates[{key!r}]", texts) for key, texts in candidates.items()}
             counts = {len(texts) for texts in self._by_task.values()}
+            if not counts:
+                raise EncodingError("candidates must be there for some task; there are none")
             if len(counts) != 1:
                 raise EncodingError(f"each task needs as many candidates as the others; got {sorted(counts)}")
             self._candidates = next(iter(self._by_task.values()))
@@ -213,15 +225,20 @@ class CandidateEncoding(ActionEncoding):
             self._candidates = _texts("candidates", candidates)
         self.action_space = spaces.Discrete(len(self._candidates))
 
+    def require(self, task_ids: Iterable[str]) -> None:
+        """See that there are candidates for these tasks."""
+        missing = [] if self._by_task is None else [repr(name) for name in task_ids if name not in self._by_task]
+        if missing:
+            raise EncodingError(f"there are no candidates for {', '.join(missing)}; give some, or filter the suite")
+
     def begin(self, task_id: str) -> None:
         """Take the candidates of a task.
 
         Raises:
             EncodingError: If there are none for it.
         """
+        self.require([task_id])
         if self._by_task is not None:
-            if task_id not in self._by_task:
-                raise EncodingError(f"there are no candidates for task {task_id!r}; give some, or filter the suite")
             self._candidates = self._by_task[task_id]
 
     def check(self, action: Any) -> None:

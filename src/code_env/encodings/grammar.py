@@ -34,8 +34,8 @@ class Grammar:
         text: Its rules; see `docs/training.md` for the notation.
 
     Raises:
-        GrammarError: If it cannot be read, a rule is missing, never used or never ends, or the next token does not say
-            which alternative is meant.
+        GrammarError: If it cannot be read, a rule is missing, never used or never ends, INDENT and DEDENT of an
+            alternative are not in pairs, or the next token does not say which alternative is meant.
 
     Example:
         >>> grammar = Grammar("sum: operand more NEWLINE\\nmore: | '+' operand more\\noperand: 'a' | '1'")
@@ -52,6 +52,7 @@ class Grammar:
         self._rules = read_rules(text)
         first = next(iter(self._rules))
         _check_names(self._rules, first)
+        _check_layout(self._rules)
         tokens = (symbol.name for _, symbol in _symbols(self._rules) if symbol.is_token)
         self.tokens: tuple[str, ...] = tuple(dict.fromkeys(tokens))
         """All tokens, in the order in which they first stand in the rules."""
@@ -104,14 +105,17 @@ def load_grammar(name_or_path: str | Path) -> Grammar:
         >>> len(load_grammar("functions").tokens)
         20
     """
+    if not isinstance(name_or_path, str | Path):
+        raise GrammarError(f"a grammar is named by text or a path; got {type(name_or_path).__name__}")
     named = str(name_or_path) in environment_names()
     path = environments_directory() / str(name_or_path) if named else Path(name_or_path)
-    path = path / FILE if path.is_dir() else path
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        path = path / FILE if path.is_dir() else path
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:  # The latter for what is no path, or no UTF-8.
         raise GrammarError(
-            f"no grammar at {str(path)!r} ({error}); give a path, or the name of an environment that has a {FILE}"
+            f"no grammar at {str(path)!r:.200} ({error}); give a path, or the name of an environment that has a "
+            f"{FILE}; the text of a grammar goes into Grammar(text)"
         ) from None
     try:
         return Grammar(text)
@@ -128,16 +132,33 @@ def _symbols(rules: Rules) -> Iterable[tuple[str, Symbol]]:
 
 
 def _check_names(rules: Rules, first: str) -> None:
-    used = {first}
+    uses: dict[str, set[str]] = {name: set() for name in rules}
     for name, symbol in _symbols(rules):
         if symbol.is_token:
             continue
         if symbol.name not in rules:
             raise GrammarError(f"rule {name!r} uses {symbol.name!r}, which is no rule; a token has quotes")
-        used.add(symbol.name)
+        uses[name].add(symbol.name)
+    used, to_follow = {first}, [first]
+    while to_follow:
+        further = uses[to_follow.pop()] - used
+        used |= further
+        to_follow += further
     unused = [name for name in rules if name not in used]
     if unused:
-        raise GrammarError(f"no rule uses {', '.join(unused)}")
+        raise GrammarError(f"no program uses {', '.join(unused)}; the first rule is where a program begins")
+
+
+def _check_layout(rules: Rules) -> None:
+    for name, alternatives in rules.items():
+        for alternative in alternatives:
+            depth = 0
+            for symbol in alternative:
+                depth += {"INDENT": 1, "DEDENT": -1}.get(symbol.name, 0) if symbol.is_token else 0
+                if depth < 0:
+                    break
+            if depth:
+                raise GrammarError(f"rule {name!r}: in each alternative, every INDENT needs a DEDENT behind it")
 
 
 def _least_of_each(rules: Rules) -> dict[str, float]:

@@ -12,7 +12,6 @@ one may be empty. Quoted text is a token. `NEWLINE`, `INDENT` and `DEDENT` are t
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import NamedTuple
 
@@ -50,7 +49,9 @@ def read_rules(text: str) -> Rules:
     """
     rules: Rules = {}
     name = ""
-    for number, line in enumerate(text.splitlines(), start=1):
+    if not isinstance(text, str):
+        raise GrammarError(f"a grammar is text; got {type(text).__name__}")
+    for number, line in enumerate(text.split("\n"), start=1):
         head = _RULE.match(line)
         if head is not None:
             name = head[1]
@@ -89,8 +90,8 @@ def _parts(line: str, start: int, number: int) -> list[Symbol | None]:
 
 
 def _token(quoted: str, number: int) -> str:
-    text = str(ast.literal_eval(quoted)) if "\\" not in quoted else ""
-    if not text.strip() or text in LAYOUT:
+    text = quoted[1:-1]
+    if not text.strip() or "\\" in text or not text.replace("\t", " ").isprintable() or text in LAYOUT:
         raise GrammarError(
             f"line {number}: a token is text without a backslash, not blank, and no {LAYOUT}; got {quoted}"
         )

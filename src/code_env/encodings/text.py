@@ -60,7 +60,11 @@ class TextEncoding:
         Raises:
             EncodingError: If `encode` gives one that is not in the vocabulary.
         """
-        numbers = np.asarray(self._encode(text), dtype=np.int64)
+        numbers = np.asarray(self._encode(text))
+        if numbers.size == 0:
+            numbers = np.zeros(0, dtype=np.int64)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise EncodingError(f"encode must give a list of whole numbers; got {numbers!r:.100}")
         if numbers.size and not 0 <= numbers.min() <= numbers.max() <= self.space.high[0]:
             raise EncodingError(
                 f"encode gave {numbers.min()} to {numbers.max()}; expected is 0 to {self.space.high[0]}"

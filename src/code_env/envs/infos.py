@@ -44,15 +44,15 @@ def info_of_one(infos: Mapping[str, Any], index: int) -> dict[str, Any]:
         {'turn': 1, 'terms': {'tests': 0.5}}
     """
     found: dict[str, Any] = {}
-    for key, having in infos.items():
-        value = infos.get(key[1:]) if key.startswith("_") else None
-        if value is None or not having[index]:
+    for key, values in infos.items():
+        having = infos.get(f"_{key}")
+        is_mask = key.startswith("_") and key[1:] in infos
+        if is_mask or (having is not None and not having[index]):
             continue
-        if isinstance(value, dict):
-            found[key[1:]] = info_of_one(value, index)
-        else:
-            one = value[index]
-            found[key[1:]] = one.item() if isinstance(one, np.generic) else one
+        if isinstance(values, dict):
+            found[key] = info_of_one(values, index)
+        else:  # Some wrappers of Gymnasium write columns without saying which environments have them.
+            found[key] = values[index].item() if isinstance(values[index], np.generic) else values[index]
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from gymnasium import spaces
 
-from code_env.errors import TaskError
+from code_env.errors import RenderModeError, TaskError
 from code_env.executors.base import Executor
 from code_env.executors.registry import make_executor
 from code_env.extract import Extraction
@@ -83,9 +83,13 @@ def suite_of(suite: str | Path | TaskSuite, format: str | None) -> TaskSuite:
 
 
 def check_render_mode(render_mode: str | None) -> None:
-    """Refuse a render mode that there is not."""
+    """Refuse a render mode that there is not.
+
+    Raises:
+        RenderModeError: If there is none such.
+    """
     if render_mode not in (None, "ansi"):
-        raise TaskError(f"render_mode must be None or 'ansi'; got {render_mode!r}")
+        raise RenderModeError(f"render_mode must be None or 'ansi'; got {render_mode!r}")
 
 
 class OwnJudging(SharedJudging):

@@ -21,6 +21,7 @@ The number of cases is a matter of the text alone, so it is the same whatever a 
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 import symtable
 import warnings
@@ -100,6 +101,11 @@ class Suite:
     """Calls of the entry point that can be foreseen."""
     leaves_nothing: bool
     """Whether it changes nothing but its own names, as far as its text tells."""
+
+    @property
+    def tests_nothing(self) -> bool:
+        """Whether it asserts nothing and uses nothing of an answer's, so that every answer would pass."""
+        return not self.sources and not self.methods and not self.free_names.difference(vars(builtins))
 
 
 class _Sources(Sequence[str]):

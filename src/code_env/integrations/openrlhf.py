@@ -158,12 +158,15 @@ def _spelt(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _end_of_tail(prompt: str, query: str) -> int | None:
-    """Where a prompt ends in a query that begins with the end of it."""
-    head = query[:_LEAST_TAIL]
+    """Where a prompt ends in a query that begins with the end of it, special tokens aside."""
+    start = 0
+    while (added := _LOST.match(query, start)) is not None:
+        start = added.end()
+    head = query[start : start + _LEAST_TAIL]
     place = prompt.find(head) if len(head) == _LEAST_TAIL else -1
     while place >= 0:
-        if query.startswith(prompt[place:]):
-            return len(prompt) - place
+        if query.startswith(prompt[place:], start):
+            return start + len(prompt) - place
         place = prompt.find(head, place + 1)
     return None
 

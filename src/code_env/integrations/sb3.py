@@ -42,7 +42,8 @@ class CodeVecEnv(VecEnv):
         env: A `CodeExecVectorEnv` in its rewards and encodings: `code_env.wrappers.vector.TokenActions(...)` or others.
 
     Raises:
-        EncodingError: If an action or an observation is text, or episodes do not begin anew in the same step.
+        EncodingError: If an action or an observation is text, episodes do not begin anew in the same step, or a step
+            has a deadline, past which actions are ignored.
 
     Example:
         >>> import code_env
@@ -57,6 +58,11 @@ class CodeVecEnv(VecEnv):
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         if env.metadata.get("autoreset_mode") is not AutoresetMode.SAME_STEP:
             raise EncodingError(f"an environment that begins anew in the same step is expected (SAME_STEP); got {env}")
+        if getattr(env.unwrapped, "deadline_s", None) is not None:
+            raise EncodingError(
+                "with a deadline, what is sent to an environment that waits for a verdict is ignored, and a policy "
+                "would learn from it; leave deadline_s out"
+            )
         for what, space in (("actions", env.single_action_space), ("observations", env.single_observation_space)):
             inner = space.spaces.values() if isinstance(space, spaces.Dict) else [space]
             if any(isinstance(one, spaces.Text | spaces.Tuple) for one in inner):
@@ -88,17 +94,18 @@ class CodeVecEnv(VecEnv):
         """Step with the actions taken."""
         observations, rewards, terminated, truncated, info = self.env.step(self._actions)
         dones = terminated | truncated
+        others = {key: value for key, value in info.items() if not key.lstrip("_").startswith("final_")}
         infos = []
         for index in range(self.num_envs):
             if dones[index]:
-                one = info_of_one(info["final_info"], index)
+                # What a wrapper further out adds of an episode that has ended, it adds outside of `final_info`.
+                one = {**info_of_one(others, index), **info_of_one(info["final_info"], index)}
                 one["terminal_observation"] = info["final_obs"][index]
                 one["TimeLimit.truncated"] = bool(truncated[index] and not terminated[index])
-                self.reset_infos[index] = info_of_one(
-                    {key: value for key, value in info.items() if not key.lstrip("_").startswith("final_")}, index
-                )
+                self.reset_infos[index] = info_of_one(others, index)
             else:
-                one = info_of_one(info, index)
+                one = info_of_one(others, index)
+                one["TimeLimit.truncated"] = False
             infos.append(one)
         return observations, rewards.astype(np.float32), dones, infos
 
@@ -160,13 +167,15 @@ def _attribute(env: Any, name: str) -> Any:
     return getattr(env, name)
 
 
+_COUNT = "code/programs"
+
+
 class VerdictCallback(BaseCallback):
     """Logs what became of the programs since the last log, to TensorBoard and wherever else the logger writes.
 
     `code/pass_rate` is the share of programs with a verdict that passed, `code/no_verdict` the share without one;
     `code/reward/<name>` the mean of a reward term, `code/outcome/<name>` and `code/status/<name>` shares of all, and
-    `code/best` and `code/last` are programs as text, on TensorBoard only. With an algorithm that logs after each
-    rollout, as PPO does, that is what they are of.
+    `code/best` and `code/last` are programs as text, on TensorBoard only.
 
     Args:
         verbose: As of every callback.
@@ -190,6 +199,7 @@ class VerdictCallback(BaseCallback):
         self.programs = 0
         """Programs judged since training began."""
         self._recent: list[tuple[float, Verdict, dict[str, float]]] = []
+        self._recorded = 0
 
     def _on_step(self) -> bool:
         rewards, infos = self.locals["rewards"], self.locals["infos"]
@@ -200,10 +210,13 @@ class VerdictCallback(BaseCallback):
         return True
 
     def _on_rollout_end(self) -> None:
-        recent, self._recent = self._recent, []
+        # What was recorded stays in the logger until that writes it, which may be many rollouts later.
+        if _COUNT not in self.logger.name_to_value:
+            del self._recent[: self._recorded]
+        recent, self._recorded = self._recent, len(self._recent)
         if not recent:
             return
-        self.logger.record("code/programs", self.programs)
+        self.logger.record(_COUNT, self.programs)
         verdicts = [verdict for _, verdict, _ in recent]
         judged = [verdict for verdict in verdicts if verdict.valid]
         self.logger.record("code/no_verdict", 1 - len(judged) / len(verdicts))

@@ -16,7 +16,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from code_env.envs.code_exec_vector import MAX_ENVS
-from code_env.errors import ExecutorClosed, ExecutorError, ExecutorNotFound, IsolationUnavailable, UnsupportedProgram
+from code_env.errors import (
+    ExecutorClosed,
+    ExecutorError,
+    ExecutorNotFound,
+    IsolationUnavailable,
+    RewardError,
+    UnsupportedProgram,
+)
 from code_env.executors.base import Executor
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.judging.calibration import REFERENCE_CPU_S, REFERENCE_MEMORY_BYTES
@@ -80,7 +87,7 @@ def score(
             default, which all share.
 
     Raises:
-        CodeEnvError: If the rewards or the executor do not exist or do not fit.
+        CodeEnvError: If the rewards or the executor do not exist or do not fit; `schedule` does not.
         TypeError: If a response is no text.
         ValueError: If there are not as many tasks as responses.
 
@@ -95,7 +102,7 @@ def score(
     for response in responses:
         if not isinstance(response, str):
             raise TypeError(f"a response is text (str); got {type(response).__name__}")
-    rewards = DEFAULT_REWARDS if rewards is None else rewards
+    rewards = checked_rewards(rewards)
     runs_on = executor_for(executor)
     size = _most_at_once(rewards)
     scores: list[Score] = []
@@ -116,6 +123,52 @@ async def ascore(
 ) -> list[Score]:
     """As `score`, without holding up the event loop."""
     return await asyncio.to_thread(score, tasks, responses, rewards, executor)
+
+
+def checked_rewards(rewards: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The rewards asked for, or the default.
+
+    Raises:
+        RewardError: If they are no mapping, or one of them depends on how many steps there were: nothing counts them.
+    """
+    if rewards is None:
+        return DEFAULT_REWARDS
+    if not isinstance(rewards, Mapping):
+        raise RewardError(f"rewards must be a mapping from name to weight; got {type(rewards).__name__}")
+    if "schedule" in rewards:
+        raise RewardError(
+            "'schedule' changes a weight from step to step of an environment, and a reward function has no steps; give "
+            "the weight of the phase of training instead, with a function for each"
+        )
+    return rewards
+
+
+def refuse_groups(rewards: Mapping[str, Any] | None, why: str) -> None:
+    """Refuse rewards that compare samples, where there is one at a time.
+
+    Raises:
+        RewardError: If there is one.
+    """
+    for name in rewards if isinstance(rewards, Mapping) else ():
+        if str(name).startswith("group_"):
+            raise RewardError(f"reward {name!r} compares samples for one task, and {why}; pass@1 rewards a pass")
+
+
+def require_settings(rewards: Mapping[str, Any] | None, executor: Executor | str | None) -> None:
+    """See that there are such rewards for samples that come one by one, and such an executor.
+
+    Raises:
+        CodeEnvError: If there are not.
+        TypeError: If the executor is neither one nor the name of one.
+    """
+    refuse_groups(rewards, "each is scored alone here")
+    suite = TaskSuite("settings", [_REST_OF_THE_DATA])
+    try:
+        make_code_exec_vec(1, suite, executor_for(executor), rewards=checked_rewards(rewards)).close()
+    except MISUSE:
+        raise
+    except ExecutorError as error:  # A sandbox that fails gives no verdicts, as at any other time.
+        _log.warning("the executor cannot be asked what it isolates: %s", error)
 
 
 def _scored(

@@ -18,7 +18,7 @@ from code_env.tasks.task import Task
 from code_env.tasks.trainer_rows import task_from_text
 
 from .conversations import answer_of
-from .scoring import Score, ascore, score
+from .scoring import Score, ascore, checked_rewards, score
 from .trl_environments import NO_TASK, CodeEnvironment, EnvironmentFactory, environment_factory
 
 __all__ = [
@@ -39,7 +39,7 @@ class _Rewarding:
     """What both reward functions share."""
 
     def __init__(self, rewards: Mapping[str, Any] | None, executor: Executor | str | None, name: str) -> None:
-        self._rewards, self._executor = rewards, executor
+        self._rewards, self._executor = checked_rewards(rewards), executor
         self.__name__ = name  # TRL logs under it.
 
     def __repr__(self) -> str:
@@ -151,6 +151,8 @@ def _answer(completion: Any) -> str:
     if isinstance(completion, str):
         return completion
     try:
-        return answer_of(completion)
+        answer = answer_of(completion)
     except TaskError:
         return ""
+    last = completion[-1] if completion else {}
+    return "" if isinstance(last, Mapping) and last.get("tool_calls") else answer

@@ -27,7 +27,7 @@ from code_env.tasks.trainer_rows import task_from_text
 from code_env.text import clip, printable
 
 from .runs import why_ended
-from .scoring import MISUSE, Score, score
+from .scoring import MISUSE, Score, require_settings, score
 from .shared_executor import executor_for
 
 _SHOWN_CHARS = 2000
@@ -72,6 +72,7 @@ class CodeEnvironment:
         self._task: Task | None = None
         self._runs = self._submissions = 0
         self._last: Score | None = None
+        self._misuse: Exception | None = None
 
     def reset(self, **row: Any) -> str | None:
         """Begin with a task.
@@ -125,7 +126,8 @@ class CodeEnvironment:
             result = executor_for(self._settings.executor).run(program)
         except UnicodeEncodeError:
             return "The program and its input must not hold lone surrogates."
-        except MISUSE:
+        except MISUSE as error:
+            self._misuse = error
             raise
         except ExecutorError:
             return "The program could not be run: the sandbox failed."
@@ -148,7 +150,12 @@ class CodeEnvironment:
             return "Nothing more can be handed in."
         if not isinstance(code, str):
             return "A solution must be text."
-        (self._last,) = score([self._task], [code], self._settings.rewards, self._settings.executor)
+        try:
+            (self._last,) = score([self._task], [code], self._settings.rewards, self._settings.executor)
+        except Exception as error:
+            # TRL tells the model of what a tool raises, and goes on; `get_reward` tells whoever trains it.
+            self._misuse = error
+            raise
         self._submissions += self._last.valid
         told = feedback(self._task, self._last.verdict)
         left = self._settings.max_submissions - self._submissions
@@ -159,7 +166,12 @@ class CodeEnvironment:
 
         Returns:
             0.0 if there was nothing; None, which TRL leaves out, if there is no verdict on it.
+
+        Raises:
+            CodeEnvError: If what was handed in could not be scored for how this is set up.
         """
+        if self._misuse is not None:
+            raise self._misuse
         return 0.0 if self._last is None else self._last.reward
 
 
@@ -203,6 +215,7 @@ def environment_factory(
     Raises:
         SuiteNotFound: If there is no such suite.
         TaskError: If an argument is out of range.
+        CodeEnvError: If the rewards or the executor do not exist or do not fit.
 
     Example:
         >>> environment = environment_factory(suite="starter", seed=1)()
@@ -219,6 +232,7 @@ def environment_factory(
     for name, value in (("max_submissions", max_submissions), ("max_runs", max_runs), ("group_size", group_size)):
         if type(value) is not int or value < 1:
             raise TaskError(f"{name} must be a whole number of at least 1; got {value!r}")
+    require_settings(rewards, executor)
     draws = None if suite is None else _Draws(suite_of(suite, None), group_size, seed)
     return EnvironmentFactory(_Settings(rewards, executor, max_submissions, max_runs), draws)
 

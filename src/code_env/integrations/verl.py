@@ -23,7 +23,7 @@ from code_env.tasks.task import Task
 
 from .misspelt import reject_misspelt
 from .runs import with_verdict
-from .scoring import Score, ascore, score
+from .scoring import Score, ascore, refuse_groups, score
 
 __all__ = ["acompute_score", "compute_score"]
 
@@ -67,6 +67,7 @@ def compute_score(
         {'score': 1.0, 'acc': 1.0, 'tests_passed': 1.0, 'reward/tests': 1.0}
     """
     reject_misspelt(kwargs, compute_score)
+    refuse_groups(rewards, "verl scores each sample alone")
     task = _task(ground_truth, extra_info)
     return _result(score([task], [solution_str], rewards, executor)[0])
 
@@ -97,6 +98,7 @@ async def acompute_score(
         CodeEnvError, TypeError: As `compute_score`.
     """
     reject_misspelt(kwargs, acompute_score)
+    refuse_groups(rewards, "verl scores each sample alone")
     task = _task(ground_truth, extra_info)
     return _result((await ascore([task], [solution_str], rewards, executor))[0])
 
@@ -111,8 +113,19 @@ def _result(one: Score) -> dict[str, float]:
 
 def _task(ground_truth: Any, extra_info: Mapping[str, Any] | None) -> Task:
     question = extra_info.get("question") if isinstance(extra_info, Mapping) else None
-    text = ground_truth if isinstance(ground_truth, str) else json.dumps(ground_truth)
+    text = ground_truth if isinstance(ground_truth, str) else in_field("ground_truth", lambda: _json(ground_truth))
     return _task_of(text, question if isinstance(question, str) else "")
+
+
+def _json(ground_truth: Any) -> str:
+    """As JSON text; pandas makes arrays of what were lists."""
+
+    def plain(value: Any) -> Any:
+        if not hasattr(value, "tolist"):
+            raise TaskError(f"JSON has no form for {type(value).__name__}")
+        return value.tolist()
+
+    return json.dumps(plain(ground_truth) if hasattr(ground_truth, "tolist") else ground_truth, default=plain)
 
 
 @functools.lru_cache(maxsize=1024)  # The same task each time, so that one judge can serve its responses.

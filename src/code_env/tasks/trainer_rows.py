@@ -79,7 +79,6 @@ def dataset_of(rows: list[dict[str, Any]]) -> Any:
     return datasets.Dataset.from_list(rows)
 
 
-@functools.lru_cache(maxsize=1024)  # A trainer asks for a task as often as it samples answers to it.
 def task_from_text(text: str) -> Task:
     """The task that a row carries as JSON text: the same object for the same text.
 
@@ -92,6 +91,13 @@ def task_from_text(text: str) -> Task:
         >>> task_from_text(suite.to_rows()[0]["task"]) == suite[0]
         True
     """
+    if not isinstance(text, str):
+        raise TaskError(f"a task as JSON text was expected, as TaskSuite.to_rows() writes it; got {shape(text)}")
+    return _task_from_text(text)
+
+
+@functools.lru_cache(maxsize=1024)  # A trainer asks for a task as often as it samples answers to it.
+def _task_from_text(text: str) -> Task:
     row = json_value(text)
     if not isinstance(row, dict) or not is_row(row):
         raise TaskError(f"a task as JSON text was expected, as TaskSuite.to_rows() writes it; got {shape(row)}")

@@ -30,6 +30,7 @@ class EncodedActions(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def _wrap(self, env: gym.Env[Any, Any], encoding: ActionEncoding, observe_prompt: bool = True) -> None:
         require_text(env.action_space, "actions", env)
+        encoding.require(task.id for task in env.get_wrapper_attr("suite"))
         gym.Wrapper.__init__(self, env)
         self._encoding, self._observe_prompt = encoding, observe_prompt
         self.action_space = encoding.action_space
@@ -82,6 +83,9 @@ class TokenActions(EncodedActions):
     brought to an end within `max_tokens`; sb3-contrib's MaskablePPO finds it by this name. An action that it does not
     allow ends the program where it stands, and what stands there is judged.
 
+    What is written is an answer like any other: where tokens hold fences or thinking tags, make the env with
+    `extract="raw"`.
+
     Args:
         env: The env to wrap, with text as actions.
         grammar: Name of an environment whose folder has a `grammar.txt`, a path, or a `Grammar`, with which `env.spec`
@@ -113,8 +117,9 @@ class TokenActions(EncodedActions):
         max_tokens: int = 32,
         observe_prompt: bool = True,
     ) -> None:
+        encoding = TokenEncoding(grammar, max_tokens)
         RecordConstructorArgs.__init__(self, grammar=grammar, max_tokens=max_tokens, observe_prompt=observe_prompt)
-        self._wrap(env, TokenEncoding(grammar, max_tokens), observe_prompt)
+        self._wrap(env, encoding, observe_prompt)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which tokens may come next."""
@@ -141,8 +146,9 @@ class TemplateActions(EncodedActions):
     """
 
     def __init__(self, env: gym.Env[Any, Any], template: str, slots: Mapping[str, Sequence[str]]) -> None:
+        encoding = TemplateEncoding(template, slots)
         RecordConstructorArgs.__init__(self, template=template, slots={name: list(slots[name]) for name in slots})
-        self._wrap(env, TemplateEncoding(template, slots))
+        self._wrap(env, encoding)
 
 
 class CandidateActions(EncodedActions):
@@ -164,8 +170,9 @@ class CandidateActions(EncodedActions):
     """
 
     def __init__(self, env: gym.Env[Any, Any], candidates: Sequence[str] | Mapping[str, Sequence[str]]) -> None:
+        encoding = CandidateEncoding(candidates)
         RecordConstructorArgs.__init__(self, candidates=candidates)
-        self._wrap(env, CandidateEncoding(candidates))
+        self._wrap(env, encoding)
 
 
 class EncodedObservation(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -199,10 +206,13 @@ class EncodedObservation(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         vocabulary: int | None = None,
         pad: int = 0,
     ) -> None:
-        RecordConstructorArgs.__init__(self, length=length, encode=encode, vocabulary=vocabulary, pad=pad)
+        self._encoding = TextEncoding(length, encode, vocabulary, pad)
+        # A tokenizer may hold what cannot be copied.
+        RecordConstructorArgs.__init__(
+            self, length=length, encode=encode, vocabulary=vocabulary, pad=pad, _disable_deepcopy=True
+        )
         require_text(env.observation_space, "observations", env)
         gym.Wrapper.__init__(self, env)
-        self._encoding = TextEncoding(length, encode, vocabulary, pad)
         self.observation_space = self._encoding.space
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:

@@ -33,9 +33,11 @@ class EncodedActionsOfMany(StepVectorWrapper):
     def __init__(
         self, env: VectorEnv[Any, Any, Any], make_encoding: Callable[[], ActionEncoding], observe_prompt: bool = True
     ) -> None:
+        _require_many(env)
         require_text(env.single_action_space, "actions", env)
         VectorWrapper.__init__(self, env)
         self._encodings = [make_encoding() for _ in range(env.num_envs)]
+        self._encodings[0].require(task.id for task in env.unwrapped.suite)  # type: ignore[attr-defined]
         self._observe_prompt = observe_prompt
         encoding = self._encodings[0]
         self.single_action_space = encoding.action_space
@@ -80,7 +82,7 @@ class EncodedActionsOfMany(StepVectorWrapper):
 
     def _answers(self, actions: Any) -> list[str | None]:
         count = self.num_envs
-        if not isinstance(actions, list | tuple | np.ndarray) or len(actions) != count:
+        if not isinstance(actions, list | tuple | np.ndarray) or np.shape(actions)[:1] != (count,):
             raise EncodingError(
                 f"actions must be num_envs={count} actions of {self.single_action_space}; got {actions!r}"
             )
@@ -114,8 +116,13 @@ class TokenActions(EncodedActionsOfMany):
         super().__init__(env, lambda: TokenEncoding(read, max_tokens), observe_prompt)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Which tokens may come next, a row for each environment."""
-        return np.stack([encoding.mask() for encoding in self._encodings])
+        """Which tokens may come next, a row for each environment.
+
+        Any may where a program is whole and its verdict still to come: what is sent there is ignored.
+        """
+        return np.stack(
+            [encoding.mask() | judged for encoding, judged in zip(self._encodings, self._judged, strict=True)]
+        )
 
 
 class TemplateActions(EncodedActionsOfMany):
@@ -143,6 +150,7 @@ class EncodedObservation(StepVectorWrapper):
         vocabulary: int | None = None,
         pad: int = 0,
     ) -> None:
+        _require_many(env)
         require_text(env.single_observation_space, "observations", env)
         VectorWrapper.__init__(self, env)
         self._encoding = TextEncoding(length, encode, vocabulary, pad)
@@ -163,3 +171,8 @@ class EncodedObservation(StepVectorWrapper):
 
     def _encoded(self, texts: Sequence[str]) -> npt.NDArray[Any]:
         return np.stack([self._encoding(text) for text in texts])
+
+
+def _require_many(env: Any) -> None:
+    if not isinstance(env, VectorEnv):
+        raise EncodingError(f"this wraps a vector environment; got {env}; its twin in code_env.wrappers wraps that")

@@ -16,11 +16,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from code_env.errors import TaskError
+from code_env.harness.asserting import compile_suite
+
 from ..kinds import AnyTest, AssertTest
 from ..task import Task
 from . import code_env
 from .contest import function_name, paired_tests
-from .fields import chat_text, entry_point, in_field, json_object, metadata, row_id, text, texts, value_of
+from .fields import chat_text, entry_point, in_field, json_object, metadata, optional_text, row_id, texts, value_of
 
 
 def is_row(row: Mapping[str, Any]) -> bool:
@@ -70,10 +73,16 @@ def task_from_truth(truth: Mapping[str, Any], statement: str = "") -> Task:
 
 
 def _tests(truth: Mapping[str, Any], prompt: str, function: str | None) -> list[AnyTest]:
-    if "functional" in truth:
-        return [AssertTest(text(truth, "functional"))]
-    if truth.get("assert_case"):
-        return [AssertTest("\n".join(texts(truth, "assert_case")))]
+    # A file that mixes data sets has each one's fields in all rows, empty where they do not belong.
+    for name, code in (
+        ("functional", optional_text(truth, "functional")),
+        ("assert_case", "\n".join(texts(truth, "assert_case"))),
+    ):
+        if code.strip():
+            test = AssertTest(code)
+            if compile_suite(code, "<tests>").tests_nothing:
+                raise TaskError(f"{name} asserts nothing and uses nothing of the answer's, so nothing is tested")
+            return [test]
     return paired_tests(truth, prompt, function)
 
 

@@ -1,4 +1,4 @@
-"""Draws how a policy learns to write five functions, beside random search with as many programs.
+"""Draws how a policy learns to write functions, beside random search with as many programs.
 
 `examples/sb3_token_ppo.py` is trained on each function from each seed, and then asked for a function that it was not
 trained on.
@@ -28,7 +28,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 from sb3_token_ppo import play, train
 
-_FUNCTIONS = ("weighted-sum", "product-and-sum", "larger", "distance", "doubling")
+_FUNCTIONS = ("weighted-sum", "product-and-sum", "square-less", "larger", "doubling")
 
 
 class Learnt(NamedTuple):

@@ -2,9 +2,9 @@
 
     CodeEnvError
     ├── TaskError (ValueError)            a task, a test or a row of a suite is malformed
+    │   └── RenderModeError (TypeError)       there is no such render mode
     ├── SuiteNotFound (LookupError)       no suite or environment has that name or path
     ├── TaskNotFound (LookupError)        the suite has no task with that id
-    ├── RenderModeError (TypeError)       there is no such render mode
     ├── EncodingError (ValueError)        an encoding is misconfigured, or given a number that it does not know
     │   └── GrammarError                      a grammar cannot be read, or no program can be written by it
     ├── ExecutorError
@@ -38,7 +38,7 @@ class TaskNotFound(CodeEnvError, LookupError):
     """The suite has no task with that id."""
 
 
-class RenderModeError(CodeEnvError, TypeError):
+class RenderModeError(TaskError, TypeError):
     """There is no such render mode. A `TypeError`, upon which Stable-Baselines3 makes the environment without one."""
 
 

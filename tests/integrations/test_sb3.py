@@ -60,6 +60,17 @@ def random_actions(env, draw):
     return np.array([draw.choice(np.flatnonzero(mask)) for mask in env.env_method("action_masks")])
 
 
+def first_end(env):
+    """The rewards of the step in which an episode ends first, and the info of that episode."""
+    env.seed(0)
+    env.reset()
+    draw = np.random.default_rng(0)
+    dones = np.zeros(env.num_envs)
+    while not dones.any():
+        _, rewards, dones, infos = env.step(random_actions(env, draw))
+    return rewards, infos[int(np.argmax(dones))]
+
+
 @pytest.mark.parametrize("make", [make_tokens, make_tokens_and_bytes, make_template, make_candidates])
 def test_it_passes_its_check(make):
     env = make()
@@ -162,13 +173,7 @@ def test_text_is_refused_with_the_way_out():
 
 def test_an_episode_without_a_verdict_is_cut_short():
     for env in (many(2, executor=BrokenExecutor()), DummyVecEnv([lambda: make_tokens(executor=BrokenExecutor())] * 2)):
-        env.seed(0)
-        env.reset()
-        draw = np.random.default_rng(0)
-        dones = np.zeros(2)
-        while not dones.any():
-            _, rewards, dones, infos = env.step(random_actions(env, draw))
-        info = infos[int(np.argmax(dones))]
+        rewards, info = first_end(env)
         assert (info["TimeLimit.truncated"], info["valid"], rewards.any()) == (True, False, False)
         assert info["terminal_observation"].any()
         env.close()
@@ -195,13 +200,7 @@ def test_servers_killed_in_mid_batch_cost_no_verdict():
 def test_a_server_that_cannot_be_started_gives_no_verdict(tmp_path):
     with unstartable(tmp_path, WHEN[1]) as executor:
         env = many(2, executor=executor)
-        env.seed(0)
-        env.reset()
-        draw = np.random.default_rng(0)
-        dones = np.zeros(2)
-        while not dones.any():
-            _, _, dones, infos = env.step(random_actions(env, draw))
-        info = infos[int(np.argmax(dones))]
+        _, info = first_end(env)
         assert (info["outcome"], info["TimeLimit.truncated"]) == ("no_verdict", True)
         env.close()
 

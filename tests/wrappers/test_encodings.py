@@ -28,10 +28,6 @@ TEMPLATE = ("def f(a, b):\n    return a $op $x", {"op": ["+", "-", "*"], "x": ["
 CANDIDATES = ["def f(a, b): return a", "def f(a, b): return max(a, b)", "def f(a, b):"]
 
 
-def encoded(make, wrap, **arguments):
-    return wrap(make("code_env/Functions-v0", **arguments))
-
-
 ENCODED = {
     "tokens": lambda env, of: of.TokenActions(env, "functions", max_tokens=22, observe_prompt=False),
     "tokens and bytes": lambda env, of: of.TokenActions(of.EncodedObservation(env, 300), "functions", max_tokens=22),
@@ -73,8 +69,6 @@ def test_a_spec_rebuilds_it(one, name, tmp_path):
 
 def test_what_an_episode_looks_like():
     env = TokenActions(gym.make("code_env/Functions-v0"), "functions", max_tokens=22)
-    tokens = list(env.unwrapped.suite[0].reference.split())
-    assert tokens[:2] == ["def", "f(a,"]
     observation, info = env.reset(seed=0, options={"task_id": "functions/larger"})
     assert observation["prompt"].startswith("Write a function")
     assert "pending" in info
@@ -117,7 +111,7 @@ def test_each_turn_is_a_program_of_its_own():
         for token in ("return", "b", "NEWLINE"):
             observation, reward, terminated, _, info = env.step(number[token])
         assert (info["turn"], terminated, reward > 0) == (turn, turn == 2, True)
-        assert ("Passed" in observation["prompt"] or "passed" in observation["prompt"]) is True
+        assert "passed" in observation["prompt"].lower()
         assert np.count_nonzero(observation["tokens"]) == (3 if turn == 1 else 7)
     env.close()
 

@@ -90,7 +90,7 @@ def main() -> None:
         axis.set(title=name, xlabel="programs", ylim=(0, 1.02))
         axis.grid(alpha=0.3)
     np.atleast_1d(axes)[0].set(ylabel="tests passed, mean of 100")
-    np.atleast_1d(axes)[-1].legend(frameon=False, fontsize=7)
+    np.atleast_1d(axes)[-1].legend(frameon=False, fontsize=7, loc="lower right")
     figure.tight_layout()
     figure.savefig(options.output, dpi=110)
 

@@ -23,8 +23,9 @@ from .result import ExecutionResult
 class Isolation:
     """What an executor keeps apart, and what it enforces. An executor states no more than it does."""
 
-    level: Literal["none", "contained", "full"]
-    """`none`: a program has all the rights of the trainer's user."""
+    level: Literal["none", "contained", "full", "machine"]
+    """`none`: a program has all the rights of the trainer's user. `contained` and `full` are those of `local`.
+    `machine`: it has a machine to itself, which is not the trainer's."""
     peer: Literal["isolated", "same_machine", "none"]
     """Between a program and its peer: out of reach, within reach of one another, or no peers at all."""
     languages: frozenset[str] = frozenset({"python"})
@@ -33,6 +34,10 @@ class Isolation:
     """Names of the `Limits` fields that it enforces."""
     network: bool = True
     """Whether a program reaches the network."""
+    notebooks: bool = False
+    """Whether it runs programs with `notebook=True`."""
+    policy: str = ""
+    """Name of the policy that programs must keep to, if there is one; those that break it are `refused`."""
     details: str = ""
     """What else a user should know, in a sentence."""
 

@@ -118,6 +118,7 @@ class LocalExecutor(Executor):
             languages=installed_languages(),
             enforces=frozenset({"cpu_s", "wall_s", "memory_bytes", "output_bytes", "file_bytes", "processes"}),
             network=False,
+            notebooks=True,
             details=_DETAILS[level],
         )
 

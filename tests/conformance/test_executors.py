@@ -1,7 +1,12 @@
-import pytest
+import dataclasses
+from concurrent.futures import Future
 
-from code_env import make_executor
-from code_env.testing import CHECKS, LIFE_CHECKS, ConformanceFailure, check_executor
+import pytest
+from typer.testing import CliRunner
+
+from code_env import ErrorInfo, ExecutionResult, Status, UnsupportedProgram, make_executor
+from code_env.cli import app
+from code_env.testing import CHECKS, LIFE_CHECKS, ConformanceFailure, examine
 
 EXECUTORS = ("local", "subprocess")
 
@@ -25,28 +30,138 @@ def test_an_executors_life_conforms(check, name):
 
 
 def test_there_are_enough_checks():
-    assert len({check.__name__ for check in CHECKS + LIFE_CHECKS}) == len(CHECKS) + len(LIFE_CHECKS) >= 45
+    assert len({check.__name__ for check in CHECKS + LIFE_CHECKS}) == len(CHECKS) + len(LIFE_CHECKS) >= 60
 
 
 class LyingExecutor(type(make_executor("subprocess"))):
     """Claims that everything went well, as a careless third-party executor might."""
 
     def submit(self, program):
-        from concurrent.futures import Future
-
-        from code_env import ExecutionResult, Status
-
         future = Future()
         future.set_result(ExecutionResult(Status.OK, exit_code=0))
         return future
 
 
 def test_most_checks_catch_an_executor_that_runs_nothing():
-    failures = check_executor(LyingExecutor)
-    passing = {check.__name__ for check in CHECKS + LIFE_CHECKS} - set(failures)
-    # What can hold without running anything: that the executor closes.
-    assert passing == {"an_unused_executor_closes"}
+    holds = {found.check for found in examine(LyingExecutor) if found.outcome == "holds"}
+    # What can hold without running anything; of languages, those that this machine has an interpreter for.
+    assert holds - {"other_languages_are_refused"} == {
+        "a_copy_is_the_same_executor",
+        "a_program_that_is_no_notebook_shows_nothing",
+        "a_result_can_be_pickled",
+        "an_empty_program_is_ok",
+        "an_unused_executor_closes",
+        "closing_cancels_what_waits",
+        "declared_limits_are_limits",
+        "no_programs_give_no_results",
+        "the_description_is_whole",
+        "the_description_stays",
+    }
+
+
+class RefusingExecutor(LyingExecutor):
+    """Refuses every program, as a policy might; `policy` and `error` are what it says of that."""
+
+    policy = "nothing"
+    error = ErrorInfo("PolicyViolation", "line 1: everything is forbidden")
+
+    def describe(self):
+        return dataclasses.replace(super().describe(), policy=self.policy)
+
+    def submit(self, program):
+        future = Future()
+        future.set_result(ExecutionResult(Status.REFUSED, error=self.error))
+        return future
+
+
+def outcomes(executor):
+    return {found.check: found for found in examine(executor)}
+
+
+def test_a_policy_may_keep_programs_from_modules_and_not_from_plain_python():
+    found = outcomes(RefusingExecutor)
+    assert found["streams_are_apart"].outcome == "declared"
+    assert found["streams_are_apart"].reason == "nothing: line 1: everything is forbidden"
+    assert found["output_comes_back"].outcome == "fails"
+    assert "plain Python" in found["output_comes_back"].reason
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "words"),
+    [
+        ("policy", "", "names no policy"),
+        ("error", None, "does not say why"),
+        ("error", ErrorInfo("PolicyViolation", "forbidden"), "does not name the line"),
+    ],
+)
+def test_a_refusal_has_to_be_declared_and_clear(attribute, value, words):
+    found = outcomes(type("Vague", (RefusingExecutor,), {attribute: value}))["streams_are_apart"]
+    assert found.outcome == "fails"
+    assert words in found.reason
+
+
+class ModestExecutor(type(make_executor("subprocess"))):
+    """Declares that it runs neither notebooks nor peers; whether it refuses them is up to `refuses`."""
+
+    refuses = True
+
+    def describe(self):
+        return dataclasses.replace(super().describe(), notebooks=False, peer="none", enforces=TIME)
+
+    def submit(self, program):
+        if self.refuses and (program.notebook or program.peer is not None):
+            raise UnsupportedProgram("neither notebooks nor peers")
+        return super().submit(program)
+
+
+TIME = frozenset({"cpu_s", "wall_s", "output_bytes"})
+
+
+def test_what_an_executor_declares_it_has_to_refuse():
+    modest = outcomes(ModestExecutor)
+    assert {found.outcome for found in modest.values()} == {"holds", "declared"}
+    assert modest["cells_share_the_programs_names"].reason == "runs no notebooks"
+    assert modest["stdin_tests_are_judged"].reason == "joins no program to a peer"
+    assert modest["memory_is_limited"].reason == "does not enforce memory_bytes"
+    careless = outcomes(type("Careless", (ModestExecutor,), {"refuses": False}))
+    for check in ("cells_share_the_programs_names", "stdin_tests_are_judged"):
+        assert careless[check].outcome == "fails"
+        assert "describe() says that it cannot be run" in careless[check].reason
 
 
 def test_a_failed_check_is_an_assertion_for_test_runners():
     assert issubclass(ConformanceFailure, AssertionError)
+
+
+def test_one_command_prints_the_table(tmp_path):
+    done = CliRunner().invoke(app, ["conformance", "local", 'subprocess={"workers": 2}'])
+    assert done.exit_code == 0, done.output
+    lines = [[cell.strip() for cell in line.split("│")] for line in done.output.splitlines()]
+    table = {cells[1].replace(" ", "_"): cells[2:4] for cells in lines if len(cells) == 5}
+    assert set(table) == {check.__name__ for check in CHECKS + LIFE_CHECKS}
+    assert table["processes_are_limited"] == ["holds", "declared"]
+    assert table["output_comes_back"] == ["holds", "holds"]
+    assert "subprocess: 82 of 84 hold, 2 declared, 0 fail" in done.output
+
+
+@pytest.mark.parametrize(
+    ("executor", "words"),
+    [
+        ("locl", "Did you mean 'local'?"),
+        ('local={"worker": 2}', "local does not take these arguments"),
+        ("local=[2]", "must be a JSON object"),
+        ("local={", "must be a JSON object"),
+    ],
+)
+def test_an_executor_that_cannot_be_made_is_one_line(executor, words):
+    done = CliRunner().invoke(app, ["conformance", executor])
+    assert done.exit_code == 2
+    assert words in " ".join(done.output.split())
+    assert "Traceback" not in done.output
+
+
+def test_a_failure_is_exit_code_1(monkeypatch):
+    monkeypatch.setattr("code_env.cli.conformance.make_executor", lambda name, **_: LyingExecutor())
+    done = CliRunner().invoke(app, ["conformance", "local"])
+    assert done.exit_code == 1
+    assert "output_comes_back: status and output" in done.output

@@ -1,6 +1,15 @@
 """The command `code-env`: one file for each of its commands."""
 
-from . import doctor, evaluate, listing, new, rollout, run, validate  # Each adds itself to the application.
+from . import (
+    conformance,
+    doctor,
+    evaluate,
+    listing,
+    new,
+    rollout,
+    run,
+    validate,
+)  # Each adds itself to the application.
 from .application import app
 
-__all__ = ["app", "doctor", "evaluate", "listing", "new", "rollout", "run", "validate"]
+__all__ = ["app", "conformance", "doctor", "evaluate", "listing", "new", "rollout", "run", "validate"]

@@ -1,0 +1,33 @@
+"""The contract of an executor as runnable checks.
+
+Each check is a function that takes an executor and raises `ConformanceFailure` if it breaks the contract. What an
+executor declares in `describe()` that it does not do, it is not held to, but it has to refuse it clearly: such a
+check gives back the reason. A new executor's first test::
+
+    import pytest
+    from code_env.testing import CHECKS
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+    def test_conformance(check, executor):
+        check(executor)
+
+`code-env conformance NAME ...` prints a table of executors and checks.
+"""
+
+from . import (  # noqa: F401  # Each adds its checks.
+    description,
+    ends,
+    languages,
+    life,
+    limits,
+    notebooks,
+    peers,
+    reading_and_writing,
+    surroundings,
+    verdicts,
+    ways_to_run,
+)
+from .contract import CHECKS, LIFE_CHECKS, Check, ConformanceFailure
+from .running import Finding, check_executor, examine
+
+__all__ = ["CHECKS", "LIFE_CHECKS", "Check", "ConformanceFailure", "Finding", "check_executor", "examine"]

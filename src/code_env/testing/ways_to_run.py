@@ -1,0 +1,94 @@
+"""Many at once, from threads, from asyncio; cancelled; carried elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import threading
+from concurrent.futures import CancelledError, wait
+
+from code_env.executors import Executor, Limits, Program
+
+from .contract import ConformanceFailure, core_check, equal, expect, output, run, taken
+
+
+@core_check
+def many_results_keep_their_order(executor: Executor) -> None:
+    """`run_many` gives results in the order of the programs, more than there are workers."""
+    results = executor.run_many(Program(f"print({n})") for n in range(12))
+    equal([result.stdout for result in results], [f"{n}\n" for n in range(12)], "outputs")
+
+
+@core_check
+def a_cancelled_future_ends_its_program(executor: Executor) -> None:
+    """Cancelling frees the worker long before the program's limits would."""
+    future = executor.submit(Program("while True: pass", limits=Limits(cpu_s=50, wall_s=50)))
+    wait([future], timeout=0.5)
+    expect(future.cancel(), "the future of a running program cannot be cancelled")
+    try:
+        future.result()
+    except CancelledError:
+        pass
+    else:
+        raise ConformanceFailure("a cancelled future gave a result")
+    output(executor, "print('next')", "next\n", limits=Limits(wall_s=10))
+
+
+@core_check
+def it_works_from_asyncio(executor: Executor) -> None:
+    """`arun` and `arun_many` await results, and cancelling a task ends its program."""
+
+    async def session() -> list[str]:
+        slow = asyncio.create_task(executor.arun(Program("while True: pass", limits=Limits(cpu_s=50, wall_s=50))))
+        await asyncio.sleep(0.2)
+        slow.cancel()
+        results = await executor.arun_many([Program("print(1)"), Program("print(2)")])
+        return [result.stdout for result in results]
+
+    equal(asyncio.run(session()), ["1\n", "2\n"], "outputs")
+
+
+@core_check
+def it_works_from_threads(executor: Executor) -> None:
+    """Several threads may submit at once."""
+    outputs: dict[int, str] = {}
+
+    def work(number: int) -> None:
+        outputs[number] = executor.run(Program(f"print({number})")).stdout
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    equal(outputs, {number: f"{number}\n" for number in range(4)}, "outputs")
+
+
+@core_check
+def no_programs_give_no_results(executor: Executor) -> None:
+    """An empty batch is one."""
+    equal(executor.run_many([]), [], "results of no programs")
+
+
+@core_check
+def a_burst_is_served(executor: Executor) -> None:
+    """Many more programs than there are workers all get their results; what waits is not held to a limit of time."""
+    limits = Limits(cpu_s=5, wall_s=10)
+    results = executor.run_many([Program(f"print({n} * {n})", limits=limits) for n in range(64)])
+    equal([taken(result).stdout for result in results], [f"{n * n}\n" for n in range(64)], "outputs")
+
+
+@core_check
+def what_waits_can_be_cancelled(executor: Executor) -> None:
+    """A program that nobody wants any more keeps no other from its result."""
+    futures = [executor.submit(Program("while True: pass", limits=Limits(cpu_s=50, wall_s=50))) for _ in range(64)]
+    for future in futures:
+        expect(future.cancel(), "the future of a program cannot be cancelled")
+    output(executor, "print('next')", "next\n")
+
+
+@core_check
+def a_result_can_be_pickled(executor: Executor) -> None:
+    """Results pass between processes."""
+    result = run(executor, "print('hello')")
+    equal(pickle.loads(pickle.dumps(result)), result, "a result that was pickled")

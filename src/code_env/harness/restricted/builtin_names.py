@@ -32,19 +32,19 @@ _GUARDED = frozenset(("getattr", "hasattr", "setattr", "delattr", "isinstance", 
 class _Limited(type):
     """Makes a class that stands for a builtin type: its calls are limited, and it has that type's instances."""
 
-    original: type
-    limited: Callable[..., Any]
+    _original: type
+    _limited: Callable[..., Any]
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if "limited" not in vars(cls):  # A class that is derived from it.
+        if "_limited" not in vars(cls):  # A class that is derived from it.
             return super().__call__(*args, **kwargs)
-        return cls.limited(*args, **kwargs)
+        return cls._limited(*args, **kwargs)
 
     def __instancecheck__(cls, ob: Any) -> bool:
-        return isinstance(ob, cls.original) if "limited" in vars(cls) else super().__instancecheck__(ob)
+        return isinstance(ob, cls._original) if "_limited" in vars(cls) else super().__instancecheck__(ob)
 
     def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, cls.original) if "limited" in vars(cls) else super().__subclasscheck__(kind)
+        return issubclass(kind, cls._original) if "_limited" in vars(cls) else super().__subclasscheck__(kind)
 
 
 def limited_types() -> dict[type, Any]:
@@ -56,8 +56,8 @@ def limited_types() -> dict[type, Any]:
     made: dict[type, Any] = {}
     for kind in (list, tuple):
         limited = or_empty(kind, limited_builtins[kind.__name__])
-        made[kind] = _Limited(kind.__name__, (kind,), {"limited": staticmethod(limited), "original": kind})
-    names = {"limited": staticmethod(limited_builtins["range"]), "original": range}
+        made[kind] = _Limited(kind.__name__, (kind,), {"_limited": staticmethod(limited), "_original": kind})
+    names = {"_limited": staticmethod(limited_builtins["range"]), "_original": range}
     made[range] = _Limited("range", (), names)
     for stand_in in made.values():
         stand_in.__module__ = "builtins"

@@ -73,8 +73,7 @@ _WATCHED = frozenset((*_LEAD_OUT, type, abc.ABCMeta, enum.EnumMeta, types.Builti
 
 _NOT_ALL_OF = {
     "mro": (type,),
-    "register": (abc.ABCMeta,),
-    "obj": (BaseException, memoryview),
+    "obj": (AttributeError, memoryview),
     "func": (functools.partial, functools.partialmethod, functools.cached_property, contextlib.ContextDecorator),
     "keywords": (functools.partial, functools.partialmethod),
     "gen": (contextlib.ContextDecorator,),
@@ -115,6 +114,9 @@ class AbstractMeta:
 
     __slots__ = ()
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise ForbiddenValue("abc.ABCMeta is a metaclass here, and makes classes by class statements only.")
+
 
 ABSTRACT_META = AbstractMeta()
 
@@ -144,8 +146,10 @@ class Guards:
         self._originals = {_id(stand_in): original for original, stand_in in stand_ins.items()}
         self._classes: dict[int, type] = {}
 
-        def type_(ob: Any, /) -> Any:
+        def type_(ob: Any, /, *more: Any) -> Any:
             """`type` with one argument."""
+            if more:
+                self.refuse(ForbiddenValue, "type() takes one argument here: classes are made by class statements")
             return self.type_of(ob)
 
         self._type = type_
@@ -251,6 +255,8 @@ class Guards:
                 return self._format(name, value.__self__)
             if kind is types.MethodDescriptorType and _issubclass(value.__objclass__, _str):
                 return self._format(name)
+        if name == "register" and kind is types.MethodType and value.__func__ is abc.ABCMeta.register:
+            self.refuse(ForbiddenAttribute, '"register" of an abstract class would have it stand for other classes')
         if kind in _WATCHED:
             self._check_value(value, name)
         return value

@@ -10,6 +10,7 @@ from typing import Any
 
 from . import replacements
 from .guards import ABSTRACT_META, Guards
+from .refusals import ForbiddenAttribute
 
 _PUBLIC: dict[str, str] = {
     "math": "*",
@@ -108,10 +109,14 @@ def why_never(name: str) -> str | None:
 class ModuleView:
     """What a program has of a module."""
 
-    __slots__ = ("__dict__",)
+    __slots__ = ("__dict__", "_refuse")
 
-    def __init__(self, names: dict[str, Any]) -> None:
+    def __init__(self, names: dict[str, Any], refuse: Callable[[str], Any]) -> None:
+        self._refuse = refuse
         self.__dict__.update(names)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._refuse(name)
 
     def __repr__(self) -> str:
         return "<an allowed module>"
@@ -169,7 +174,7 @@ class Modules:
         """What a program has of a module, whether or not it may import it."""
         if name not in self._views:
             kind = _SystemView if name == "sys" else ModuleView
-            self._views[name] = kind(self._names(name))
+            self._views[name] = kind(self._names(name), self._refuser(name))
         return self._views[name]
 
     def names_given(self) -> set[type]:
@@ -189,7 +194,7 @@ class Modules:
         first, dot, rest = name.partition(".")
         if not top or not dot:
             return self._with_submodules(name)
-        return self._with_submodules(first) if first in self._allowed else ModuleView(self._below(first))
+        return self._with_submodules(first) if first in self._allowed else self._part(first)
 
     def why_not(self, module: str, name: str | None) -> str | None:
         """Why an import is refused; None if it is not."""
@@ -209,7 +214,15 @@ class Modules:
         view = self.view(name)
         if not below:
             return view
-        return ModuleView({**vars(view), **below})
+        return type(view)({**vars(view), **below}, self._refuser(name))
+
+    def _part(self, name: str) -> ModuleView:
+        """A module that is not allowed, as the way to those below it that are."""
+        return ModuleView(self._below(name), self._refuser(name))
+
+    def _refuser(self, module: str) -> Callable[[str], Any]:
+        refuse = self._guards.refuse
+        return lambda name: refuse(ForbiddenAttribute, f'"{name}" of the module "{module}" is not given to programs')
 
     def _below(self, name: str) -> dict[str, Any]:
         """The modules below a module that are allowed, by the next part of their names."""
@@ -218,7 +231,7 @@ class Modules:
             if one.startswith(f"{name}."):
                 part = one[len(name) + 1 :].partition(".")[0]
                 full = f"{name}.{part}"
-                below[part] = self._with_submodules(full) if full in self._allowed else ModuleView(self._below(full))
+                below[part] = self._with_submodules(full) if full in self._allowed else self._part(full)
         return below
 
     def _names(self, name: str) -> dict[str, Any]:

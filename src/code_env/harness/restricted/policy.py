@@ -11,6 +11,7 @@ import importlib
 import importlib.metadata
 import json
 import re
+import sys
 import types
 from typing import Any
 
@@ -33,9 +34,6 @@ _MOST_OUTPUT = 8000
 _MOST_JSON = 40_000
 _PLAIN = frozenset((int, float, bool, str, type(None)))
 _DEEPEST = 100
-
-_IMPORTED_BY_PYTHON = ("_strptime", "copyreg", "datetime", "decimal", "locale", "numbers", "re", "time", "warnings")
-"""Modules that functions in C import, by the names of whoever calls them; they take nothing from what that gives."""
 
 
 class UnfitPolicy(Exception):
@@ -151,13 +149,14 @@ class Policy:
     def _import(self, name: str, globals_: Any = None, locals_: Any = None, wanted: Any = (), level: int = 0, /) -> Any:
         """`__import__` of programs, which only import statements call, and functions in C."""
         if type(name) is str and not level:
+            # Statements have a tuple, or None, of names that they want.
             view = self._modules.imported(name, top=not wanted)
             if view is not None:
                 return view
             if name == "__future__":
                 return importlib.import_module(name)
-            if name in _IMPORTED_BY_PYTHON:
-                importlib.import_module(name)
+            if type(wanted) is list and name.partition(".")[0] in sys.stdlib_module_names:
+                importlib.import_module(name)  # For a function in C, which takes nothing from what this gives.
                 return None
         return self._guards.refuse(refusals.ForbiddenImport, f'the import of "{name}" is not allowed')
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .guards import Guards
+from .refusals import ForbiddenValue
 
 
 class Stream:
@@ -82,7 +83,9 @@ class Stream:
 class _ByValueOnly(enum.EnumMeta):
     """Enumerations that are made by class statements; the call with names makes classes with any special method."""
 
-    def __call__(cls, value: Any, /) -> Any:  # type: ignore[override]
+    def __call__(cls, value: Any, /, *more: Any, **options: Any) -> Any:
+        if more or options:
+            raise ForbiddenValue("enumerations are made by class statements, not by a call with names.")
         return super().__call__(value)
 
 

@@ -6,11 +6,50 @@ from hacks_restricted import attempts
 from code_env import Program, Status, make_executor
 
 ATTEMPTS = dict(attempts())
-MODULES = (
-    "abc array base64 binascii bisect calendar cmath collections collections.abc contextlib copy dataclasses datetime"
-    " decimal difflib enum fractions functools graphlib hashlib heapq io itertools json keyword math numbers operator"
-    " queue random re secrets statistics string struct sys textwrap time timeit typing unicodedata zlib"
-).split()
+MODULES = [
+    "abc",
+    "array",
+    "base64",
+    "binascii",
+    "bisect",
+    "calendar",
+    "cmath",
+    "collections",
+    "collections.abc",
+    "contextlib",
+    "copy",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "difflib",
+    "enum",
+    "fractions",
+    "functools",
+    "graphlib",
+    "hashlib",
+    "heapq",
+    "io",
+    "itertools",
+    "json",
+    "keyword",
+    "math",
+    "numbers",
+    "operator",
+    "queue",
+    "random",
+    "re",
+    "secrets",
+    "statistics",
+    "string",
+    "struct",
+    "sys",
+    "textwrap",
+    "time",
+    "timeit",
+    "typing",
+    "unicodedata",
+    "zlib",
+]
 MARK = "ESCAPED"
 
 OPTIONS = {

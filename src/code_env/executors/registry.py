@@ -32,7 +32,8 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
     """Build an executor by name.
 
     Args:
-        name: `local`, `restricted` (`local` with RestrictedPython's policy), `subprocess`, or what an installed package adds.
+        name: `local`, `restricted` (the same with RestrictedPython's policy), `subprocess`, or what an installed
+            package adds.
         kwargs: Plain data, handed to the executor.
 
     Raises:

@@ -157,9 +157,7 @@ class LocalExecutor(Executor):
             raise ExecutorClosed("this executor was closed; make a new one")
         live = self._live
         if live.servers is None or live.servers.pid != os.getpid():  # A fork has none of its parent's.
-            live.servers, live.pool = Servers(
-                self._python, self._min_isolation, self._readable, self._policy
-            ), None
+            live.servers, live.pool = Servers(self._python, self._min_isolation, self._readable, self._policy), None
         return live.servers
 
 

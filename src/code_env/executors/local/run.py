@@ -224,10 +224,11 @@ class JailedProgram(RunningProgram):
         if self._too_many_bytes and result.status is Status.ERROR:
             text = f"its files together passed file_bytes={self.program.limits.file_bytes}"
             result = dataclasses.replace(result, error=ErrorInfo("OSError", f"[Errno {errno.ENOSPC}] {text}"))
-        if self._has_policy and result.status is Status.ERROR and result.error is not None:
+        if self._has_policy and result.status is Status.ERROR:
             # Who gives an error of its own such a name says that it was refused, and gains nothing.
-            if result.error.name in REFUSALS:
-                result = dataclasses.replace(result, status=Status.REFUSED)
+            if result.error is None or result.error.name not in REFUSALS:
+                return result
+            result = dataclasses.replace(result, status=Status.REFUSED)
         return result
 
     def _bytes_in_tmpfs(self) -> int:

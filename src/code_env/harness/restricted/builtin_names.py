@@ -6,7 +6,9 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from RestrictedPython import limited_builtins, safe_builtins, utility_builtins
+from RestrictedPython.Guards import safe_builtins
+from RestrictedPython.Limits import limited_builtins
+from RestrictedPython.Utilities import utility_builtins
 
 from . import replacements
 from .guards import Guards
@@ -64,7 +66,9 @@ def limited_types() -> dict[type, Any]:
     return made
 
 
-def builtin_names(guards: Guards, view: Callable[[str], Any], options: dict[str, Any], limited: dict[type, Any]) -> dict[str, Any]:
+def builtin_names(
+    guards: Guards, view: Callable[[str], Any], options: dict[str, Any], limited: dict[type, Any]
+) -> dict[str, Any]:
     """All builtin names, without the guards that only transformed texts call.
 
     Args:

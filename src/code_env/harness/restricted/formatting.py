@@ -65,4 +65,5 @@ def _converted(value: Any, conversion: str | None) -> Any:
         return value
     if conversion not in ("s", "r", "a"):
         raise ValueError(f"Unknown conversion specifier {conversion!r}")
-    return {"s": str, "r": repr, "a": ascii}[conversion](value)
+    convert: dict[str, Callable[[Any], str]] = {"s": str, "r": repr, "a": ascii}
+    return convert[conversion](value)

@@ -20,14 +20,21 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from RestrictedPython import Guards as stock_guards
+from RestrictedPython.Guards import guarded_iter_unpack_sequence, guarded_unpack_sequence
 
 from .formatting import format_text
 from .names import DECIDED_LATER, why_not_attribute
 from .refusals import ForbiddenAttribute, ForbiddenValue, ForbiddenWrite, here
 
 _type, _getattr, _setattr, _delattr, _id, _len = type, getattr, setattr, delattr, id, len
-_isinstance, _issubclass, _build_class, _super, _str, _tuple = isinstance, issubclass, __build_class__, super, str, tuple
+_isinstance, _issubclass, _build_class, _super, _str, _tuple = (
+    isinstance,
+    issubclass,
+    __build_class__,
+    super,
+    str,
+    tuple,
+)
 _vars = vars
 
 _LEAD_OUT = (
@@ -61,7 +68,17 @@ _UNTOUCHABLE_FUNCTIONS = frozenset(
 
 _TYPES_OF_MODULES = frozenset(
     (
-        *("builtins", "collections", "_collections", "itertools", "functools", "re", "decimal", "datetime", "fractions"),
+        *(
+            "builtins",
+            "collections",
+            "_collections",
+            "itertools",
+            "functools",
+            "re",
+            "decimal",
+            "datetime",
+            "fractions",
+        ),
         *("random", "_random", "array", "_hashlib", "zlib", "time", "queue", "_queue", "statistics", "_operator"),
         *("numbers", "operator"),
     )
@@ -115,6 +132,7 @@ class AbstractMeta:
     __slots__ = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse."""
         raise ForbiddenValue("abc.ABCMeta is a metaclass here, and makes classes by class statements only.")
 
 
@@ -263,10 +281,12 @@ class Guards:
 
     def _format(self, name: str, *text: str) -> Callable[..., str]:
         if not self._allow_format:
-            self.refuse(ForbiddenAttribute, f'"str.{name}" reads attributes by name; allow_str_format=True has a safe one')
+            self.refuse(
+                ForbiddenAttribute, f'"str.{name}" reads attributes by name; allow_str_format=True has a safe one'
+            )
         get = self.getattr_by_name
         if name == "format_map":
-            return lambda *args: format_text(get, *text, *args[: 2 - _len(text)])
+            return lambda *args: _format_map(get, *text, *args)
         if text:
             return lambda *args, **named: format_text(get, text[0], named, args)
         return lambda own, /, *args, **named: format_text(get, own, named, args)
@@ -389,7 +409,7 @@ class Guards:
         return _type(function) is types.FunctionType and function.__builtins__ is self._names
 
     def table(self) -> dict[str, Any]:
-        """The guards by the names that transformed texts call them by: ours, and RestrictedPython's own transformer's."""
+        """The guards by the names that texts call them by, also those that RestrictedPython's transformer writes."""
         return {
             "_getattr_": self.getattr,
             "_special_": self.special,
@@ -400,12 +420,16 @@ class Guards:
             "__metaclass__": type,
             "_getitem_": operator.getitem,
             "_getiter_": _same,
-            "_iter_unpack_sequence_": stock_guards.guarded_iter_unpack_sequence,
-            "_unpack_sequence_": stock_guards.guarded_unpack_sequence,
+            "_iter_unpack_sequence_": guarded_iter_unpack_sequence,
+            "_unpack_sequence_": guarded_unpack_sequence,
             "_inplacevar_": _in_place,
             "_apply_": _apply,
             "_print_": _Print,
         }
+
+
+def _format_map(get: Any, text: Any, mapping: Any, /) -> str:
+    return format_text(get, text, mapping)
 
 
 def _same(ob: Any, /) -> Any:
@@ -427,7 +451,7 @@ class _Print:
         self._lines: list[str] = []
 
     def _call_print(self, *args: Any, **options: Any) -> None:
-        print(*args, **options)
+        print(*args, **options)  # noqa: T201
 
     def __call__(self) -> str:
         return ""

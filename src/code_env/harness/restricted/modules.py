@@ -21,8 +21,8 @@ _PUBLIC: dict[str, str] = {
     "collections": "ChainMap Counter OrderedDict defaultdict deque",
     "collections.abc": "*",
     "functools": "cached_property cmp_to_key partial reduce",
-    "string": "ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable punctuation"
-    " whitespace",
+    "string": "ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable"
+    " punctuation whitespace",
     "re": "A ASCII DOTALL I IGNORECASE M MULTILINE S U UNICODE VERBOSE X Match Pattern compile error escape findall"
     " finditer fullmatch match search split sub subn",
     "random": "Random betavariate choice choices expovariate gammavariate gauss getrandbits lognormvariate normalvariate"
@@ -39,8 +39,8 @@ _PUBLIC: dict[str, str] = {
     " Literal Mapping MappingView MutableMapping MutableSequence MutableSet NamedTuple Never NewType NoReturn Optional"
     " OrderedDict ParamSpec Protocol Reversible Self Sequence Set Sized SupportsAbs SupportsFloat SupportsInt"
     " SupportsRound TYPE_CHECKING Text Tuple Type TypeAlias TypeVar Union ValuesView cast",
-    "operator": "abs add and_ concat contains countOf eq floordiv ge getitem gt iadd iand iconcat ifloordiv ilshift imod"
-    " imul index indexOf inv invert ior ipow irshift is_ is_not isub itemgetter itruediv ixor le length_hint lshift lt"
+    "operator": "abs add and_ concat contains countOf eq floordiv ge getitem gt iadd iand iconcat ifloordiv ilshift"
+    " imod imul index indexOf inv invert ior ipow irshift is_ is_not isub itemgetter itruediv ixor le length_hint lshift lt"
     " matmul mod mul ne neg not_ or_ pos pow rshift sub truediv truth xor",
     "hashlib": "blake2b blake2s md5 new sha1 sha224 sha256 sha384 sha3_224 sha3_256 sha3_384 sha3_512 sha512",
     "textwrap": "dedent fill indent shorten wrap",
@@ -179,8 +179,7 @@ class Modules:
 
     def names_given(self) -> set[type]:
         """The classes among all that is given."""
-        given = {value for view in self._views.values() for value in vars(view).values() if isinstance(value, type)}
-        return given
+        return {value for view in self._views.values() for value in vars(view).values() if isinstance(value, type)}
 
     def imported(self, name: str, *, top: bool) -> Any:
         """What an import statement gives for a module that is allowed; None if it is not.
@@ -191,7 +190,7 @@ class Modules:
         """
         if name not in self._allowed:
             return None
-        first, dot, rest = name.partition(".")
+        first, dot, _ = name.partition(".")
         if not top or not dot:
             return self._with_submodules(name)
         return self._with_submodules(first) if first in self._allowed else self._part(first)

@@ -15,7 +15,7 @@ import sys
 import types
 from typing import Any
 
-from RestrictedPython import RestrictingNodeTransformer
+from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from .. import main_module
 from ..plain import Decoder
@@ -144,7 +144,7 @@ class Policy:
 
     def hides(self, filename: str) -> bool:
         """Whether frames of a file are none of the program's."""
-        return filename.startswith(_DIRECTORY)
+        return filename.startswith(_DIRECTORY) or "/RestrictedPython/" in filename
 
     def _import(self, name: str, globals_: Any = None, locals_: Any = None, wanted: Any = (), level: int = 0, /) -> Any:
         """`__import__` of programs, which only import statements call, and functions in C."""
@@ -235,6 +235,4 @@ def _is_plain(value: Any, depth: int) -> bool:
         return False
     if kind is list or kind is tuple:
         return all(_is_plain(item, depth - 1) for item in value)
-    return kind is dict and all(
-        type(key) is str and _is_plain(item, depth - 1) for key, item in value.items()
-    )
+    return kind is dict and all(type(key) is str and _is_plain(item, depth - 1) for key, item in value.items())

@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import enum
 import functools
+import inspect
 import json
 import sys
 import types
@@ -83,7 +84,7 @@ class Stream:
 class _ByValueOnly(enum.EnumMeta):
     """Enumerations that are made by class statements; the call with names makes classes with any special method."""
 
-    def __call__(cls, value: Any, /, *more: Any, **options: Any) -> Any:
+    def __call__(cls, value: Any, /, *more: Any, **options: Any) -> Any:  # type: ignore[override]
         if more or options:
             raise ForbiddenValue("enumerations are made by class statements, not by a call with names.")
         return super().__call__(value)
@@ -107,7 +108,7 @@ def data_classes(guards: Guards) -> dict[str, Any]:
     def dataclass(cls: Any = None, /, **options: Any) -> Any:
         def decorate(cls: Any) -> Any:
             guards.own_class(cls, "dataclass")
-            fields = [*cls.__dict__.get("__annotations__", ()), *getattr(cls, "__dataclass_fields__", ())]
+            fields = [*inspect.get_annotations(cls), *getattr(cls, "__dataclass_fields__", ())]
             guards.check_fields(cls, fields)
             return guards.adopt(dataclasses.dataclass(**options)(cls))
 
@@ -126,9 +127,8 @@ def named_tuple(guards: Guards) -> Callable[..., Any]:
     """`collections.namedtuple`, whose classes are the program's."""
 
     def namedtuple(typename: Any, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
-        made = collections.namedtuple(  # type: ignore[misc]  # noqa: PYI024
-            typename, field_names, rename=rename, defaults=defaults, module="__main__"
-        )
+        make: Any = collections.namedtuple
+        made = make(typename, field_names, rename=rename, defaults=defaults, module="__main__")
         return guards.adopt(made)
 
     return namedtuple

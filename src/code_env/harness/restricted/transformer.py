@@ -6,15 +6,13 @@ iterated over, unpacked or taken out of containers: nothing that a program reach
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from RestrictedPython import RestrictingNodeTransformer
-from RestrictedPython.transformer import IOPERATOR_TO_STR
+from RestrictedPython.transformer import IOPERATOR_TO_STR, RestrictingNodeTransformer
 
 from .names import DECIDED_LATER, DEFINABLE_SPECIAL, READABLE_SPECIAL, UNAVAILABLE_BUILTINS, why_not_attribute
 
@@ -32,7 +30,9 @@ class ProgramTransformer(RestrictingNodeTransformer):
     """Whether variables may begin with one underscore."""
     available: frozenset[str] = frozenset()
     """Names that the program has without defining them."""
-    why_not_import: Callable[[str, str | None], str | None] = staticmethod(lambda module, name: "imports are not allowed")
+    why_not_import: Callable[[str, str | None], str | None] = staticmethod(
+        lambda module, name: "imports are not allowed"
+    )
     """Why a module, or a name of it, may not be imported; None if it may."""
     builtins: Mapping[str, Any] = {}
     guards: Mapping[str, Any] = {}

@@ -105,7 +105,8 @@ _NOT_ALL_OF = {
 
 _NO_BASES = (type, super, property, staticmethod, classmethod, BaseExceptionGroup, functools.partial)
 
-_ITEMS = frozenset((dict, list, bytearray, collections.deque, collections.defaultdict, collections.OrderedDict))
+CONTAINERS = frozenset((dict, list, bytearray, collections.deque, collections.defaultdict, collections.OrderedDict))
+"""Types of containers that programs may change."""
 
 _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     "+=": operator.iadd,
@@ -146,8 +147,8 @@ class Guards:
         names: The names that all modules of programs share; what tells the program's frames and functions from others.
         allow_format: Whether texts may be formatted by `str.format`.
         stand_ins: What programs have in place of a type.
-        known: Types beside these that `type` may give.
-        writable: Types beside these whose objects programs may change.
+        known: Types that `type` may give.
+        writable: Types whose objects programs may change.
     """
 
     def __init__(
@@ -160,7 +161,7 @@ class Guards:
         writable: set[type],
     ) -> None:
         self._names, self._allow_format = names, allow_format
-        self._stand_ins, self._known, self._writable = stand_ins, known, writable | _ITEMS
+        self._stand_ins, self._known, self._writable = stand_ins, known, writable
         self._originals = {_id(stand_in): original for original, stand_in in stand_ins.items()}
         self._classes: dict[int, type] = {}
 

@@ -21,7 +21,7 @@ from .. import main_module
 from ..plain import Decoder
 from . import refusals
 from .builtin_names import builtin_names, limited_types
-from .guards import Guards
+from .guards import CONTAINERS, Guards
 from .modules import Modules, why_never
 from .transformer import ProgramTransformer
 
@@ -67,7 +67,7 @@ class Policy:
             refusals.ForbiddenWrite,
             refusals.ForbiddenValue,
         }
-        writable: set[type] = {collections.Counter, collections.ChainMap}
+        writable = {*CONTAINERS, collections.Counter, collections.ChainMap}
         self._guards = Guards(
             self._names,
             allow_format=config["allow_str_format"],

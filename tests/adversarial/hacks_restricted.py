@@ -555,9 +555,9 @@ print("ESCAPED", statistics.sys if hasattr(statistics, "sys") else statistics.ma
 #### dataclasses' inspect
 import dataclasses
 print("ESCAPED", dataclasses.inspect)
-#### copy's weakref
+#### copy's copyreg
 import copy
-print("ESCAPED", copy.weakref)
+print("ESCAPED", copy.copyreg if hasattr(copy, "copyreg") else copy.dispatch_table)
 #### textwrap's re
 import textwrap
 print("ESCAPED", textwrap.re)

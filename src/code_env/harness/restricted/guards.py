@@ -130,14 +130,14 @@ _missing = object()
 class AbstractMeta:
     """Stands for `abc.ABCMeta` in programs: of use as a metaclass, and for nothing else."""
 
-    __slots__ = ()
+    __slots__ = ("_refuse",)
+
+    def __init__(self, refuse: Callable[[type[Exception], str], Any]) -> None:
+        self._refuse = refuse
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse."""
-        raise ForbiddenValue("abc.ABCMeta is a metaclass here, and makes classes by class statements only.")
-
-
-ABSTRACT_META = AbstractMeta()
+        return self._refuse(ForbiddenValue, "abc.ABCMeta is a metaclass here, for class statements only")
 
 
 class Guards:
@@ -164,6 +164,7 @@ class Guards:
         self._stand_ins, self._known, self._writable = stand_ins, known, writable
         self._originals = {_id(stand_in): original for original, stand_in in stand_ins.items()}
         self._classes: dict[int, type] = {}
+        self.abstract_meta = AbstractMeta(self.refuse)
 
         def type_(ob: Any, /, *more: Any) -> Any:
             """`type` with one argument."""
@@ -353,7 +354,7 @@ class Guards:
     def build_class(self, body: Any, name: str, /, *bases: Any, **options: Any) -> Any:
         """A class statement."""
         metaclass = options.pop("metaclass", None)
-        if metaclass is ABSTRACT_META:
+        if metaclass is self.abstract_meta:
             options["metaclass"] = abc.ABCMeta
         elif metaclass is not None and metaclass is not _type:
             self.refuse(ForbiddenValue, "metaclasses are not allowed, but for abc.ABCMeta")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import replacements
-from .guards import ABSTRACT_META, Guards
+from .guards import Guards
 from .refusals import ForbiddenAttribute
 
 _PUBLIC: dict[str, str] = {
@@ -154,11 +154,11 @@ class Modules:
         if "collections" in self._allowed:
             self._allowed |= {"collections.abc"}
         self._own: dict[str, Callable[[], dict[str, Any]]] = {
-            "abc": lambda: {"ABCMeta": ABSTRACT_META},
+            "abc": lambda: {"ABCMeta": guards.abstract_meta},
             "collections": lambda: {"namedtuple": replacements.named_tuple(guards)},
             "copy": replacements.copy_functions,
             "dataclasses": lambda: replacements.data_classes(guards),
-            "enum": replacements.enumerations,
+            "enum": lambda: replacements.enumerations(guards),
             "functools": lambda: replacements.function_tools(guards),
             "json": replacements.json_functions,
             "operator": lambda: {"setitem": guards.set_item, "delitem": guards.delete_item},

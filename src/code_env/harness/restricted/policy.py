@@ -67,7 +67,7 @@ class Policy:
             refusals.ForbiddenWrite,
             refusals.ForbiddenValue,
         }
-        writable = {*CONTAINERS, collections.Counter, collections.ChainMap}
+        writable: set[Any] = {*CONTAINERS, collections.Counter, collections.ChainMap}
         self._guards = Guards(
             self._names,
             allow_format=config["allow_str_format"],

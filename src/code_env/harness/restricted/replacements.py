@@ -81,25 +81,23 @@ class Stream:
         return self
 
 
-class _ByValueOnly(enum.EnumMeta):
-    """Enumerations that are made by class statements; the call with names makes classes with any special method."""
-
-    def __call__(cls, value: Any, /, *more: Any, **options: Any) -> Any:  # type: ignore[override]
-        if more or options:
-            raise ForbiddenValue("enumerations are made by class statements, not by a call with names.")
-        return super().__call__(value)
-
-
-def _sealed(base: Any) -> Any:
-    made = _ByValueOnly(base.__name__, (base,), _ByValueOnly.__prepare__(base.__name__, (base,)))
-    made.__module__ = "enum"
-    return made
-
-
-def enumerations() -> dict[str, Any]:
+def enumerations(guards: Guards) -> dict[str, Any]:
     """What `enum` gives."""
+
+    class ByValueOnly(enum.EnumMeta):
+        # The call with names would make classes with any special method.
+        def __call__(cls, value: Any, /, *more: Any, **options: Any) -> Any:  # type: ignore[override]
+            if more or options:
+                guards.refuse(ForbiddenValue, "enumerations are made by class statements, not by a call with names")
+            return super().__call__(value)
+
+    def sealed(base: Any) -> Any:
+        made = ByValueOnly(base.__name__, (base,), ByValueOnly.__prepare__(base.__name__, (base,)))
+        made.__module__ = "enum"
+        return made
+
     names = ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")
-    return {**{name: _sealed(getattr(enum, name)) for name in names}, "auto": enum.auto, "unique": enum.unique}
+    return {**{name: sealed(getattr(enum, name)) for name in names}, "auto": enum.auto, "unique": enum.unique}
 
 
 def data_classes(guards: Guards) -> dict[str, Any]:

@@ -25,9 +25,9 @@ _PUBLIC: dict[str, str] = {
     " printable punctuation whitespace",
     "re": "A ASCII DOTALL I IGNORECASE M MULTILINE S U UNICODE VERBOSE X Match Pattern compile error escape findall"
     " finditer fullmatch match search split sub subn",
-    "random": "Random betavariate choice choices expovariate gammavariate gauss getrandbits lognormvariate"
-    " normalvariate paretovariate randbytes randint random randrange sample seed shuffle triangular uniform vonmisesvariate"
-    " weibullvariate",
+    "random": "Random betavariate choice choices expovariate gammavariate gauss getrandbits"
+    " lognormvariate normalvariate paretovariate randbytes randint random randrange sample seed shuffle triangular"
+    " uniform vonmisesvariate weibullvariate",
     "statistics": "*",
     "decimal": "*",
     "fractions": "Fraction",
@@ -40,8 +40,8 @@ _PUBLIC: dict[str, str] = {
     " OrderedDict ParamSpec Protocol Reversible Self Sequence Set Sized SupportsAbs SupportsFloat SupportsInt"
     " SupportsRound TYPE_CHECKING Text Tuple Type TypeAlias TypeVar Union ValuesView cast",
     "operator": "abs add and_ concat contains countOf eq floordiv ge getitem gt iadd iand iconcat ifloordiv ilshift"
-    " imod imul index indexOf inv invert ior ipow irshift is_ is_not isub itemgetter itruediv ixor le length_hint lshift"
-    " lt matmul mod mul ne neg not_ or_ pos pow rshift sub truediv truth xor",
+    " imod imul index indexOf inv invert ior ipow irshift is_ is_not isub itemgetter itruediv ixor le length_hint"
+    " lshift lt matmul mod mul ne neg not_ or_ pos pow rshift sub truediv truth xor",
     "hashlib": "blake2b blake2s md5 new sha1 sha224 sha256 sha384 sha3_224 sha3_256 sha3_384 sha3_512 sha512",
     "textwrap": "dedent fill indent shorten wrap",
     "numbers": "Complex Integral Number Rational Real",

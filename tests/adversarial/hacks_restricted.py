@@ -4,7 +4,7 @@ Each begins with a line `#### name`. On plain Python all get it, but for those w
 about the policy's own parts.
 """
 
-TEXT = r'''
+TEXT = r"""
 #### class of a tuple
 print("ESCAPED", ().__class__.__base__.__subclasses__()[0])
 #### globals of a function
@@ -1049,7 +1049,7 @@ print("ESCAPED", difflib.re if hasattr(difflib, "re") else difflib._mdiff)
 #### secrets' base
 import secrets
 print("ESCAPED", secrets.base64 if hasattr(secrets, "base64") else secrets.SystemRandom)
-'''
+"""
 
 
 def attempts():

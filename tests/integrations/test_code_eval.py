@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from broken_executor import BrokenExecutor
 
-from code_env import ExecutorNotFound, TaskError
+from code_env import TaskError
 from code_env.integrations.code_eval import compute, metric_path
 
 ADD = "def add(a, b): return a + b"
@@ -50,10 +50,8 @@ for predictions, k in json.load(sys.stdin):
     by_metric = metric.compute(references=["assert add(2,3)==5"], predictions=predictions, k=k)
     assert by_metric == compute(predictions, ["assert add(2,3)==5"], k)
     found.append(by_metric[0])
-try:
-    metric.compute(references=["assert add(2,3)==5"], predictions=[["x"]], use_safe_builtins=True)
-except LookupError as error:
-    found.append(str(error))
+_, results = metric.compute(references=["assert add(2,3)==5"], predictions=[["import os"]], use_safe_builtins=True)
+found.append(results[0][0][1]["result"])
 try:
     metric.compute(references=["assert add(2,3)==5"], predictions=[["x"]], num_worker=2)
 except TypeError as error:
@@ -73,7 +71,7 @@ def test_evaluate_loads_the_metric_folder_offline(tmp_path):
     assert done.returncode == 0, done.stderr
     *figures, restricted, misspelt = json.loads(done.stdout)
     assert figures == [expected for *_, expected in EXAMPLES.values()]
-    assert "'restricted'" in restricted
+    assert "PolicyViolation" in restricted
     assert "num_worker" in misspelt
 
 
@@ -179,10 +177,33 @@ def test_what_has_no_verdict_is_left_out_and_says_so(executor):
     ],
     ids=str,
 )
-def test_restricted_python_is_never_left_out_unsaid(options):
-    (name,) = options
-    with pytest.raises(ExecutorNotFound, match=rf"^{name}.* needs the executor 'restricted'.*Leave the options out"):
-        compute([[ADD]], [TEST], **options)
+def test_any_option_asks_for_restricted_python(options):
+    unrestricted = ADD + "\nadd.__doc__"
+    pass_at_k, results = compute([[ADD, unrestricted]], [TEST], k=[1], **options)
+    assert pass_at_k == {"pass@1": 0.5}
+    assert results[0][1][1]["result"].startswith("failed: PolicyViolation: Line 2: ")
+
+
+def test_options_act():
+    asked = {
+        "import math\ndef add(a, b): return math.floor(a + b)": {"allowed_imports": ["math"]},
+        "def add(a, b): return int('{}'.format(a + b))": {"allow_str_format": True},
+        "def add(_a, b): return _a + b": {"allow_underscore_variable_names": True},
+        "def add(a, b): return a + b + zero": {"additional_globals": {"zero": 0}},
+        "def add(a, b): return a + b + none": {"additional_locals": {"none": 0}},
+        "def add(a, b): return a + b + 0 * len(range(5000))": {"use_limited_builtins": False},
+    }
+    for code, options in asked.items():
+        assert compute([[code]], [TEST], k=[1], use_safe_builtins=True)[0] == {"pass@1": 0.0}, code
+        assert compute([[code]], [TEST], k=[1], **options)[0] == {"pass@1": 1.0}, code
+
+
+def test_the_output_of_candidates_comes_back():
+    codes = [ADD + "\noutput = {'a': [1, (2, 3)]}", ADD, ADD + "\noutput = {1, 2}", "output = 1 / 0"]
+    _, results = compute([codes], [TEST], k=[1], return_output=True)
+    assert [result["output"] for _, result in results[0]] == [{"a": [1, [2, 3]]}, None, "{1, 2}", None]
+    _, results = compute([[ADD + "\nx = 2"]], [TEST], k=[1], return_output=True, output_variable="x")
+    assert results[0][0][1]["output"] == 2
 
 
 def test_restricted_python_and_another_executor_exclude_one_another(executor):

@@ -18,6 +18,7 @@ DEFAULT_EXECUTOR = "local"
 
 _BUILTIN = {
     "local": "code_env.executors.local:LocalExecutor",
+    "restricted": "code_env.executors.restricted:RestrictedExecutor",
     "subprocess": "code_env.executors.subprocess:UnisolatedSubprocessExecutor",
 }
 
@@ -31,7 +32,8 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
     """Build an executor by name.
 
     Args:
-        name: `local`, `subprocess`, or what an installed package adds.
+        name: `local`, `restricted` (the same with RestrictedPython's policy), `subprocess`, or what an installed
+            package adds.
         kwargs: Plain data, handed to the executor.
 
     Raises:

@@ -16,6 +16,12 @@ from code_env.harness.records import characters, clean_record
 
 from .result import CellResult, ErrorInfo
 
+VIOLATION = "PolicyViolation"
+"""Name of the error of a program whose text breaks a policy."""
+
+REFUSALS = frozenset((VIOLATION, "ForbiddenAttribute", "ForbiddenImport", "ForbiddenWrite", "ForbiddenValue"))
+"""Names of the errors by which a policy stops a program."""
+
 _MOST_LINES = 10
 """How many lines are read, beside those of cells."""
 
@@ -28,7 +34,7 @@ class Report(NamedTuple):
     error: ErrorInfo | None = None
     """The program's uncaught exception."""
     results: tuple[Mapping[str, Any], ...] = ()
-    """What a notebook's program has shown."""
+    """What a notebook's program has shown; of another the value of a variable, if that was asked for."""
     cells: tuple[CellResult, ...] = ()
     """What its cells gave."""
 
@@ -48,7 +54,9 @@ def read_report(text: str, *, cells: int | None = None, alone: bool = True) -> R
         return Report(started)
     records = [record for line in lines[1:] if line and isinstance(record := _parsed(line), dict)]
     error = next((found for record in records if (found := error_of(record)) is not None), None)
-    return Report(started, error) if cells is None else Report(started, error, *read_records(records))
+    if cells is None:
+        return Report(started, error, next(filter(None, map(_output_of, records)), ()))
+    return Report(started, error, *read_records(records))
 
 
 def read_records(records: list[dict[str, Any]]) -> tuple[tuple[Mapping[str, Any], ...], tuple[CellResult, ...]]:
@@ -70,6 +78,14 @@ def error_of(error: Any) -> ErrorInfo | None:
         return ErrorInfo(**{key: characters(str(error[key])) for key in ("name", "message", "traceback")})
     except (KeyError, TypeError, RecursionError):
         return None
+
+
+def _output_of(record: dict[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    output = record.get("output")
+    if not isinstance(output, dict):
+        return ()
+    kinds = ("application/json", "text/plain")
+    return ({kind: characters(output[kind]) for kind in kinds if isinstance(output.get(kind), str)},)
 
 
 def _parsed(line: str) -> Any:

@@ -21,7 +21,7 @@ import sys
 import traceback
 import types
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 MAX_TEXT = 8192
 """Longest piece of an error's message or traceback that is reported, in characters."""
@@ -42,11 +42,38 @@ def compile_program(source: bytes, filename: str) -> types.CodeType:
     text = source.removeprefix(codecs.BOM_UTF8).decode()
     # Where the file is not found any more, this is; made into lines only when somebody asks.
     linecache.cache[filename] = (lambda: text,)
+    if _rules is not None:
+        return _rules.compile(text, filename)
     return _compile(text, filename, "exec", dont_inherit=True)
 
 
 COMPILE_ERRORS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError)
 """What `compile_program` raises for a program that does not compile."""
+
+
+class Rules(Protocol):
+    """What the programs of a process are held to, where they may not use all of Python."""
+
+    def compile(self, text: str, filename: str) -> types.CodeType:
+        """Compile a program; raises as `compile` does."""
+
+    def furnish(self, names: dict[str, Any]) -> None:
+        """Give a fresh module's names what a program finds there."""
+
+    def at_end(self, names: dict[str, Any]) -> dict[str, Any] | None:
+        """What to report of the names of a program that has ended."""
+
+    def hides(self, filename: str) -> bool:
+        """Whether the frames of a file are none of the program's."""
+
+
+_rules: Rules | None = None
+
+
+def keep_to(rules: Rules) -> None:
+    """Hold all programs of this process to rules."""
+    global _rules
+    _rules = rules
 
 
 def may_draw(source: bytes, *, brings_files: bool) -> bool:
@@ -67,6 +94,8 @@ def new_module(name: str, filename: str) -> types.ModuleType:
     module = types.ModuleType(name)
     module.__dict__.update(__builtins__=builtins, __file__=filename, __doc__=None)
     sys.modules[name] = module
+    if _rules is not None:
+        _rules.furnish(module.__dict__)
     return module
 
 
@@ -90,6 +119,13 @@ def _program_frames(error: BaseException) -> types.TracebackType | None:
     here = os.path.dirname(__file__)
     while frame is not None and os.path.dirname(frame.tb_frame.f_code.co_filename) == here:
         frame = frame.tb_next
+    if _rules is not None:
+        later = frame
+        while later is not None and later.tb_next is not None:
+            if _rules.hides(later.tb_next.tb_frame.f_code.co_filename):
+                later.tb_next = later.tb_next.tb_next
+            else:
+                later = later.tb_next
     return frame
 
 
@@ -132,6 +168,8 @@ def run_as_main(code: types.CodeType, names: dict[str, Any], report: Callable[[d
         described = describe_error(error)
         report(described)
         to_stderr(described["traceback"])
+    if _rules is not None and (shown := _rules.at_end(names)) is not None:
+        report(shown)
     leave(exit_code, names)
 
 

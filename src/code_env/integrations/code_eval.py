@@ -10,6 +10,7 @@ extracted from them. The references' asserts run apart from the answers, so that
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -17,14 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from code_env.executors.base import Executor
+from code_env.executors.program import Program
 from code_env.executors.registry import make_executor
-from code_env.executors.result import Status
+from code_env.executors.result import ExecutionResult, Status
 from code_env.judging.judge import judge_each
 from code_env.judging.verdict import Verdict
 from code_env.rewards.pass_at_k import mean_pass_at_k
 
 from .runs import time_limits, why_ended, why_no_verdict
-from .shared_executor import executor_for, require_executor
+from .shared_executor import executor_for
 from .suites import assert_task
 
 __all__ = ["compute", "metric_path"]
@@ -54,8 +56,8 @@ def compute(
 ) -> tuple[dict[str, float], Results]:
     """pass@k of candidate programs, each judged by the asserts of its task.
 
-    The options from `use_safe_builtins` to `output_variable` are RestrictedPython's. With none of them given, answers
-    may use all of Python.
+    The options from `use_safe_builtins` to `output_variable` are those of the executor `restricted`, with its defaults.
+    With none of them given, answers may use all of Python.
 
     Args:
         predictions: For each task its candidates.
@@ -78,6 +80,7 @@ def compute(
     Returns:
         pass@k for each `k`, as `{"pass@1": 0.5}`, and for each task (by its place) a list of the candidate's number and
         its result: `task_id`, `completion_id`, `passed`, and `result`, which is `passed`, `timed out` or `failed: ...`.
+        With `return_output`, `output` is the variable's value if JSON can hold it, else its text, and None without one.
         A candidate without a verdict, because the sandbox failed, has None as `passed` and `no verdict: ...` as
         `result`; pass@k leaves it out.
 
@@ -85,7 +88,7 @@ def compute(
         TaskError: If a reference is not Python, or tests nothing.
         ValueError: If there are not as many references as predictions, or a `k` or `num_workers` is below 1, or
             another executor than `restricted` is asked for together with its options.
-        ExecutorNotFound: If RestrictedPython is asked for, and there is no executor `restricted`.
+        ExecutorError: If an option is out of range, or the extra `restricted` is not installed.
 
     Example:
         >>> candidates = [["def add(a, b): return a + b", "def add(a, b): return a * b"]]
@@ -117,12 +120,16 @@ def compute(
                 raise ValueError(
                     f"{', '.join(restrictions)} are options of the executor 'restricted'; got {executor!r}"
                 )
-            require_executor("restricted", ", ".join(restrictions), "Leave the options out to have plain Python")
             runs_on = stack.enter_context(make_executor("restricted", **restrictions))
         else:
             runs_on = executor_for(executor)
         verdicts = list(judge_each(answers, runs_on, in_flight=num_workers))
-    return _figures([len(codes) for codes in predictions], verdicts, k)
+        outputs: list[Any] | None = None
+        if return_output:
+            # A run of its own: that of the tests has no end of the program to look at.
+            ran = runs_on.run_many([Program(code, limits=limits) for _, code in answers])
+            outputs = [_output(result) for result in ran]
+    return _figures([len(codes) for codes in predictions], verdicts, k, outputs)
 
 
 def metric_path() -> str:
@@ -146,7 +153,21 @@ def _check(predictions: Sequence[Sequence[str]], references: Sequence[str], k: S
             raise ValueError(f"{name}: whole numbers of at least 1 were expected; got {list(values)}")
 
 
-def _figures(sizes: list[int], verdicts: list[Verdict], ks: Sequence[int]) -> tuple[dict[str, float], Results]:
+def _output(result: ExecutionResult) -> Any:
+    """The value of the variable that was asked for: as data if it is such, else as text; None if there is none."""
+    for shown in result.results:
+        if "application/json" in shown:
+            try:
+                return json.loads(shown["application/json"])
+            except (ValueError, RecursionError):  # It says what it likes.
+                return shown.get("text/plain")
+        return shown.get("text/plain")
+    return None
+
+
+def _figures(
+    sizes: list[int], verdicts: list[Verdict], ks: Sequence[int], outputs: list[Any] | None
+) -> tuple[dict[str, float], Results]:
     results: Results = defaultdict(list)
     counts = []
     remaining = iter(verdicts)
@@ -157,6 +178,8 @@ def _figures(sizes: list[int], verdicts: list[Verdict], ks: Sequence[int]) -> tu
             passed = verdict.passed if verdict.valid else None
             judged, correct = judged + verdict.valid, correct + verdict.passed
             result = {"task_id": task_id, "passed": passed, "result": _words(verdict), "completion_id": completion_id}
+            if outputs is not None:
+                result["output"] = outputs.pop(0)
             results[task_id].append((completion_id, result))
         counts.append((judged, correct, size - judged))
     estimates = {k: mean_pass_at_k(counts, k) for k in ks if sizes and min(sizes) >= k}

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from code_env.executors.report import read_records
+from code_env.executors.report import VIOLATION, read_records
 from code_env.executors.result import CellResult, ErrorInfo, ExecutionResult, Status
 from code_env.harness.ends import ENDED, LOST, Ended
 from code_env.harness.streams import STDERR_TAIL_BYTES
@@ -77,7 +77,8 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
             cells_shown += more
         elif "uncompiled" in record:
             error, stage = _error_info(record["uncompiled"]), Stage.CODE
-            status, message = Status.ERROR, f"{error.name}: {error.message}"
+            status = Status.REFUSED if error.name == VIOLATION else Status.ERROR
+            message = f"{error.name}: {error.message}"
         elif "lost" in record and result.status is Status.OK:
             status, message = Status(record["status"]), record["lost"]
     _complete(reported.values(), result)

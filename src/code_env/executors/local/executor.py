@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from code_env.errors import ExecutorClosed, ExecutorError
 from code_env.executors.base import Executor, Isolation
@@ -99,6 +100,7 @@ class LocalExecutor(Executor):
         self._lock = threading.Lock()
         renew_lock_after_fork(self)
         self._closed = False
+        self._policy: dict[str, Any] | None = None
         self._live = _Live()
         # Who forgets to close it, or ends, leaves nothing behind either.
         weakref.finalize(self, self._live.close)
@@ -155,7 +157,7 @@ class LocalExecutor(Executor):
             raise ExecutorClosed("this executor was closed; make a new one")
         live = self._live
         if live.servers is None or live.servers.pid != os.getpid():  # A fork has none of its parent's.
-            live.servers, live.pool = Servers(self._python, self._min_isolation, self._readable), None
+            live.servers, live.pool = Servers(self._python, self._min_isolation, self._readable, self._policy), None
         return live.servers
 
 

@@ -32,6 +32,7 @@ class JailedPeer(JailedProgram):
         ServerDied: If the worker is gone.
     """
 
+    keeps_to_policy = False
     tick_s = SELDOM_S
 
     def __init__(self, worker: Worker, program: Program, joined: Mapping[str, int]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from code_env.executors.files import bytes_without_name
 from code_env.executors.program import Program
+from code_env.executors.report import REFUSALS
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.executors.running import RunningProgram, order_limits, process_limits, report_ends
 from code_env.harness.collecting import collect_files
@@ -49,6 +50,8 @@ class JailedProgram(RunningProgram):
         ServerDied: If the worker is gone.
     """
 
+    keeps_to_policy = True
+    """Whether it is held to the policy of its server, if that has one; what is trusted is not."""
     tick_s = TICK_S
     """How often it is looked at, in seconds."""
 
@@ -57,6 +60,7 @@ class JailedProgram(RunningProgram):
     ) -> None:
         super().__init__(program, role)
         self._worker = worker
+        self._has_policy = worker.server.has_policy and self.keeps_to_policy
         self._directory, self._untouched = worker.directory, False
         worker.make_directory()
         self._collected: dict[str, bytes] = {}
@@ -86,7 +90,7 @@ class JailedProgram(RunningProgram):
             environment = {name: str(number) for number, name in enumerate(joined, start=wire.FIRST + 5)}
         rest: dict[str, Any] | None = None
         command = None if program.language == PYTHON.name else self._worker.server.commands.order(program.limits)
-        if self.is_served or environment or program.notebook or command is not None:
+        if self.is_served or environment or program.notebook or command is not None or self._has_policy:
             rest = {
                 "environment": environment,
                 "command": command,
@@ -94,6 +98,7 @@ class JailedProgram(RunningProgram):
                 "limits": order_limits(program),
                 "processes": program.limits.processes,
                 "scratch": scratch,
+                "policy": self._has_policy,
             }
         rlimits = process_limits(program.limits, 1).rlimits()
         if self.is_served and rest is not None:
@@ -219,6 +224,11 @@ class JailedProgram(RunningProgram):
         if self._too_many_bytes and result.status is Status.ERROR:
             text = f"its files together passed file_bytes={self.program.limits.file_bytes}"
             result = dataclasses.replace(result, error=ErrorInfo("OSError", f"[Errno {errno.ENOSPC}] {text}"))
+        if self._has_policy and result.status is Status.ERROR:
+            # Who gives an error of its own such a name says that it was refused, and gains nothing.
+            if result.error is None or result.error.name not in REFUSALS:
+                return result
+            result = dataclasses.replace(result, status=Status.REFUSED)
         return result
 
     def _bytes_in_tmpfs(self) -> int:

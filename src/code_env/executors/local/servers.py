@@ -158,15 +158,24 @@ class Server:
         level: The level to enter.
         stock: What it loads.
         readable: Further paths that programs may read.
+        policy: What its programs are held to, see `harness/restricted`; None for all of Python.
 
     Raises:
         ServerDied: If it cannot enter that level; the text says which layer failed.
     """
 
     def __init__(
-        self, interpreter: Interpreter, python: str, level: Level, stock: Stock, readable: tuple[str, ...]
+        self,
+        interpreter: Interpreter,
+        python: str,
+        level: Level,
+        stock: Stock,
+        readable: tuple[str, ...],
+        policy: dict[str, Any] | None = None,
     ) -> None:
         self.level: Level = level
+        self.has_policy = policy is not None
+        """Whether programs are held to a policy."""
         self._lock = threading.Lock()
         self._closed, self._trainer = False, os.getpid()
         self._guardian: subprocess.Popen[bytes] | None = None
@@ -193,6 +202,7 @@ class Server:
             "judges": stock.judges,
             "heavy": stock.is_heavy,
             "base": None if self._base is None else str(self._base),
+            "policy": policy,
         }
         self._control, theirs = (socket.socket(fileno=_above_standard(end.detach())) for end in _pair())
         self._empty_input = _above_standard(memory_file("stdin", b""))
@@ -342,10 +352,14 @@ class Servers:
         python: Path of the interpreter.
         min_isolation: The level below which nothing runs.
         readable: Further paths that programs may read.
+        policy: What programs are held to; None for all of Python.
     """
 
-    def __init__(self, python: str, min_isolation: Level, readable: tuple[str, ...]) -> None:
+    def __init__(
+        self, python: str, min_isolation: Level, readable: tuple[str, ...], policy: dict[str, Any] | None = None
+    ) -> None:
         self.pid = os.getpid()
+        self._policy = policy
         self._python, self._min_isolation, self._readable = python, min_isolation, readable
         self._lock = threading.Lock()
         self._interpreter: Interpreter | None = None
@@ -425,7 +439,7 @@ class Servers:
         return server
 
     def _server(self, level: Level, stock: Stock) -> Server:
-        server = Server(cast(Interpreter, self._interpreter), self._python, level, stock, self._readable)
+        server = Server(cast(Interpreter, self._interpreter), self._python, level, stock, self._readable, self._policy)
         if self._level is None:
             # That the server is up does not say that its workers can be.
             try:

@@ -301,6 +301,9 @@ def put_files(files: dict[str, bytes]) -> None:
 def take_rest(rest: dict[str, Any]) -> None:
     """Take over what few programs have otherwise than the server."""
     os.environ.update(rest["environment"])
+    if rest["policy"] and policy is not None:
+        policy.apply()
+        policy.furnish(_main)
 
 
 def _shut_logging_down() -> None:
@@ -349,6 +352,9 @@ class JailedTests(Confinement):
         """See `Confinement`."""
         end_descendants()
 
+
+policy: Any = None
+"""What programs are held to whose order says so; the server sets it, if its configuration has one."""
 
 _main: dict[str, Any] = {}
 """The names of the `__main__` that programs run in."""

@@ -93,6 +93,11 @@ def _enter(config: dict[str, Any]) -> None:
         importlib.import_module(f"code_env.harness.{name}")
     if config["commands"]:
         worker.become_command = importlib.import_module("code_env.executors.local.jail.command_child").become_command
+    if config["policy"] is not None:
+        # RestrictedPython lies with the packages, which are not on this process's path yet.
+        own_path, sys.path[:] = list(sys.path), [*sys.path, *config["path"][1:]]
+        importlib.import_module("code_env.harness.restricted.policy")
+        sys.path[:] = own_path
     sys.dont_write_bytecode = True  # As the environment has it for programs.
     # Peers import it under a name that is the same in every sandbox. The others are none of a program's.
     harness = "code_env.harness"
@@ -121,6 +126,10 @@ def _import(config: dict[str, Any]) -> None:
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
     rehearsal.rehearse(judges=config["judges"])
+    if config["policy"] is not None:
+        from code_env_harness.restricted.policy import Policy  # type: ignore[import-not-found]
+
+        child.policy = Policy(config["policy"])
     child.prepare()
     # What the imports left to be done at exit is for those programs that use them: see the child.
     atexit._clear()

@@ -1,0 +1,279 @@
+"""What of a module a program gets: an object with names that do no harm, and no way from it to the module."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from . import replacements
+from .guards import Guards
+from .refusals import ForbiddenAttribute
+
+_PUBLIC: dict[str, str] = {
+    "math": "*",
+    "cmath": "*",
+    "itertools": "*",
+    "heapq": "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest",
+    "bisect": "bisect bisect_left bisect_right insort insort_left insort_right",
+    "collections": "ChainMap Counter OrderedDict defaultdict deque",
+    "collections.abc": "*",
+    "functools": "cached_property cmp_to_key partial reduce",
+    "string": "ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits"
+    " printable punctuation whitespace",
+    "re": "A ASCII DOTALL I IGNORECASE M MULTILINE S U UNICODE VERBOSE X Match Pattern compile error escape findall"
+    " finditer fullmatch match search split sub subn",
+    "random": "Random betavariate choice choices expovariate gammavariate gauss getrandbits"
+    " lognormvariate normalvariate paretovariate randbytes randint random randrange sample seed shuffle triangular"
+    " uniform vonmisesvariate weibullvariate",
+    "statistics": "*",
+    "decimal": "*",
+    "fractions": "Fraction",
+    "datetime": "MAXYEAR MINYEAR UTC date datetime time timedelta timezone tzinfo",
+    "time": "ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns process_time"
+    " process_time_ns sleep strftime strptime time time_ns",
+    "typing": "AbstractSet Annotated Any AnyStr ByteString Callable ChainMap ClassVar Collection Container Counter"
+    " DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable ItemsView Iterable Iterator KeysView List"
+    " Literal Mapping MappingView MutableMapping MutableSequence MutableSet NamedTuple Never NewType NoReturn Optional"
+    " OrderedDict ParamSpec Protocol Reversible Self Sequence Set Sized SupportsAbs SupportsFloat SupportsInt"
+    " SupportsRound TYPE_CHECKING Text Tuple Type TypeAlias TypeVar Union ValuesView cast",
+    "operator": "abs add and_ concat contains countOf eq floordiv ge getitem gt iadd iand iconcat ifloordiv ilshift"
+    " imod imul index indexOf inv invert ior ipow irshift is_ is_not isub itemgetter itruediv ixor le length_hint"
+    " lshift lt matmul mod mul ne neg not_ or_ pos pow rshift sub truediv truth xor",
+    "hashlib": "blake2b blake2s md5 new sha1 sha224 sha256 sha384 sha3_224 sha3_256 sha3_384 sha3_512 sha512",
+    "textwrap": "dedent fill indent shorten wrap",
+    "numbers": "Complex Integral Number Rational Real",
+    "array": "array typecodes",
+    "base64": "a85decode a85encode b16decode b16encode b32decode b32encode b64decode b64encode b85decode b85encode"
+    " decodebytes encodebytes standard_b64decode standard_b64encode urlsafe_b64decode urlsafe_b64encode",
+    "binascii": "*",
+    "zlib": "*",
+    "unicodedata": "*",
+    "calendar": "FRIDAY MONDAY SATURDAY SUNDAY THURSDAY TUESDAY WEDNESDAY isleap leapdays month monthcalendar"
+    " monthrange timegm weekday calendar",
+    "queue": "Empty Full LifoQueue PriorityQueue Queue SimpleQueue",
+    "io": "BytesIO StringIO",
+    "contextlib": "contextmanager closing nullcontext suppress",
+    "abc": "ABC abstractmethod",
+    "copy": "",
+    "dataclasses": "",
+    "enum": "",
+    "json": "",
+    "sys": "maxsize maxunicode byteorder version_info setrecursionlimit getrecursionlimit float_info int_info",
+    "keyword": "iskeyword issoftkeyword kwlist softkwlist",
+    "struct": "calcsize error iter_unpack pack unpack unpack_from",
+    "secrets": "choice randbelow randbits token_bytes token_hex token_urlsafe compare_digest",
+    "difflib": "get_close_matches ndiff unified_diff context_diff SequenceMatcher",
+    "graphlib": "TopologicalSorter CycleError",
+    "timeit": "default_timer",
+}
+"""Names of modules that programs use, looked through one by one; `*` where all public names do no harm."""
+
+_LEADS_OUT = {
+    "files, processes and the system": (
+        *("os", "posix", "posixpath", "ntpath", "subprocess", "shutil", "pathlib", "tempfile", "glob", "fileinput"),
+        *("multiprocessing", "concurrent", "asyncio", "signal", "socket", "select", "selectors", "resource", "pty"),
+        *("fcntl", "mmap", "platform", "sqlite3", "dbm", "webbrowser", "socketserver", "http", "urllib", "ftplib"),
+        *("smtplib", "imaplib", "poplib", "ssl", "zipfile", "tarfile", "gzip", "bz2", "lzma", "netrc", "getpass"),
+    ),
+    "memory": ("ctypes", "_ctypes", "cffi", "gc", "_testcapi", "weakref", "_weakref", "faulthandler"),
+    "modules": ("importlib", "imp", "pkgutil", "zipimport", "runpy", "site", "sysconfig", "zipapp", "modulefinder"),
+    "code and frames": (
+        *("builtins", "code", "codeop", "ast", "symtable", "dis", "opcode", "inspect", "types", "traceback", "trace"),
+        *("tracemalloc", "bdb", "pdb", "cProfile", "profile", "pstats", "doctest", "unittest", "test", "threading"),
+        *("_thread", "sched", "pydoc", "rlcompleter", "gettext", "logging", "cmd", "argparse", "optparse", "codecs"),
+        *("linecache", "tokenize", "token", "atexit", "warnings", "reprlib", "pprint", "locale", "idlelib", "tkinter"),
+        *("_frozen_importlib", "_frozen_importlib_external", "_imp", "_io", "_collections_abc", "__main__", "marshal"),
+    ),
+    "any object at all, by texts that name it": ("pickle", "_pickle", "shelve", "copyreg", "pickletools", "xmlrpc"),
+    "this sandbox's own workings": ("code_env", "code_env_harness", "RestrictedPython"),
+}
+"""Modules that no program gets, by what they lead to."""
+
+_PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
+
+
+def why_never(name: str) -> str | None:
+    """Why a module may not be among those that are allowed; None if it may."""
+    top = name.partition(".")[0]
+    for reason, names in _LEADS_OUT.items():
+        if top in names:
+            return f"{name!r} leads to {reason}, which would make the policy void"
+    if any(part.startswith("_") for part in name.split(".")):
+        return f"{name!r} is private"
+    return None
+
+
+class ModuleView:
+    """What a program has of a module."""
+
+    __slots__ = ("__dict__", "_refuse")
+
+    def __init__(self, names: dict[str, Any], refuse: Callable[[str], Any]) -> None:
+        self._refuse = refuse
+        self.__dict__.update(names)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._refuse(name)
+
+    def __repr__(self) -> str:
+        return "<an allowed module>"
+
+    def __copy__(self) -> ModuleView:
+        return self
+
+    def __deepcopy__(self, memo: object) -> ModuleView:
+        return self
+
+
+class _SystemView(ModuleView):
+    __slots__ = ()
+
+    @property
+    def argv(self) -> list[str]:
+        """The program's arguments, which are set for each run."""
+        return sys.argv
+
+
+class Modules:
+    """The modules that programs are given.
+
+    Args:
+        allowed: Their names.
+        guards: The policy's guards.
+
+    Raises:
+        ImportError: If one cannot be imported.
+    """
+
+    def __init__(self, allowed: Iterable[str], guards: Guards) -> None:
+        self._guards = guards
+        self._allowed = frozenset(allowed)
+        if "collections" in self._allowed:
+            self._allowed |= {"collections.abc"}
+        self._own: dict[str, Callable[[], dict[str, Any]]] = {
+            "abc": lambda: {"ABCMeta": guards.abstract_meta},
+            "collections": lambda: {"namedtuple": replacements.named_tuple(guards)},
+            "copy": replacements.copy_functions,
+            "dataclasses": lambda: replacements.data_classes(guards),
+            "enum": lambda: replacements.enumerations(guards),
+            "functools": lambda: replacements.function_tools(guards),
+            "json": replacements.json_functions,
+            "operator": lambda: {"setitem": guards.set_item, "delitem": guards.delete_item},
+            "sys": self._system,
+            "typing": lambda: {"overload": replacements.unchanged, "final": replacements.unchanged},
+            "calendar": _calendar,
+        }
+        self._views: dict[str, ModuleView] = {}
+        for name in sorted(self._allowed):
+            self.view(name)
+
+    def view(self, name: str) -> ModuleView:
+        """What a program has of a module, whether or not it may import it."""
+        if name not in self._views:
+            kind = _SystemView if name == "sys" else ModuleView
+            self._views[name] = kind(self._names(name), self._refuser(name))
+        return self._views[name]
+
+    def names_given(self) -> set[type]:
+        """The classes among all that is given."""
+        return {value for view in self._views.values() for value in vars(view).values() if isinstance(value, type)}
+
+    def imported(self, name: str, *, top: bool) -> Any:
+        """What an import statement gives for a module that is allowed; None if it is not.
+
+        Args:
+            name: Its full name.
+            top: Whether the statement binds the first part of the name.
+        """
+        if name not in self._allowed:
+            return None
+        first, dot, _ = name.partition(".")
+        if not top or not dot:
+            return self._with_submodules(name)
+        return self._with_submodules(first) if first in self._allowed else self._part(first)
+
+    def why_not(self, module: str, name: str | None) -> str | None:
+        """Why an import is refused; None if it is not."""
+        if module not in self._allowed:
+            known = ", ".join(sorted(self._allowed)) or "none"
+            return f'the import of "{module}" is not allowed; allowed_imports are {known}'
+        if name is not None and not (name in self._below(module) or self._gives(module, name)):
+            return f'"{name}" of "{module}" is not given to programs'
+        return None
+
+    def _gives(self, module: str, name: str) -> bool:
+        view = self.view(module)
+        return name in vars(view) or (name == "argv" and isinstance(view, _SystemView))
+
+    def _with_submodules(self, name: str) -> ModuleView:
+        below = self._below(name)
+        view = self.view(name)
+        if not below:
+            return view
+        return type(view)({**vars(view), **below}, self._refuser(name))
+
+    def _part(self, name: str) -> ModuleView:
+        """A module that is not allowed, as the way to those below it that are."""
+        return ModuleView(self._below(name), self._refuser(name))
+
+    def _refuser(self, module: str) -> Callable[[str], Any]:
+        refuse = self._guards.refuse
+        return lambda name: refuse(ForbiddenAttribute, f'"{name}" of the module "{module}" is not given to programs')
+
+    def _below(self, name: str) -> dict[str, Any]:
+        """The modules below a module that are allowed, by the next part of their names."""
+        below: dict[str, Any] = {}
+        for one in sorted(self._allowed):
+            if one.startswith(f"{name}."):
+                part = one[len(name) + 1 :].partition(".")[0]
+                full = f"{name}.{part}"
+                below[part] = self._with_submodules(full) if full in self._allowed else self._part(full)
+        return below
+
+    def _names(self, name: str) -> dict[str, Any]:
+        module = importlib.import_module(name)
+        if name not in _PUBLIC:
+            return _generally(module)
+        listed = _PUBLIC[name]
+        names = list(_listed(module)) if listed == "*" else listed.split()
+        found = {one: getattr(module, one) for one in names if hasattr(module, one)}
+        found = {one: value for one, value in found.items() if not isinstance(value, types.ModuleType)}
+        return {**found, **self._own.get(name, dict)()}
+
+    def _system(self) -> dict[str, Any]:
+        streams = {name: replacements.Stream(name) for name in ("stdin", "stdout", "stderr")}
+        return {**streams, "exit": replacements.leave}
+
+
+def _calendar() -> dict[str, Any]:
+    import calendar
+
+    return {name: list(getattr(calendar, name)) for name in ("day_name", "day_abbr", "month_name", "month_abbr")}
+
+
+def _listed(module: types.ModuleType) -> list[str]:
+    listed = getattr(module, "__all__", None)
+    names = vars(module) if listed is None else listed
+    return [name for name in names if isinstance(name, str) and not name.startswith("_") and hasattr(module, name)]
+
+
+def _generally(module: types.ModuleType) -> dict[str, Any]:
+    """Of a module that nobody has looked through: functions and classes that it defines itself, and plain data."""
+    package = module.__name__.partition(".")[0]
+    found: dict[str, Any] = {}
+    for name in _listed(module):
+        value = getattr(module, name)
+        if type(value) in _PLAIN:
+            found[name] = value
+            continue
+        if isinstance(value, types.ModuleType) or (isinstance(value, type) and issubclass(value, type)):
+            continue
+        if not isinstance(value, type) and not callable(value):
+            continue
+        home = getattr(value, "__module__", None) or getattr(type(value), "__module__", None)
+        if isinstance(home, str) and home.partition(".")[0] == package:
+            found[name] = value
+    return found

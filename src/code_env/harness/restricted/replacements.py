@@ -1,0 +1,266 @@
+"""Functions and classes in place of those of the standard library that take names of attributes, or evaluate texts."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import enum
+import functools
+import inspect
+import json
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .guards import Guards
+from .refusals import ForbiddenValue
+
+
+class Stream:
+    """A standard stream, without the way from it to the file that it writes to, and from there to any file.
+
+    Args:
+        name: Name of the stream in `sys`.
+        binary: Whether it is what Python calls the stream's buffer.
+    """
+
+    __slots__ = ("__dict__", "_of")
+
+    def __init__(self, name: str, binary: bool = False) -> None:
+        def stream() -> Any:
+            found = getattr(sys, name)
+            return found.buffer if binary else found
+
+        self._of = stream
+        self.__dict__["name"] = f"<{name}>"
+        if not binary:
+            self.__dict__.update(buffer=Stream(name, binary=True), encoding="utf-8", errors="strict")
+
+    def read(self, size: int | None = -1, /) -> Any:
+        """As a file's."""
+        return self._of().read(size)
+
+    def readline(self, size: int = -1, /) -> Any:
+        """As a file's."""
+        return self._of().readline(size)
+
+    def readlines(self, hint: int = -1, /) -> list[Any]:
+        """As a file's."""
+        return list(self._of().readlines(hint))
+
+    def write(self, data: Any, /) -> int:
+        """As a file's."""
+        return int(self._of().write(data))
+
+    def writelines(self, lines: Any, /) -> None:
+        """As a file's."""
+        self._of().writelines(lines)
+
+    def flush(self) -> None:
+        """As a file's."""
+        self._of().flush()
+
+    def isatty(self) -> bool:
+        """No."""
+        return False
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        line = self._of().readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def __copy__(self) -> Stream:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Stream:
+        return self
+
+
+def enumerations(guards: Guards) -> dict[str, Any]:
+    """What `enum` gives."""
+
+    class ByValueOnly(enum.EnumMeta):
+        # The call with names would make classes with any special method.
+        def __call__(cls, value: Any, /, *more: Any, **options: Any) -> Any:  # type: ignore[override]
+            if more or options:
+                guards.refuse(ForbiddenValue, "enumerations are made by class statements, not by a call with names")
+            return super().__call__(value)
+
+    def sealed(base: Any) -> Any:
+        made = ByValueOnly(base.__name__, (base,), ByValueOnly.__prepare__(base.__name__, (base,)))
+        made.__module__ = "enum"
+        return made
+
+    names = ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")
+    return {**{name: sealed(getattr(enum, name)) for name in names}, "auto": enum.auto, "unique": enum.unique}
+
+
+def data_classes(guards: Guards) -> dict[str, Any]:
+    """What `dataclasses` gives."""
+
+    def dataclass(cls: Any = None, /, **options: Any) -> Any:
+        def decorate(cls: Any) -> Any:
+            guards.own_class(cls, "dataclass")
+            fields = [*inspect.get_annotations(cls), *getattr(cls, "__dataclass_fields__", ())]
+            guards.check_fields(cls, fields)
+            return guards.adopt(dataclasses.dataclass(**options)(cls))
+
+        return decorate if cls is None else decorate(cls)
+
+    names = ("field", "fields", "asdict", "astuple", "replace", "is_dataclass", "FrozenInstanceError", "InitVar")
+    return {
+        **{name: getattr(dataclasses, name) for name in names},
+        "KW_ONLY": dataclasses.KW_ONLY,
+        "MISSING": dataclasses.MISSING,
+        "dataclass": dataclass,
+    }
+
+
+def named_tuple(guards: Guards) -> Callable[..., Any]:
+    """`collections.namedtuple`, whose classes are the program's."""
+
+    def namedtuple(typename: Any, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
+        make: Any = collections.namedtuple
+        made = make(typename, field_names, rename=rename, defaults=defaults, module="__main__")
+        return guards.adopt(made)
+
+    return namedtuple
+
+
+def function_tools(guards: Guards) -> dict[str, Any]:
+    """What `functools` gives beside what is harmless as it is."""
+    cached = (
+        types.FunctionType,
+        types.MethodType,
+        types.BuiltinFunctionType,
+        functools.partial,
+        type,
+        type(functools.lru_cache(len)),
+    )
+
+    def check_callable(function: Any) -> Any:
+        # What is cached has its attributes copied.
+        if not issubclass(type(function), cached):
+            raise TypeError(f"a function was expected, not a {type(function).__name__}")
+        return function
+
+    def lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
+        if callable(maxsize):
+            return functools.lru_cache(128, typed)(check_callable(maxsize))
+        return lambda function: functools.lru_cache(maxsize, typed)(check_callable(function))
+
+    def cache(function: Any, /) -> Any:
+        return functools.lru_cache(None)(check_callable(function))
+
+    def update_wrapper(wrapper: Any, wrapped: Any) -> Any:
+        if guards.own_function(wrapper) and issubclass(type(wrapped), cached):
+            for name in ("__name__", "__qualname__", "__doc__"):
+                value = getattr(wrapped, name, None)
+                if type(value) is str:
+                    setattr(wrapper, name, value)
+            if guards.own_function(wrapped):
+                wrapper.__dict__.update(wrapped.__dict__)
+        return wrapper
+
+    def wraps(wrapped: Any) -> Any:
+        return lambda wrapper: update_wrapper(wrapper, wrapped)
+
+    def total_ordering(cls: Any, /) -> Any:
+        return functools.total_ordering(guards.own_class(cls, "total_ordering"))
+
+    def singledispatch(function: Any, /) -> Any:
+        chosen: dict[type, Any] = {object: function}
+
+        def dispatch(cls: type, /) -> Any:
+            return next(chosen[kind] for kind in type.__getattribute__(cls, "__mro__") if kind in chosen)
+
+        def register(cls: Any, function: Any = None, /) -> Any:
+            if not isinstance(cls, type):
+                raise TypeError("here register() takes a class, and no annotations")
+            if function is None:
+                return lambda function: register(cls, function)
+            chosen[cls] = function
+            return function
+
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return dispatch(type(args[0]))(*args, **kwargs)
+
+        wrapper.register, wrapper.dispatch = register, dispatch  # type: ignore[attr-defined]
+        return wrapper
+
+    made = (lru_cache, cache, update_wrapper, wraps, total_ordering, singledispatch)
+    return {function.__name__: function for function in made}
+
+
+def json_functions() -> dict[str, Any]:
+    """What `json` gives: nothing that takes a class to work with."""
+
+    def dumps(
+        obj: Any,
+        *,
+        skipkeys: bool = False,
+        ensure_ascii: bool = True,
+        check_circular: bool = True,
+        allow_nan: bool = True,
+        indent: Any = None,
+        separators: Any = None,
+        default: Any = None,
+        sort_keys: bool = False,
+    ) -> str:
+        return json.dumps(
+            obj,
+            skipkeys=skipkeys,
+            ensure_ascii=ensure_ascii,
+            check_circular=check_circular,
+            allow_nan=allow_nan,
+            indent=indent,
+            separators=separators,
+            default=default,
+            sort_keys=sort_keys,
+        )
+
+    def loads(
+        s: Any,
+        *,
+        object_hook: Any = None,
+        parse_float: Any = None,
+        parse_int: Any = None,
+        parse_constant: Any = None,
+        object_pairs_hook: Any = None,
+    ) -> Any:
+        return json.loads(
+            s,
+            object_hook=object_hook,
+            parse_float=parse_float,
+            parse_int=parse_int,
+            parse_constant=parse_constant,
+            object_pairs_hook=object_pairs_hook,
+        )
+
+    return {"dumps": dumps, "loads": loads, "JSONDecodeError": json.JSONDecodeError}
+
+
+def leave(code: Any = None, /) -> None:
+    """`exit`, `quit` and `sys.exit`."""
+    raise SystemExit(code)
+
+
+def unchanged(value: Any, /) -> Any:
+    """A decorator that has a meaning for type checkers only."""
+    return value
+
+
+def copy_functions() -> dict[str, Any]:
+    """What `copy` gives."""
+    import copy
+
+    return {
+        "copy": lambda x, /: copy.copy(x),
+        "deepcopy": lambda x, /: copy.deepcopy(x),
+        "Error": copy.Error,
+    }

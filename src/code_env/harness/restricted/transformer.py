@@ -1,0 +1,327 @@
+"""RestrictedPython's transformer, for ordinary programs: refuses what a text shows, and has guards ask the rest.
+
+Beside what RestrictedPython allows there are here: annotations, augmented assignment to attributes and items,
+`nonlocal`, `match`, ordinary special methods and calls of those of a base class. Values are not guarded where they are
+iterated over, unpacked or taken out of containers: nothing that a program reaches holds what it must not have.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from RestrictedPython.transformer import IOPERATOR_TO_STR, RestrictingNodeTransformer
+
+from .names import DECIDED_LATER, DEFINABLE_SPECIAL, READABLE_SPECIAL, UNAVAILABLE_BUILTINS, why_not_attribute
+
+_Node = TypeVar("_Node", bound=ast.AST)
+
+
+class ProgramTransformer(RestrictingNodeTransformer):
+    """The policy of the executor `restricted`; what a policy of one's own may be derived from.
+
+    A subclass may have two class attributes: `builtins`, a mapping of names that are added to those of programs, and
+    `guards`, one of names that begin with an underscore, which only code that a transformer has written can use.
+    """
+
+    allow_underscores = False
+    """Whether variables may begin with one underscore."""
+    available: frozenset[str] = frozenset()
+    """Names that the program has without defining them."""
+    why_not_import: Callable[[str, str | None], str | None] = staticmethod(
+        lambda module, name: "imports are not allowed"
+    )
+    """Why a module, or a name of it, may not be imported; None if it may."""
+    builtins: Mapping[str, Any] = {}
+    guards: Mapping[str, Any] = {}
+
+    def __init__(self, errors: Any = None, warnings: Any = None, used_names: Any = None) -> None:
+        super().__init__(errors, warnings, used_names)
+        self._scopes = ["module"]
+        self._bound: set[str] = set()
+
+    # Names
+
+    def check_name(self, node: Any, name: str | None, allow_magic_methods: bool = False) -> None:
+        """Refuse names that are, or could be, those of guards."""
+        if name is None or name == "_" or not name.startswith("_"):
+            if name is not None and name.endswith("__roles__"):
+                self.error(node, f'"{name}" is an invalid variable name because it ends with "__roles__".')
+            return
+        if allow_magic_methods and name in DEFINABLE_SPECIAL:
+            return
+        if self.allow_underscores and not name.startswith("__") and not name.endswith("_"):
+            return
+        self.error(node, f'"{name}" is an invalid variable name because it starts with "_"')
+
+    def _check_attribute(self, node: Any, name: str, *, decided_now: bool = False) -> None:
+        why = why_not_attribute(name)
+        if why is None and decided_now and name in DECIDED_LATER:
+            why = f'"{name}" cannot be used in a pattern: whether it may be read depends on the object'
+        if why is not None:
+            self.error(node, f"{why}.")
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        """Check the name."""
+        name = node.id
+        if isinstance(node.ctx, ast.Load):
+            self.used_names[name] = True
+            if name == "__name__":
+                return node
+            if name in UNAVAILABLE_BUILTINS and name not in self._bound and name not in self.available:
+                self.error(node, f'"{name}" is not available to programs.')
+                return node
+        self.check_name(node, name, allow_magic_methods=self._scopes[-1] == "class")
+        return node
+
+    def visit_Global(self, node: ast.Global) -> Any:
+        """Check the names, which are no nodes."""
+        for name in node.names:
+            self.check_name(node, name)
+        return node
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> Any:
+        """Check the names, which are no nodes."""
+        for name in node.names:
+            self.check_name(node, name)
+        return node
+
+    # Attributes and items
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        """`a.b` becomes `_getattr_(a, "b")`, `a.b = c` becomes `_write_(a).b = c`."""
+        name, special = node.attr, node.attr in READABLE_SPECIAL or node.attr == "__name__"
+        is_read = isinstance(node.ctx, ast.Load)
+        if not (special and is_read):
+            self._check_attribute(node, name)
+        value = self.visit(node.value)
+        if is_read:
+            return _call("_special_" if special else "_getattr_", node, value, ast.Constant(name))
+        node.value = _call("_write_", node, value)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        """`a[b] = c` becomes `_write_(a)[b] = c`; to read an item needs no guard."""
+        node = self.node_contents_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            node.value = _call("_write_", node, node.value)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        """`a.b += c` becomes `_store_attr_(_load_attr_(a, "b"), "+=", c)`, which keeps Python's order."""
+        target = node.target
+        if not isinstance(target, ast.Attribute):
+            return self.node_contents_visit(node)
+        self._check_attribute(target, target.attr)
+        loaded = _call("_load_attr_", target, self.visit(target.value), ast.Constant(target.attr))
+        operator = ast.Constant(IOPERATOR_TO_STR[type(node.op)])
+        stored = _call("_store_attr_", node, loaded, operator, self.visit(node.value))
+        return _located(ast.Expr(stored), node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        """Allow annotations, which are values like others."""
+        return self.node_contents_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        """Allow assignments; `__slots__` of a class must be plain to see."""
+        if self._scopes[-1] == "class":
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            if names == ["__slots__"] and len(node.targets) == 1:
+                self._check_slots(node)
+                return node
+        return self.node_contents_visit(node)
+
+    def _check_slots(self, node: ast.Assign) -> None:
+        value = node.value
+        items = value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
+        for item in items:
+            if not isinstance(item, ast.Constant) or not isinstance(item.value, str):
+                self.error(node, '"__slots__" must be texts, written out.')
+                return
+            self._check_attribute(node, item.value)
+
+    # Iteration needs no guard.
+
+    def guard_iter(self, node: Any) -> Any:
+        """Leave loops as they are."""
+        if getattr(node, "is_async", 0):
+            self.error(node, "Async comprehensions are not allowed.")
+        return self.node_contents_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        """Leave calls as they are: what is called, the program was given."""
+        return self.node_contents_visit(node)
+
+    def visit_With(self, node: ast.With) -> Any:
+        """Leave `with` as it is."""
+        return self.node_contents_visit(node)
+
+    # Definitions
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        """Check the names; what is no part of the body belongs to the scope around it."""
+        self.check_name(node, node.name, allow_magic_methods=self._scopes[-1] == "class")
+        self._check_type_parameters(node)
+        self.check_function_argument_names(node)
+        node.decorator_list = [self.visit(one) for one in node.decorator_list]
+        node.args = self.visit(node.args)
+        if node.returns is not None:
+            node.returns = self.visit(node.returns)
+        node.body = self._visit_in("function", node.body)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        """Check the names of arguments."""
+        self.check_function_argument_names(node)
+        node.args = self.visit(node.args)
+        [node.body] = self._visit_in("function", [node.body])
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        """Check the name; a guard looks at bases and metaclass."""
+        self.check_name(node, node.name)
+        self._check_type_parameters(node)
+        node.decorator_list = [self.visit(one) for one in node.decorator_list]
+        node.bases = [self.visit(one) for one in node.bases]
+        node.keywords = [self.visit(one) for one in node.keywords]
+        node.body = self._visit_in("class", node.body)
+        return node
+
+    def _visit_in(self, scope: str, body: list[_Node]) -> list[_Node]:
+        self._scopes.append(scope)
+        visited = [self.visit(statement) for statement in body]
+        self._scopes.pop()
+        return visited
+
+    def _check_type_parameters(self, node: Any) -> None:
+        if getattr(node, "type_params", None):
+            self.error(node, "Type parameters are not allowed.")
+
+    def visit_Module(self, node: ast.Module) -> Any:
+        """Note which names the program binds, then look at all."""
+        self._bound = set(_bound_names(node))
+        return self.node_contents_visit(node)
+
+    # Imports
+
+    def visit_Import(self, node: ast.Import) -> Any:
+        """Allow modules that are allowed."""
+        for alias in node.names:
+            self._check_import(node, alias.name, None)
+        return self._check_imported_names(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
+        """Allow what modules that are allowed give out."""
+        if node.level:
+            self.error(node, "Relative imports are not allowed.")
+            return node
+        if node.module == "__future__":
+            for alias in node.names:
+                if alias.name not in __future__.all_feature_names:
+                    self.error(node, f'"__future__" has no "{alias.name}".')
+            return self._check_imported_names(node)
+        for alias in node.names:
+            self._check_import(node, node.module or "", alias.name)
+        return self._check_imported_names(node)
+
+    def _check_import(self, node: ast.AST, module: str, name: str | None) -> None:
+        why = '"*" imports are not allowed' if name == "*" else type(self).why_not_import(module, name)
+        if why is not None:
+            self.error(node, f"{why}.")
+
+    def _check_imported_names(self, node: Any) -> Any:
+        if getattr(node, "is_lazy", 0):
+            self.error(node, "Lazy import statements are not allowed.")
+        for alias in node.names:
+            self.check_name(node, alias.name.partition(".")[0])
+            self.check_name(node, alias.asname)
+        return node
+
+    # Patterns: their attributes are read by the interpreter, so no guard could decide.
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        """Allow `match`."""
+        return self.node_contents_visit(node)
+
+    def visit_match_case(self, node: ast.match_case) -> Any:
+        """Allow `case`."""
+        return self.node_contents_visit(node)
+
+    def visit_MatchValue(self, node: ast.MatchValue) -> Any:
+        """Allow literals and dotted names without what a guard would have to look at."""
+        self._check_pattern_value(node.value)
+        return node
+
+    def visit_MatchSingleton(self, node: ast.MatchSingleton) -> Any:
+        """Allow None, True and False."""
+        return node
+
+    def visit_MatchSequence(self, node: ast.MatchSequence) -> Any:
+        """Allow sequences."""
+        return self.node_contents_visit(node)
+
+    def visit_MatchOr(self, node: ast.MatchOr) -> Any:
+        """Allow alternatives."""
+        return self.node_contents_visit(node)
+
+    def visit_MatchStar(self, node: ast.MatchStar) -> Any:
+        """Check the name, which is no node."""
+        self.check_name(node, node.name)
+        return node
+
+    def visit_MatchAs(self, node: ast.MatchAs) -> Any:
+        """Check the name, which is no node."""
+        self.check_name(node, node.name)
+        return self.node_contents_visit(node)
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> Any:
+        """Check the name, which is no node, and the keys."""
+        self.check_name(node, node.rest)
+        for key in node.keys:
+            self._check_pattern_value(key)
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        return node
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> Any:
+        """Check the attributes that it reads."""
+        self._check_pattern_value(node.cls)
+        for name in node.kwd_attrs:
+            self._check_attribute(node, name, decided_now=True)
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        node.kwd_patterns = [self.visit(pattern) for pattern in node.kwd_patterns]
+        return node
+
+    def _check_pattern_value(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Attribute):
+            self._check_attribute(node, node.attr, decided_now=True)
+            self._check_pattern_value(node.value)
+        elif isinstance(node, ast.Name):
+            self.visit_Name(node)
+        else:  # A literal, maybe with a sign; what else there might be is looked at as anywhere.
+            self.visit(node)
+
+
+def _call(guard: str, node: Any, *args: Any) -> ast.Call:
+    return _located(ast.Call(ast.Name(guard, ast.Load()), list(args), []), node)
+
+
+def _located(new: _Node, node: Any) -> _Node:
+    return ast.fix_missing_locations(ast.copy_location(new, node))
+
+
+def _bound_names(tree: ast.AST) -> Any:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.alias):
+            yield node.asname or node.name
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            yield node.name
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            yield node.rest

@@ -17,6 +17,7 @@ DEFAULT_EXECUTOR = "local"
 """The executor that environments and the command line use unless told otherwise."""
 
 _BUILTIN = {
+    "e2b": "code_env.executors.e2b:E2BExecutor",
     "local": "code_env.executors.local:LocalExecutor",
     "subprocess": "code_env.executors.subprocess:UnisolatedSubprocessExecutor",
 }
@@ -31,7 +32,7 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
     """Build an executor by name.
 
     Args:
-        name: `local`, `subprocess`, or what an installed package adds.
+        name: `local`, `subprocess`, `e2b`, or what an installed package adds.
         kwargs: Plain data, handed to the executor.
 
     Raises:

@@ -107,3 +107,8 @@ class ExecutionResult:
     """How long it waited for a worker, in seconds; counts against no limit."""
     start_s: float = field(default=0.0, compare=False)
     """How long it took beside queue and run, in seconds: to start what it needs, and to clear up."""
+
+
+def sandbox_error(message: str, queue_s: float) -> ExecutionResult:
+    """The result of a run that our side failed to make."""
+    return ExecutionResult(Status.SANDBOX_ERROR, error=ErrorInfo("SandboxError", message), queue_s=queue_s)

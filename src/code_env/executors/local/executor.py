@@ -122,6 +122,11 @@ class LocalExecutor(Executor):
             details=_DETAILS[level],
         )
 
+    @property
+    def python(self) -> str:
+        """Path of the interpreter that runs programs."""
+        return self._python
+
     def why_not_full(self) -> str:
         """What kept level `full` from being entered; empty if it runs."""
         with self._lock:

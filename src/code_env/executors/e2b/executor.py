@@ -33,7 +33,7 @@ from code_env.executors.pool import renew_lock_after_fork
 from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status, sandbox_error
 
-from .faults import E2BMisconfigured, MissingInterpreter, SupervisorDied, described
+from .faults import E2BMisconfigured, MissingInterpreter, NoSandbox, SupervisorDied, described
 from .judged import SPARE_S, run_judged
 from .key import VARIABLE, ApiKey
 from .loop import LoopThread, loop_thread
@@ -260,7 +260,7 @@ class _Live:
 
     def sweep(self, older_than_s: float | None) -> int:
         try:
-            return self._wait_for(self._sandboxes.sweep(older_than_s=older_than_s))
+            return int(self._wait_for(self._sandboxes.sweep(older_than_s=older_than_s)))
         except Exception as error:
             text = self._settings.key.without(described(error))
             raise ExecutorError(f"the account's sandboxes cannot be listed: {text}") from None
@@ -342,6 +342,9 @@ class _Live:
                 return dataclasses.replace(result, queue_s=queue_s, start_s=start_s)
             except E2BMisconfigured:
                 raise
+            except NoSandbox as none:  # That was tried often enough.
+                faults.append(str(none))
+                return _failed(faults, deaths, time.monotonic() - submitted if queue_s is None else queue_s)
             except MissingInterpreter as missing:
                 raise UnsupportedProgram(f"the sandbox's template cannot run this: {missing}") from None
             except SupervisorDied as died:
@@ -351,9 +354,7 @@ class _Live:
             except Exception as fault:
                 faults.append(self._settings.key.without(described(fault)))
                 if len(faults) > self._policy.reruns:
-                    attempts = len(faults) + len(deaths)
-                    text = f"E2B failed in {attempts} attempts: {'; '.join(faults)}"
-                    return sandbox_error(text, time.monotonic() - submitted if queue_s is None else queue_s)
+                    return _failed(faults, deaths, time.monotonic() - submitted if queue_s is None else queue_s)
 
     async def _run_in(self, sandbox: Any, program: Program) -> ExecutionResult:
         timeout_s, silence_s = self._settings.request_timeout_s, self._policy.silence_s
@@ -375,6 +376,11 @@ class _Live:
         if self._runs:
             await asyncio.wait(list(self._runs), timeout=_CLOSE_S)
         await self._sandboxes.close(_CLOSE_S)
+
+
+def _failed(faults: list[str], deaths: list[str], queue_s: float) -> ExecutionResult:
+    """The result where E2B has failed as often as it may."""
+    return sandbox_error(f"E2B failed in {len(faults) + len(deaths)} attempts: {'; '.join(faults)}", queue_s)
 
 
 def _killed(program: Program, deaths: list[str], queue_s: float) -> ExecutionResult:

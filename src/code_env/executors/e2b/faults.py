@@ -14,7 +14,7 @@ from code_env.errors import ExecutorError
 _CONFIGURATION = frozenset((400, 401, 403, 404))
 """Answers to the wish for a sandbox that the next wish would get too."""
 
-_BUSY = frozenset((429, 502, 503, 504))
+_BUSY = frozenset((429, 500, 502, 503, 504))
 
 _NO_ROOM = "maximum number of concurrent"
 """What E2B's text says where the account has as many sandboxes as it may have."""
@@ -28,6 +28,10 @@ class E2BMisconfigured(ExecutorError):
 
 class SandboxFault(Exception):
     """Something went wrong with a sandbox, and the program in it had no part in that."""
+
+
+class NoSandbox(SandboxFault):
+    """There was none to be had, in all the tries that it was worth."""
 
 
 class MissingInterpreter(SandboxFault):
@@ -63,7 +67,8 @@ def fault_of_create(error: BaseException | None) -> CreateFault:
     if isinstance(error, refusals) or status in _CONFIGURATION:
         return CreateFault.CONFIGURATION
     busy = (e2b.RateLimitException, e2b.exceptions.ServiceBusyException, e2b.TimeoutException)
-    if isinstance(error, (*busy, httpx.TransportError)) or status in _BUSY:
+    # An answer that cannot be read is one of a server in trouble, too.
+    if isinstance(error, (*busy, httpx.TransportError, ValueError, KeyError)) or (status or 0) in _BUSY:
         return CreateFault.BUSY
     return CreateFault.OTHER
 

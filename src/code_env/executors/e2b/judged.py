@@ -158,7 +158,7 @@ class _Peer:
 
     async def _room(self, channel: socket.socket) -> None:
         room: asyncio.Future[None] = self._loop.create_future()
-        self._loop.add_writer(channel, lambda: room.done() or room.set_result(None))
+        self._loop.add_writer(channel, _settle, room, None, None)
         try:
             await room
         finally:

@@ -1,6 +1,8 @@
 """The thread whose event loop all talk with E2B runs in: one for a process, started when it is first needed.
 
 A fork has no threads of its parent, so it starts its own. What the parent's executors have in the cloud stays theirs.
+But the SDK's own transport is one for a process too, and does not work in a fork of one that has used it: every
+request would wait for ever. So that is an error, at once.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import asyncio
 import os
 import threading
 
+from code_env.errors import ExecutorError
 from code_env.executors.pool import renew_lock_after_fork
 
 
@@ -39,8 +42,13 @@ class _Shared:
 
     def get(self) -> LoopThread:
         with self._lock:
-            if self._thread is None or self._thread.pid != os.getpid():
+            if self._thread is None:
                 self._thread = LoopThread()
+            elif self._thread.pid != os.getpid():
+                raise ExecutorError(
+                    "this process was forked from one that had used E2B, and the SDK's connections do not survive a "
+                    "fork; start processes with 'spawn' or 'forkserver', or fork before the first program"
+                )
             return self._thread
 
 
@@ -48,5 +56,9 @@ _shared = _Shared()
 
 
 def loop_thread() -> LoopThread:
-    """This process's thread."""
+    """This process's thread.
+
+    Raises:
+        ExecutorError: In a fork of a process that had one.
+    """
     return _shared.get()

@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from .faults import CreateFault, E2BMisconfigured, described, fault_of_create, may_have_created
+from .faults import CreateFault, E2BMisconfigured, NoSandbox, described, fault_of_create, may_have_created
 from .key import ApiKey
 from .retrying import RetryPolicy, create_with_retries
 
@@ -137,7 +137,7 @@ class Sandboxes:
 
         Raises:
             E2BMisconfigured: If E2B refuses to make one.
-            Exception: What the SDK raises, if there is none to be had.
+            NoSandbox: If there is none to be had.
         """
         await self._gate.enter()
         try:
@@ -162,13 +162,15 @@ class Sandboxes:
                 self._begin(self._end_when_created(request, time.monotonic() + lifetime_s))
                 raise
 
+        settings = self._settings
         try:
             return await create_with_retries(self._policy, create, lambda: self._gate.narrow(len(self._known)))
         except Exception as error:
             if fault_of_create(error) is CreateFault.CONFIGURATION:
                 # From none: the SDK's frames hold the key.
                 raise E2BMisconfigured(self._refusal(error)) from None
-            raise
+            # Nor here.
+            raise NoSandbox(settings.key.without(described(error))) from None
 
     def _refusal(self, error: Exception) -> str:
         settings = self._settings

@@ -8,11 +8,15 @@ request would wait for ever. So that is an error, at once.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 
 from code_env.errors import ExecutorError
 from code_env.executors.pool import renew_lock_after_fork
+
+
+_log = logging.getLogger(__name__)
 
 
 class LoopThread:
@@ -21,6 +25,9 @@ class LoopThread:
     def __init__(self) -> None:
         self.pid = os.getpid()
         self.loop = asyncio.new_event_loop()
+        # Where a request is given up, tasks of the SDK's are left with errors that nobody asks for. They are no news,
+        # and their frames hold what must not be shown.
+        self.loop.set_exception_handler(lambda _, context: _log.debug("%s", context.get("message")))
         self._thread = threading.Thread(target=self._work, name="code_env-e2b", daemon=True)
         self._thread.start()
 

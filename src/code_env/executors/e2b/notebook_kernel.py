@@ -49,7 +49,7 @@ def _code_env_begin(nonce, stdin, argv, progress):
         note("began")
 
     def after(result):
-        told = {"variable": variable(getattr(result.info, "raw_cell", ""))}
+        told = {"variable": variable(getattr(getattr(result, "info", None), "raw_cell", ""))}
         note("ended")
         publish({"text/plain": f"{nonce}:{count[0]}:" + base64.b64encode(json.dumps(told).encode()).decode()})
 

@@ -86,16 +86,13 @@ class Run:
             Exception: What the SDK raises.
         """
         self._frames = frames
-        async with asyncio.timeout(self._request_timeout_s):
-            await self._sandbox.files.write_files(
-                [
-                    {"path": f"{DIRECTORY}/{BUNDLE}", "data": bundle()},
-                    {"path": f"{DIRECTORY}/{JOB}", "data": order_of(self._program, self._nonce)},
-                ],
-                request_timeout=self._request_timeout_s,
-            )
-        async with asyncio.timeout(self._request_timeout_s):
-            self._handle = await self._sandbox.commands.run(
+        files = [
+            {"path": f"{DIRECTORY}/{BUNDLE}", "data": bundle()},
+            {"path": f"{DIRECTORY}/{JOB}", "data": order_of(self._program, self._nonce)},
+        ]
+        await self._within(self._sandbox.files.write_files(files, request_timeout=self._request_timeout_s))
+        self._handle = await self._within(
+            self._sandbox.commands.run(
                 COMMAND,
                 background=True,
                 on_stdout=self._take,
@@ -105,7 +102,15 @@ class Run:
                 retain_output=False,
                 **({} if frames is None else {"stdin": True}),
             )
+        )
         self._heard = time.monotonic()
+
+    async def _within(self, request: Awaitable[Any]) -> Any:
+        # The SDK's own limit comes after twice the time for some requests.
+        try:
+            return await asyncio.wait_for(request, self._request_timeout_s)
+        except TimeoutError:
+            raise SandboxFault(f"no answer within {self._request_timeout_s:g} s") from None
 
     async def send(self, line: bytes) -> None:
         """Send a line to what runs the program."""

@@ -124,7 +124,7 @@ class Sandboxes:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._sweeps: set[asyncio.Task[Any]] = set()
         self._known: set[str] = set()
-        self._answer_was_lost = False
+        self._asked = False
         self.run_id = uuid.uuid4().hex
         """The executor's number in the metadata."""
 
@@ -184,6 +184,7 @@ class Sandboxes:
 
         creation = uuid.uuid4().hex
         settings = self._settings
+        self._asked = True
         try:
             sandbox = await asyncio.wait_for(
                 AsyncSandbox.create(
@@ -201,7 +202,6 @@ class Sandboxes:
             )
         except Exception as error:
             if may_have_created(error):
-                self._answer_was_lost = True
                 self._begin(self._sweep_again({CREATION: creation}), self._sweeps)
             if isinstance(error, TimeoutError):
                 import httpx
@@ -283,7 +283,7 @@ class Sandboxes:
             await asyncio.wait(set(self._tasks), timeout=left_s)
         for task in [*self._tasks, *self._sweeps]:
             task.cancel()
-        if self._answer_was_lost or self._known:
+        if self._asked:  # Also where all is well: an answer that came may have been wrong.
             self._known.clear()
             with contextlib.suppress(Exception):  # What is left has its lifetime.
                 await asyncio.wait_for(self.sweep(), patience_s)

@@ -31,7 +31,7 @@ from code_env.executors.interpreters import refuse_unsupported
 from code_env.executors.local.peers import PeerHost
 from code_env.executors.pool import renew_lock_after_fork
 from code_env.executors.program import Program
-from code_env.executors.result import ErrorInfo, ExecutionResult, Status, sandbox_error
+from code_env.executors.result import ExecutionResult, sandbox_error, sandbox_killed
 
 from .faults import E2BMisconfigured, MissingInterpreter, NoSandbox, SupervisorDied, described
 from .judged import SPARE_S, run_judged
@@ -350,7 +350,7 @@ class _Live:
             except SupervisorDied as died:
                 deaths.append(str(died))
                 if len(deaths) == 2:
-                    return _killed(program, deaths, queue_s or 0.0)
+                    return sandbox_killed(deaths[-1], with_peer=program.peer is not None, queue_s=queue_s or 0.0)
             except Exception as fault:
                 faults.append(self._settings.key.without(described(fault)))
                 if len(faults) > self._policy.reruns:
@@ -381,10 +381,3 @@ class _Live:
 def _failed(faults: list[str], deaths: list[str], queue_s: float) -> ExecutionResult:
     """The result where E2B has failed as often as it may."""
     return sandbox_error(f"E2B failed in {len(faults) + len(deaths)} attempts: {'; '.join(faults)}", queue_s)
-
-
-def _killed(program: Program, deaths: list[str], queue_s: float) -> ExecutionResult:
-    """The result of a program that has killed what runs it, twice."""
-    error = ErrorInfo("SandboxKilled", f"the program's sandbox died under it twice: {deaths[-1]}")
-    peer = None if program.peer is None else ExecutionResult(Status.ERROR, error=error)
-    return ExecutionResult(Status.ERROR, error=error, peer=peer, queue_s=queue_s)

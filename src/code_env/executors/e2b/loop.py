@@ -15,7 +15,6 @@ import threading
 from code_env.errors import ExecutorError
 from code_env.executors.pool import renew_lock_after_fork
 
-
 _log = logging.getLogger(__name__)
 
 

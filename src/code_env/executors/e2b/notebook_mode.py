@@ -197,7 +197,10 @@ def _shown(result: Any) -> dict[str, Any]:
         value = getattr(result, name, None)
         if value is not None:
             shown[kind] = value
-    if "image/png" in shown and shown.get("text/plain", "").startswith(_FIGURE):
+    text = shown.get("text/plain", "")
+    if text and not text.startswith("<"):
+        shown.pop("application/json", None)  # A list's or a dict's, whose text says the same.
+    if "image/png" in shown and text.startswith(_FIGURE):
         del shown["text/plain"]  # It stands for the picture where that cannot be shown.
     return shown
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import binascii
 import contextlib
+import dataclasses
 import secrets
 import time
 from collections.abc import Awaitable, Callable
@@ -197,7 +198,9 @@ class Run:
                 self._settle(fault)
                 return
             if result is not None and not self._result.done():
-                self._result.set_result(result)
+                # Who has found the nonce may say anything, but not name files that nobody asked for.
+                files = {name: result.files[name] for name in self._program.collect if name in result.files}
+                self._result.set_result(dataclasses.replace(result, files=files))
                 self.started.set()
         elif line == "!":
             self.started.set()

@@ -12,21 +12,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 OPERATIONS = frozenset(
-    [
-        "create",
-        "kill",
-        "connect",
-        "set_timeout",
-        "get_info",
-        "list",
-        "health",
-        "files",
-        "filesystem",
-        "commands",
-        "process",
-        "run_code",
-        "contexts",
-    ]
+    ["create", "kill", "connect", "set_timeout", "get_info", "list", "health", "files", "filesystem", "commands", "process", "run_code", "contexts"]
 )
 
 

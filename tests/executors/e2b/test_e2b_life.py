@@ -236,11 +236,9 @@ class TestWithoutAKey:
             make_executor("e2b")
 
     def test_the_fallback_runs_programs_and_says_so(self):
-        with (
-            pytest.warns(UserWarning, match="no key for E2B, so programs run on 'local' instead") as warned,
-            make_executor("e2b", fallback="local") as executor,
-            make_executor("local") as local,
-        ):
+        with pytest.warns(UserWarning, match="no key for E2B, so programs run on 'local' instead") as warned:
+            executor = make_executor("e2b", fallback="local")
+        with executor, make_executor("local") as local:
             assert executor.run(Program("print(1)")).stdout == "1\n"
             told, plain = executor.describe(), local.describe()
             assert (told.level, told.enforces) == (plain.level, plain.enforces)

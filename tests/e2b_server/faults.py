@@ -129,7 +129,7 @@ class Faults:
         """Inject faults at random from now on; which call fails follows from the seed, the operation and its number.
 
         Args:
-            probabilities: For each operation the probability that a call fails in any likely way, or that of each fault.
+            probabilities: For each operation the chance that a call fails in any likely way, or that of each fault.
             seed: Of the choice.
             stalls: Whether likely ways include never answering, which a client notices at its own deadline only.
         """

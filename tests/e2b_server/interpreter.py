@@ -92,6 +92,8 @@ class Context:
             else:
                 self._pass_on(stream)
         finally:
+            if self._sandbox.ended.is_set():
+                self._close()
             self._turn.release()
 
     def restart(self) -> None:

@@ -8,6 +8,7 @@ import ast
 import asyncio
 import base64
 import builtins
+import contextlib
 import importlib.util
 import json
 import linecache
@@ -152,10 +153,9 @@ def _no_input(*_):
 
 def _flush():
     for stream in (sys.stdout, sys.stderr):
-        try:
+        # The cell may have closed or replaced it.
+        with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
-        except (OSError, ValueError, AttributeError):  # The cell has closed or replaced it.
-            pass
 
 
 def _flush_now_and_then():
@@ -240,7 +240,7 @@ def _offer_display(kernel):
 
 
 def _rich(name, method):
-    def __init__(self, data=None, **_):  # noqa: N807 - of the class below
+    def __init__(self, data=None, **_):
         self.data = data
 
     return type(name, (), {"__init__": __init__, method: lambda self: self.data})

@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
 from e2b_server import Fault, LoopbackServer
 
 sdk = pytest.importorskip("e2b_code_interpreter", reason="needs the extra e2b", exc_type=ImportError)
@@ -430,10 +431,10 @@ COMMANDS = [
     (Fault.UNAVAILABLE, e2b.SandboxUnreachableException, None),
     (Fault.PLACEMENT_TIMEOUT, e2b.TimeoutException, None),
     (Fault.RESET, connectrpc_errors.ConnectError, None),
-    (Fault.FIN, connectrpc_errors.ConnectError, None),
+    (Fault.FIN, e2b.SandboxUnreachableException, None),
     (Fault.RESET_AFTER, connectrpc_errors.ConnectError, None),
     (Fault.RESET_MIDSTREAM, connectrpc_errors.ConnectError, None),
-    (Fault.TRUNCATED, connectrpc_errors.ConnectError, None),
+    (Fault.TRUNCATED, e2b.SandboxUnreachableException, None),
     (Fault.KILLED_MIDSTREAM, e2b.SandboxNotRunningException, None),
     (Fault.NO_END, Exception, "without an end event"),
     (Fault.STALL, e2b.TimeoutException, "Request timed out"),

@@ -1,4 +1,4 @@
-"""E2B's API: sandboxes are made, listed, given more time and killed, under a key and a limit on how many live at once."""
+"""E2B's API: sandboxes are made, listed, given more time and killed, under a key and a limit of how many there are."""
 
 from __future__ import annotations
 

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 OPERATIONS = frozenset(
-    ["create", "kill", "connect", "set_timeout", "get_info", "list", "health", "files", "filesystem", "commands", "process", "run_code", "contexts"]
+    {"create", "kill", "connect", "set_timeout", "get_info", "list"}
+    | {"health", "files", "filesystem", "commands", "process"}
+    | {"run_code", "contexts"}
 )
 
 
@@ -127,7 +129,7 @@ class Faults:
         """Inject faults at random from now on; which call fails follows from the seed, the operation and its number.
 
         Args:
-            probabilities: For each operation either the probability that a call fails in any likely way, or that of each fault.
+            probabilities: For each operation the chance that a call fails in any likely way, or that of each fault.
             seed: Of the choice.
             stalls: Whether likely ways include never answering, which a client notices at its own deadline only.
         """

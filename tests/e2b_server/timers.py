@@ -19,7 +19,7 @@ class Timers:
         self._thread.start()
 
     def at(self, when: float, function: Callable[[], None]) -> None:
-        """Call a function at `when`, in seconds of the monotonic clock; it has to be quick, and check if it still is due."""
+        """Call a function at `when`, in seconds of the monotonic clock; it has to be quick, and check if it is due."""
         with self._changed:
             heapq.heappush(self._heap, (when, next(self._numbers), function))
             if self._heap[0][0] == when:

@@ -60,7 +60,8 @@ class Kernel:
         module = types.ModuleType("__main__")
         sys.modules["__main__"] = module
         self._names = module.__dict__
-        self._names.update(__builtins__=builtins, get_ipython=lambda: None, exit=self._leave, quit=self._leave)
+        self.shell = Shell(self, self._names)
+        self._names.update(__builtins__=builtins, get_ipython=lambda: self.shell, exit=self._leave, quit=self._leave)
         self._leaving = False
         builtins.input = _no_input
         builtins.display = self.display
@@ -77,6 +78,7 @@ class Kernel:
             self._count += 1
             self.send({"type": "number_of_executions", "execution_count": self._count})
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            self.shell.events.trigger("pre_run_cell", order["code"])
             try:
                 try:
                     self._run(order["code"])
@@ -84,6 +86,7 @@ class Kernel:
                     signal.signal(signal.SIGINT, signal.SIG_IGN)
             except BaseException as error:
                 self._report(error)
+            self.shell.events.trigger("post_run_cell", order["code"])
             for name, value in before.items():
                 if value is None:
                     os.environ.pop(name, None)
@@ -145,6 +148,47 @@ class Kernel:
 
     def _leave(self, *_):
         self._leaving = True
+
+
+class Shell:
+    """What of IPython's shell cells may ask for: its events, its names, and what publishes results."""
+
+    def __init__(self, kernel, names):
+        self._kernel = kernel
+        self.user_ns = names
+        self.events = Events()
+        self.display_pub = self
+
+    def publish(self, data, metadata=None, **_):
+        """Send a result that is there in several forms."""
+        _flush()
+        forms = {MIME_TYPES[kind]: _plain(value) for kind, value in data.items() if kind in MIME_TYPES}
+        self._kernel.send({"type": "result", **forms, "extra": {}, "is_main_result": False})
+
+
+class Events:
+    """What is called before and after each cell."""
+
+    def __init__(self):
+        self._callbacks = {}
+
+    def register(self, event, function):
+        """Have a function called at an event."""
+        self._callbacks.setdefault(event, []).append(function)
+
+    def unregister(self, event, function):
+        """Have it called no more."""
+        self._callbacks[event].remove(function)
+
+    def trigger(self, event, code):
+        """Call them: with what the cell is, or how it went, which holds that."""
+        info = types.SimpleNamespace(raw_cell=code)
+        told = info if event == "pre_run_cell" else types.SimpleNamespace(info=info)
+        for function in list(self._callbacks.get(event, ())):
+            try:
+                function(told)
+            except Exception:  # As IPython has it: said, and passed over.
+                traceback.print_exc()
 
 
 def _no_input(*_):

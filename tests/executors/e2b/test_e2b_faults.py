@@ -32,7 +32,7 @@ def test_a_refusal_stops_everything_at_once(fault, make, e2b):
     e2b.faults.add("create", fault)
     other = make()
     with pytest.raises(
-        E2BMisconfigured, match="E2B refuses to make a sandbox .*check E2B_API_KEY or api_key, template"
+        E2BMisconfigured, match=r"E2B refuses to make a sandbox .*check E2B_API_KEY or api_key, template"
     ):
         other.run(HELLO)
     with pytest.raises(E2BMisconfigured):

@@ -85,6 +85,6 @@ def test_faults_are_no_results(fault, make, e2b):
 
 
 def test_what_fails_three_times_is_a_fault_of_the_sandbox(make, e2b):
-    e2b.faults.add("run_code", Fault.NO_END, times=3)
+    e2b.faults.add("run_code", Fault.NO_END, times=6)  # Of the beginning in each sandbox, and of the program.
     result = notebook(make(), "1")
     assert result.status is Status.SANDBOX_ERROR

@@ -162,21 +162,18 @@ class Sandboxes:
                 self._begin(self._end_when_created(request, time.monotonic() + lifetime_s))
                 raise
 
-        settings = self._settings
         try:
             return await create_with_retries(self._policy, create, lambda: self._gate.narrow(len(self._known)))
         except Exception as error:
-            if fault_of_create(error) is CreateFault.CONFIGURATION:
-                # From none: the SDK's frames hold the key.
-                raise E2BMisconfigured(self._refusal(error)) from None
-            # Nor here.
-            raise NoSandbox(settings.key.without(described(error))) from None
+            refused = fault_of_create(error) is CreateFault.CONFIGURATION
+            text = self._settings.key.without(described(error))
+        # Not in there: the frames of the SDK's exception hold the key.
+        raise E2BMisconfigured(self._refusal(text)) if refused else NoSandbox(text)
 
-    def _refusal(self, error: Exception) -> str:
-        settings = self._settings
-        return settings.key.without(
-            f"E2B refuses to make a sandbox ({described(error)}); check E2B_API_KEY or api_key, "
-            f"template={settings.template!r} and the limits of programs, whose time the sandbox must live"
+    def _refusal(self, text: str) -> str:
+        return (
+            f"E2B refuses to make a sandbox ({text}); check E2B_API_KEY or api_key, "
+            f"template={self._settings.template!r} and the limits of programs, whose time the sandbox must live"
         )
 
     async def _create_once(self, lifetime_s: float) -> Any:

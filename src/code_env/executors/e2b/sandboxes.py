@@ -34,6 +34,9 @@ _KILL_WAIT_S = 0.2
 _SWEEPS_S = (1.0, 5.0, 30.0)
 """How long after a lost answer one looks for what it was about, in seconds: it may take a while to come up."""
 
+_LAST_SWEEP_S = 10.0
+"""How long the last look for what is left may take, in seconds: where nobody answers, nobody has to wait for long."""
+
 _UPPER_SECONDS = 24 * 3600
 
 
@@ -283,7 +286,7 @@ class Sandboxes:
         if self._asked:  # Also where all is well: an answer that came may have been wrong.
             self._known.clear()
             with contextlib.suppress(Exception):  # What is left has its lifetime.
-                await asyncio.wait_for(self.sweep(), patience_s)
+                await asyncio.wait_for(self.sweep(), _LAST_SWEEP_S)
 
     def _begin(self, work: Coroutine[Any, Any, Any], among: set[asyncio.Task[Any]] | None = None) -> asyncio.Task[Any]:
         tasks = self._tasks if among is None else among

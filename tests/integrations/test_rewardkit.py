@@ -4,7 +4,6 @@ import textwrap
 
 import pytest
 from broken_executor import BrokenExecutor
-from e2b_server import LoopbackServer
 
 import code_env
 from code_env import ExecutorError, NoVerdict, TaskError, UnsupportedProgram
@@ -15,8 +14,8 @@ from code_env.integrations.rewardkit import (
     fractional_code_reward,
     local_code_execution_reward,
 )
-
 from code_env.integrations.shared_executor import _shared
+from e2b_server import LoopbackServer
 
 FACTORIAL = [
     {"role": "user", "content": "Write a Python function to calculate the factorial of a number."},

@@ -191,7 +191,7 @@ def e2b_code_execution_reward(
         kwargs: Anything else; ignored.
 
     Raises:
-        ExecutorError: If there is no key, and the answer is text; if E2B's SDK is not installed; if E2B refuses the key.
+        ExecutorError: If there is no key, and the answer is text; if E2B refuses it; if its SDK is not installed.
         NoVerdict: If the sandbox failed.
         TaskError: As there.
         TypeError: As there.

@@ -2,8 +2,7 @@
 
 import pytest
 
-from code_env import AssertTest, Limits, Outcome, Program, Status, Task, judge
-from code_env.executors.e2b.faults import E2BMisconfigured
+from code_env import AssertTest, E2BMisconfigured, Limits, Outcome, Program, Status, Task, judge
 from e2b_server import Fault
 
 REFUSALS = (Fault.UNAUTHORIZED, Fault.BAD_REQUEST, Fault.FORBIDDEN, Fault.NOT_FOUND)

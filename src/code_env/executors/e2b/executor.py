@@ -25,7 +25,7 @@ from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from code_env.errors import ExecutorClosed, ExecutorError, UnsupportedProgram
+from code_env.errors import E2BMisconfigured, ExecutorClosed, ExecutorError, UnsupportedProgram
 from code_env.executors.base import Executor, Isolation
 from code_env.executors.interpreters import refuse_unsupported
 from code_env.executors.local.peers import PeerHost
@@ -33,7 +33,7 @@ from code_env.executors.pool import renew_lock_after_fork
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, sandbox_error, sandbox_killed
 
-from .faults import E2BMisconfigured, MissingInterpreter, NoSandbox, SupervisorDied, described
+from .faults import MissingInterpreter, NoSandbox, SupervisorDied, described
 from .judged import SPARE_S, run_judged
 from .key import VARIABLE, ApiKey
 from .loop import LoopThread, loop_thread
@@ -110,13 +110,21 @@ class E2BExecutor(Executor):
         weakref.finalize(self, self._holder.close)
 
     def describe(self) -> Isolation:
-        """What sandboxes isolate, and what is enforced in them; what the fallback does, if it runs there."""
+        """What sandboxes isolate, and what is enforced in them; what the fallback does, if it runs there.
+
+        Raises:
+            ExecutorClosed: If it was closed.
+        """
         if self._instead is not None:
             told = self._instead.describe()
             return dataclasses.replace(told, details=f"the fallback of e2b, since there is no key: {told.details}")
+        with self._lock:
+            if self._closed:
+                raise ExecutorClosed("this executor was closed; make a new one")
+            peers = self._holder.start_peers()
         return Isolation(
             level="machine",
-            peer="isolated" if self._peers() is not None else "none",
+            peer="none" if peers is None else "isolated",
             languages=LANGUAGES,
             enforces=frozenset({"cpu_s", "wall_s", "memory_bytes", "output_bytes", "file_bytes"}),
             network=self._settings.allow_internet_access,
@@ -135,14 +143,14 @@ class E2BExecutor(Executor):
         if self._instead is not None:
             return self._instead.submit(program)
         refuse_unsupported(program, "e2b", here=False)
-        if program.peer is not None and self._peers() is None:
-            raise UnsupportedProgram(
-                "a program with a peer needs the executor local on this machine, where the peer runs, and it does not "
-                "run here; code-env doctor says why"
-            )
         with self._lock:
             if self._closed:
                 raise ExecutorClosed("this executor was closed; make a new one")
+            if program.peer is not None and self._holder.start_peers() is None:
+                raise UnsupportedProgram(
+                    "a program with a peer needs the executor local on this machine, where the peer runs, and it does "
+                    "not run here; code-env doctor says why"
+                )
             return self._live().submit(program)
 
     def sweep(self, older_than_s: float | None = None) -> int:
@@ -175,9 +183,6 @@ class E2BExecutor(Executor):
     def _live(self) -> _Live:
         return self._holder.live(self._settings, self._policy, self._most)
 
-    def _peers(self) -> PeerHost | None:
-        return self._holder.peers()
-
 
 def _require_sdk() -> None:
     try:
@@ -209,7 +214,8 @@ class _Holder:
 
     def __init__(self) -> None:
         self._live: _Live | None = None
-        self._peers: PeerHost | None = None
+        self.peers: PeerHost | None = None
+        """Where peers run, once one was wanted."""
         self._no_peers = False
 
     def live(self, settings: Settings, policy: RetryPolicy, most: int) -> _Live:
@@ -218,22 +224,24 @@ class _Holder:
             self._live = _Live(settings, policy, most, self)
         return self._live
 
-    def peers(self) -> PeerHost | None:
+    def start_peers(self) -> PeerHost | None:
         """Where peers run; None if they cannot on this machine."""
-        if self._peers is None and not self._no_peers:
+        if self.peers is None and not self._no_peers:
             try:
-                self._peers = PeerHost(SPARE_S)
-                self._peers.level()
+                host = PeerHost(SPARE_S)
+                host.level()
             except ExecutorError:
-                self._peers, self._no_peers = None, True
-        return self._peers
+                self._no_peers = True
+            else:
+                self.peers = host
+        return self.peers
 
     def close(self) -> None:
         """End all of it."""
         live, self._live = self._live, None
         if live is not None and live.pid == os.getpid():
             live.close()
-        peers, self._peers = self._peers, None
+        peers, self.peers = self.peers, None
         if peers is not None:
             peers.close()
 
@@ -364,9 +372,9 @@ class _Live:
             return await run_notebook(sandbox, program, timeout_s)
         if program.peer is None:
             return await run_plain(sandbox, program, timeout_s, silence_s)
-        peers = self._holder.peers()
+        peers = self._holder.peers
         if peers is None:
-            raise UnsupportedProgram("a peer needs the executor local on this machine, and it was closed")
+            raise ExecutorClosed("this executor was closed meanwhile")
         return await run_judged(sandbox, program, peers, timeout_s, silence_s)
 
     async def _close(self) -> None:

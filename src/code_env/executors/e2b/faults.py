@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import enum
 
-from code_env.errors import ExecutorError
-
 _CONFIGURATION = frozenset((400, 401, 403, 404))
 """Answers to the wish for a sandbox that the next wish would get too."""
 
@@ -20,10 +18,6 @@ _NO_ROOM = "maximum number of concurrent"
 """What E2B's text says where the account has as many sandboxes as it may have."""
 
 _LONGEST_RETRY_AFTER_S = 300.0
-
-
-class E2BMisconfigured(ExecutorError):
-    """E2B refuses the key, the template or another setting: no program can be run until that is mended."""
 
 
 class SandboxFault(Exception):

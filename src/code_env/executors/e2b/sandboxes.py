@@ -18,7 +18,9 @@ from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from .faults import CreateFault, E2BMisconfigured, NoSandbox, described, fault_of_create, may_have_created
+from code_env.errors import E2BMisconfigured
+
+from .faults import CreateFault, NoSandbox, described, fault_of_create, may_have_created
 from .key import ApiKey
 from .retrying import RetryPolicy, create_with_retries
 

@@ -288,7 +288,10 @@ class Sandboxes:
         if self._asked:  # Also where all is well: an answer that came may have been wrong.
             self._known.clear()
             with contextlib.suppress(Exception):  # What is left has its lifetime.
-                await asyncio.wait_for(self.sweep(), _LAST_SWEEP_S)
+                async with asyncio.timeout(_LAST_SWEEP_S):
+                    for _ in range(self._policy.kill_tries):  # What is said to be ended is looked for once more.
+                        if not await self.sweep():
+                            break
 
     def _begin(self, work: Coroutine[Any, Any, Any], among: set[asyncio.Task[Any]] | None = None) -> asyncio.Task[Any]:
         tasks = self._tasks if among is None else among

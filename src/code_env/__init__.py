@@ -15,6 +15,7 @@ from code_env.envs import CodeExecEnv, CodeExecVectorEnv, CodeText, StepTiming
 from code_env.errors import (
     CodeEnvError,
     DuplicateRewardTerm,
+    E2BMisconfigured,
     EncodingError,
     ExecutorClosed,
     ExecutorError,
@@ -137,6 +138,7 @@ __all__ = [
     "Comparison",
     "CpuTimeReward",
     "DuplicateRewardTerm",
+    "E2BMisconfigured",
     "EncodedObservation",
     "EncodingError",
     "ErrorInfo",

@@ -10,6 +10,7 @@
     ├── ExecutorError
     │   ├── ExecutorNotFound (LookupError)    no executor has that name
     │   ├── ExecutorClosed                    it was closed before
+    │   ├── E2BMisconfigured                  E2B refuses the key, the template or another setting
     │   ├── IsolationUnavailable              this machine does not grant the isolation asked for
     │   └── UnsupportedProgram                it cannot do what the program asks
     ├── NoVerdict                         the sandbox failed, and a caller that must have a number cannot have one
@@ -60,6 +61,10 @@ class ExecutorNotFound(ExecutorError, LookupError):
 
 class ExecutorClosed(ExecutorError):
     """The executor was closed before."""
+
+
+class E2BMisconfigured(ExecutorError):
+    """E2B refuses the key, the template or another setting: no program can be run until that is mended."""
 
 
 class IsolationUnavailable(ExecutorError):

@@ -6,7 +6,7 @@ import pytest
 from broken_executor import BrokenExecutor
 
 import code_env
-from code_env import ExecutorError, ExecutorNotFound, NoVerdict, TaskError, UnsupportedProgram
+from code_env import ExecutorError, NoVerdict, TaskError, UnsupportedProgram
 from code_env.integrations.rewardkit import (
     RewardOutput,
     calculate_output_similarity,
@@ -14,6 +14,8 @@ from code_env.integrations.rewardkit import (
     fractional_code_reward,
     local_code_execution_reward,
 )
+from code_env.integrations.shared_executor import _shared
+from e2b_server import LoopbackServer
 
 FACTORIAL = [
     {"role": "user", "content": "Write a Python function to calculate the factorial of a number."},
@@ -175,15 +177,31 @@ def test_e2b_without_a_key_does_not_run_here():
         e2b_code_execution_reward("print(1)", "1")
 
 
-def test_e2b_with_a_key_needs_the_executor(monkeypatch):
-    message = "needs the executor 'e2b', and there is none.*local_code_execution_reward"
-    with pytest.raises(ExecutorNotFound, match=message):
-        e2b_code_execution_reward(FACTORIAL, expected_output="120", api_key="k")
-    monkeypatch.setenv("E2B_API_KEY", "k")
-    with pytest.raises(ExecutorNotFound, match=message):
-        e2b_code_execution_reward("print(1)", "1")
-    with pytest.raises(ExecutorNotFound, match=message):
-        fractional_code_reward(FACTORIAL, "120", environment="e2b")
+def test_e2b_with_a_key_runs_answers_there(monkeypatch):
+    with LoopbackServer() as cloud:
+        for name, value in cloud.environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.delenv("E2B_API_KEY")
+        try:
+            result = e2b_code_execution_reward(FACTORIAL, expected_output="120", api_key=cloud.api_key)
+            assert result.score == 1.0
+            assert e2b_code_execution_reward("print(1)", "2", api_key=cloud.api_key) == 0.0
+            monkeypatch.setenv("E2B_API_KEY", cloud.api_key)
+            cases = [{"input": "2 3", "expected_output": "5"}, {"input": "2 2", "expected_output": "5"}]
+            answer = "print(sum(map(int, input().split())))"
+            assert fractional_code_reward(answer, cases, environment="e2b").score == 0.5
+            assert cloud.created >= 3
+            with pytest.raises(ExecutorError, match="E2B refuses to make a sandbox"):
+                e2b_code_execution_reward("print(1)", "1", api_key="a wrong one")
+        finally:
+            _shared.close()
+        assert cloud.sandboxes == []
+
+
+def test_e2b_without_its_sdk_is_an_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "e2b_code_interpreter", None)
+    with pytest.raises(ExecutorError, match=r"pip install 'code-exec-env\[e2b\]'"):
+        e2b_code_execution_reward("print(1)", "1", api_key="a key")
 
 
 def test_an_installed_executor_e2b_gets_the_key(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from code_env.errors import ExecutorError
 from code_env.executors import executor_names, make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.registration import DEFAULT_REWARDS, environment_id
@@ -15,7 +16,7 @@ from code_env.tasks.definitions import environment_names, load_definition
 from code_env.wrappers.applying import REWARDS
 
 from .application import app
-from .console import out, user_errors
+from .console import out, say, user_errors
 
 
 @app.command("list")
@@ -29,12 +30,20 @@ def list_all() -> None:
             table.add_row(name, environment_id(name), _count(name), rewards)
         out.print(table)
         table = Table("executor", "isolation", "peer", "enforces", title="executors", title_justify="left")
+        missing: dict[str, str] = {}
         for name in executor_names():
-            with make_executor(name) as executor:
-                isolation = executor.describe()
             default = " (default)" if name == DEFAULT_EXECUTOR else ""
-            table.add_row(name + default, isolation.level, isolation.peer, ", ".join(sorted(isolation.enforces)))
+            try:
+                with make_executor(name) as executor:
+                    isolation = executor.describe()
+            except ExecutorError as error:
+                missing[name] = str(error)
+                table.add_row(name + default, "not here", "", "")
+            else:
+                table.add_row(name + default, isolation.level, isolation.peer, ", ".join(sorted(isolation.enforces)))
         out.print(table)
+        for name, why in missing.items():
+            say(f"{name}: {why}")
         table = Table("reward", "wrapper", "what it does", title="rewards", title_justify="left")
         for name, wrapper in REWARDS.items():
             summary = (wrapper.__doc__ or "").partition("\n")[0]

@@ -59,12 +59,13 @@ class CommandInterpreter:
         )._asdict()
 
 
-def refuse_unsupported(program: Program, executor: str) -> None:
+def refuse_unsupported(program: Program, executor: str, *, here: bool = True) -> None:
     """See that an executor that runs all languages of the table can run a program.
 
     Args:
         program: The program.
         executor: The executor's name.
+        here: Whether its interpreter has to be on this machine.
 
     Raises:
         UnsupportedProgram: If it is in none of these languages, a peer is not in Python or cannot drive it, or its
@@ -81,7 +82,8 @@ def refuse_unsupported(program: Program, executor: str) -> None:
     for what, wanted in (("one_process", program.one_process), ("notebook", program.notebook)):
         if wanted:
             raise UnsupportedProgram(f"{what} is for programs in {PYTHON.name}, not {language.name!r}")
-    interpreter_for(language)
+    if here:
+        interpreter_for(language)
 
 
 def installed_languages() -> frozenset[str]:

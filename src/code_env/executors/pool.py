@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from .program import Program
-from .result import ErrorInfo, ExecutionResult, Status
+from .result import ExecutionResult, sandbox_error
 
 _LINGER_S = 2.0
 """How long a further thread waits for a program, in seconds: as long as one sleeps, each batch needs it again, and what
@@ -208,11 +208,6 @@ class Pool:
             future.cancel()  # `close` ended it, so its result says nothing of the program.
         if future.set_running_or_notify_cancel():
             future.set_result(result)
-
-
-def sandbox_error(message: str, queue_s: float) -> ExecutionResult:
-    """The result of a run that our side failed to make."""
-    return ExecutionResult(Status.SANDBOX_ERROR, error=ErrorInfo("SandboxError", message), queue_s=queue_s)
 
 
 _owners: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -9,7 +9,6 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from code_env.errors import TaskError
-from code_env.harness.comparing import brief
 from code_env.languages import PYTHON, canonical_name, find_language
 
 MAX_LIMIT = 1 << 50
@@ -59,7 +58,7 @@ class Limits:
             most = MAX_LIMIT if whole else MAX_SECONDS
             if not number or not least <= value <= most:
                 kind = "a whole number" if whole else "a number of seconds"
-                raise TaskError(f"limits.{item.name} must be {kind} from {least} to {most}; got {brief(value)}")
+                raise TaskError(f"limits.{item.name} must be {kind} from {least} to {most}; got {_brief(value)}")
             # NumPy's numbers are such numbers too, and do not travel.
             object.__setattr__(self, item.name, int(value) if whole else float(value))
 
@@ -135,7 +134,7 @@ class Program:
         if not isinstance(self.imports, tuple) or not all(isinstance(name, str) for name in self.imports):
             raise TaskError(f"imports must be a tuple of names; got {self.imports!r}")
         if not isinstance(self.cells, tuple) or not all(isinstance(cell, str) for cell in self.cells):
-            raise TaskError(f"cells must be a tuple of texts; got {brief(self.cells)}")
+            raise TaskError(f"cells must be a tuple of texts; got {_brief(self.cells)}")
         if self.cells and not self.notebook:
             raise TaskError("cells are run after a program with notebook=True, and this one has notebook=False")
         if self.notebook and self.peer is not None:
@@ -148,6 +147,13 @@ class Program:
             raise TaskError("one_process says how a peer is answered, and there is none")
         if self.peer is not None and self.peer.peer is not None:
             raise TaskError("a peer cannot have a peer of its own")
+
+
+def _brief(value: object) -> str:
+    # Where it is needed: comparing takes longer to import than all else that a program is made of.
+    from code_env.harness.comparing import brief
+
+    return brief(value)
 
 
 def check_path(path: str) -> None:

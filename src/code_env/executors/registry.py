@@ -17,6 +17,7 @@ DEFAULT_EXECUTOR = "local"
 """The executor that environments and the command line use unless told otherwise."""
 
 _BUILTIN = {
+    "e2b": "code_env.executors.e2b:E2BExecutor",
     "local": "code_env.executors.local:LocalExecutor",
     "restricted": "code_env.executors.restricted:RestrictedExecutor",
     "subprocess": "code_env.executors.subprocess:UnisolatedSubprocessExecutor",
@@ -32,7 +33,7 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
     """Build an executor by name.
 
     Args:
-        name: `local`, `restricted` (the same with RestrictedPython's policy), `subprocess`, or what an installed
+        name: `local`, `restricted` (the same with RestrictedPython's policy), `subprocess`, `e2b`, or what an installed
             package adds.
         kwargs: Plain data, handed to the executor.
 

@@ -107,3 +107,25 @@ class ExecutionResult:
     """How long it waited for a worker, in seconds; counts against no limit."""
     start_s: float = field(default=0.0, compare=False)
     """How long it took beside queue and run, in seconds: to start what it needs, and to clear up."""
+
+
+def sandbox_error(message: str, queue_s: float) -> ExecutionResult:
+    """The result of a run that our side failed to make."""
+    return ExecutionResult(Status.SANDBOX_ERROR, error=ErrorInfo("SandboxError", message), queue_s=queue_s)
+
+
+SANDBOX_KILLED = "SandboxKilled"
+"""Name of the error of a program that has taken its sandbox down, alone, twice; and of its peer."""
+
+
+def sandbox_killed(what: str, *, with_peer: bool, queue_s: float) -> ExecutionResult:
+    """The result of a program that is held responsible for the end of its sandbox.
+
+    Args:
+        what: How that ended.
+        with_peer: Whether the program has a peer.
+        queue_s: How long it waited, in seconds.
+    """
+    error = ErrorInfo(SANDBOX_KILLED, f"the program's sandbox died under it twice: {what}")
+    peer = ExecutionResult(Status.ERROR, error=error) if with_peer else None
+    return ExecutionResult(Status.ERROR, error=error, peer=peer, queue_s=queue_s)

@@ -12,7 +12,7 @@ import select
 import socket
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from code_env.harness.channel import BELL_VARIABLE, CHANNEL_VARIABLE
 from code_env.harness.limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
@@ -21,24 +21,33 @@ from code_env.harness.watching import Watch, how_it_ended
 from code_env.languages import find_language
 
 from .capture import HeadAndTail
-from .pool import Place, sandbox_error
 from .program import Limits, Program
 from .report import Report, read_report
-from .result import ExecutionResult, Status
+from .result import ExecutionResult, Status, sandbox_error
 
-_GOODBYE_S = 1.0
+GOODBYE_S = 1.0
 """How long a program may go on after its peer has ended, in seconds."""
 
 _REPORT_BYTES = 1 << 17
 """How much of a report is kept: an error's texts are clipped far below that."""
 
 
-def watch(programs: list[RunningProgram], place: Place | None = None) -> None:
+class Caller(Protocol):
+    """Who has a run watched; see `Place`."""
+
+    def is_over(self) -> bool:
+        """Whether nobody wants its result any more."""
+
+    def sleeps(self, asleep: bool) -> None:
+        """Say whether the run leaves its core to others."""
+
+
+def watch(programs: list[RunningProgram], place: Caller | None = None) -> None:
     """Serve the streams and enforce the limits until all have ended.
 
     Args:
         programs: The halves of one run.
-        place: Its place, if it has one.
+        place: Who waits for it, if anybody may lose interest.
     """
     running = list(programs)
     while running:
@@ -56,7 +65,7 @@ def watch(programs: list[RunningProgram], place: Place | None = None) -> None:
                 # finds the channel closed, and has its report to finish.
                 for other in running:
                     if other.has_peer:
-                        other.end_by(time.monotonic() + _GOODBYE_S)
+                        other.end_by(time.monotonic() + GOODBYE_S)
                 continue
             if place is not None and place.is_over():
                 program.kill(None)

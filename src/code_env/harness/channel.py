@@ -30,6 +30,10 @@ BELL_VARIABLE = "CODE_ENV_BELL"
 CONVERSATIONS_VARIABLE = "CODE_ENV_CONVERSATIONS"
 """Environment variable that holds, where the executor keeps peers, the number of a socket for further channels."""
 
+SPARE_VARIABLE = "CODE_ENV_SPARE_S"
+"""Environment variable that tells a peer how much longer than usual it is to wait for what its program sends, in
+seconds, where that comes from another machine."""
+
 PER_MESSAGE = b"per message"
 """Payload of a `LOAD` frame that gives each message, not the module, the wall time limit."""
 

@@ -20,7 +20,7 @@ from .main_module import MAX_TEXT
 MAX_RECORDS_BYTES = 8 << 20
 """What all records of a program may hold together; what would pass it is left out."""
 
-_MOST_RESULTS = 1000
+MOST_RESULTS = 1000
 """How many results of a program or a cell are kept."""
 
 Record = dict[str, Any]
@@ -34,7 +34,7 @@ def clean_record(record: Any) -> Record | None:
     if not isinstance(record, dict) or type(record.get("cell")) is not int:
         return None
     shown = record.get("results")
-    items = shown[:_MOST_RESULTS] if isinstance(shown, list) else []
+    items = shown[:MOST_RESULTS] if isinstance(shown, list) else []
     clean: Record = {"cell": record["cell"], "results": [one for item in items if (one := _clean_item(item))]}
     if record["cell"] != 0:
         error = record.get("error")

@@ -36,7 +36,7 @@ from .notebook_rewards import advanced_code_evaluation, data_analysis_reward, fi
 from .reward_functions import reward_function
 from .reward_outputs import MetricRewardOutput, RewardOutput
 from .runs import mebibytes, output_task, time_limits, why_ended, with_verdict
-from .shared_executor import executor_for, require_executor
+from .shared_executor import executor_for
 
 __all__ = [
     "DatasetEvaluation",
@@ -191,8 +191,7 @@ def e2b_code_execution_reward(
         kwargs: Anything else; ignored.
 
     Raises:
-        ExecutorNotFound: If there is no executor `e2b`.
-        ExecutorError: If there is no key, and the answer is text.
+        ExecutorError: If there is no key, and the answer is text; if E2B refuses it; if its SDK is not installed.
         NoVerdict: If the sandbox failed.
         TaskError: As there.
         TypeError: As there.
@@ -203,7 +202,7 @@ def e2b_code_execution_reward(
     """
     reject_misspelt(kwargs, e2b_code_execution_reward)
     asked = _asked(messages, original_messages, expected_output, response, ground_truth)
-    runs_on = _in_cloud("e2b_code_execution_reward", api_key) if executor is None else executor_for(executor)
+    runs_on = _in_cloud(api_key) if executor is None else executor_for(executor)
     if runs_on is None:
         if asked.as_text:
             raise ExecutorError(_NO_KEY)
@@ -248,7 +247,7 @@ def fractional_code_reward(
         Without any case the score is 0.0, with a metric `error`.
 
     Raises:
-        ExecutorNotFound: If `environment` is `e2b`, and there is no such executor.
+        ExecutorError: If `environment` is `e2b`, and its SDK is not installed or E2B refuses the key.
         NoVerdict: If the sandbox failed.
         TaskError: If there is no answer, or a case is malformed.
         TypeError: If a keyword is nearly the name of an argument.
@@ -264,7 +263,7 @@ def fractional_code_reward(
         raise TaskError(f"environment must be local or e2b; got {environment!r}")
     runs_on: Executor | None = None
     if executor is None and environment == "e2b":
-        runs_on = _in_cloud("fractional_code_reward", api_key)
+        runs_on = _in_cloud(api_key)
         if runs_on is None:
             return _error(_NO_KEY)
     runs_on = runs_on or executor_for(executor)
@@ -381,10 +380,9 @@ _NO_KEY = (
 )
 
 
-def _in_cloud(asks: str, api_key: str | None) -> Executor | None:
+def _in_cloud(api_key: str | None) -> Executor | None:
     """The executor `e2b`; None if there is no key for it."""
     key = api_key or os.environ.get("E2B_API_KEY")
     if not key:
         return None
-    require_executor("e2b", f"{asks} with a key", "Call local_code_execution_reward to run answers on this machine")
     return executor_for("e2b", api_key=key)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from code_env.executors.report import VIOLATION, read_records
-from code_env.executors.result import CellResult, ErrorInfo, ExecutionResult, Status
+from code_env.executors.result import SANDBOX_KILLED, CellResult, ErrorInfo, ExecutionResult, Status
 from code_env.harness.ends import ENDED, LOST, Ended
 from code_env.harness.streams import STDERR_TAIL_BYTES
 from code_env.tasks.kinds import AssertTest
@@ -54,6 +54,8 @@ def sandbox_fault(result: ExecutionResult) -> ExecutionResult | None:
         error = ErrorInfo("SandboxError", "the executor ran no peer")
     elif peer.stdout.startswith(_HELLO):
         return None
+    elif peer.error is not None and peer.error.name == SANDBOX_KILLED:
+        return None  # By the program, which was given a second chance.
     else:
         error = peer.error or ErrorInfo("SandboxError", f"the judge ended ({peer.status}) before the program was heard")
     return dataclasses.replace(result, status=Status.SANDBOX_ERROR, error=error)

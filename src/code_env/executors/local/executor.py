@@ -28,7 +28,7 @@ from code_env.executors.base import Executor, Isolation
 from code_env.executors.interpreters import installed_languages, refuse_unsupported
 from code_env.executors.pool import Place, Pool, Runner, own_cores, renew_lock_after_fork
 from code_env.executors.program import Program
-from code_env.executors.result import ErrorInfo, ExecutionResult, Status
+from code_env.executors.result import ExecutionResult, Status, sandbox_killed
 from code_env.executors.running import joined, role_of, watch
 
 from .interpreter import find_interpreter
@@ -123,6 +123,11 @@ class LocalExecutor(Executor):
             notebooks=True,
             details=_DETAILS[level],
         )
+
+    @property
+    def python(self) -> str:
+        """Path of the interpreter that runs programs."""
+        return self._python
 
     def why_not_full(self) -> str:
         """What kept level `full` from being entered; empty if it runs."""
@@ -236,9 +241,7 @@ class _Slot:
             try:
                 return self._attempt(program, own, place)
             except ServerDied as died:
-                error = ErrorInfo("SandboxKilled", f"the program's sandbox died under it twice: {died}")
-                peer_result = None if program.peer is None else ExecutionResult(Status.ERROR, error=error)
-                return ExecutionResult(Status.ERROR, error=error, peer=peer_result, queue_s=place.queue_s)
+                return sandbox_killed(str(died), with_peer=program.peer is not None, queue_s=place.queue_s)
 
     def close(self) -> None:
         """Have its workers end."""

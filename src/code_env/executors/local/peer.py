@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
 from code_env.executors.running import watch
-from code_env.harness.channel import CONVERSATIONS_VARIABLE
+from code_env.harness.channel import CONVERSATIONS_VARIABLE, SPARE_VARIABLE
 from code_env.harness.watching import descendants
 
 from .run import SELDOM_S, JailedProgram
@@ -27,6 +27,7 @@ class JailedPeer(JailedProgram):
         worker: A worker that runs nothing now.
         program: The peer.
         joined: Descriptors that join it to its first program, by the variables that tell it their numbers.
+        spare_s: How much longer than on one machine it is to wait for its programs, in seconds.
 
     Raises:
         ServerDied: If the worker is gone.
@@ -35,7 +36,9 @@ class JailedPeer(JailedProgram):
     keeps_to_policy = False
     tick_s = SELDOM_S
 
-    def __init__(self, worker: Worker, program: Program, joined: Mapping[str, int]) -> None:
+    def __init__(self, worker: Worker, program: Program, joined: Mapping[str, int], spare_s: float = 0.0) -> None:
+        if spare_s:
+            self.environment = {SPARE_VARIABLE: str(spare_s)}
         self._socket, theirs = socket.socketpair()
         self._idle = False
         self._pid = 0

@@ -55,6 +55,9 @@ class JailedProgram(RunningProgram):
     tick_s = TICK_S
     """How often it is looked at, in seconds."""
 
+    environment: Mapping[str, str] = MappingProxyType({})
+    """Further variables that it finds, if it has a partner that it drives."""
+
     def __init__(
         self, worker: Worker, program: Program, role: str, joined: Mapping[str, int] = MappingProxyType({})
     ) -> None:
@@ -87,7 +90,8 @@ class JailedProgram(RunningProgram):
         directory = namespaces.work_in(scratch)
         environment: dict[str, str] = {}
         if not self.has_peer:
-            environment = {name: str(number) for number, name in enumerate(joined, start=wire.FIRST + 5)}
+            numbers = {name: str(number) for number, name in enumerate(joined, start=wire.FIRST + 5)}
+            environment = {**numbers, **self.environment}
         rest: dict[str, Any] | None = None
         command = None if program.language == PYTHON.name else self._worker.server.commands.order(program.limits)
         if self.is_served or environment or program.notebook or command is not None or self._has_policy:

@@ -1,0 +1,146 @@
+"""What is put into a sandbox: the code that runs a program there, and the order of which program that is.
+
+The code is this package's own, the same that `subprocess` runs here: the harness, and of the executors the modules
+that start, watch and end one program. Nothing of it is secret, and it depends on nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import binascii
+import dataclasses
+import functools
+import gzip
+import io
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import code_env
+from code_env.executors.program import Program
+from code_env.executors.result import ErrorInfo, ExecutionResult, Status
+
+from .faults import MissingInterpreter, SandboxFault
+
+DIRECTORY = ".code_env"
+"""Where it is put, below the home of the sandbox's user."""
+
+BUNDLE, JOB = "bundle.tar.gz", "job.json"
+
+COMMAND = (
+    f"cd {DIRECTORY} && tar xzf {BUNDLE} && "
+    # No .pth files, no user's packages, nothing of this directory on the path.
+    "exec python3 -S -s -P -B code_env/executors/e2b/supervisor.py"
+)
+"""What runs the program of the order."""
+
+_MODULES = (
+    "errors.py",
+    "languages.py",
+    *(f"executors/{name}.py" for name in ("capture", "files", "interpreters", "loader", "process", "program")),
+    *(f"executors/{name}.py" for name in ("report", "result", "running")),
+    "executors/e2b/supervisor.py",
+)
+"""What is needed beside the harness."""
+
+_STATUSES = frozenset(Status) - {Status.REFUSED}
+
+
+@functools.cache
+def bundle() -> bytes:
+    """The code, as a compressed archive."""
+    root = Path(code_env.__file__).parent
+    harness = [file for file in (root / "harness").rglob("*") if file.suffix in (".py", ".js")]
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for path in sorted([*harness, *(root / name for name in _MODULES)]):
+            content = path.read_bytes()
+            entry = tarfile.TarInfo(f"code_env/{path.relative_to(root).as_posix()}")
+            entry.size, entry.mode = len(content), 0o644
+            tar.addfile(entry, io.BytesIO(content))
+    return gzip.compress(archive.getvalue(), mtime=0)
+
+
+def order_of(program: Program, nonce: str) -> bytes:
+    """The order to run a program, without its peer.
+
+    Args:
+        program: The program.
+        nonce: What its result is to be marked with.
+    """
+    files = {name: binascii.b2a_base64(content, newline=False).decode() for name, content in program.files.items()}
+    order = {
+        "nonce": nonce,
+        "judged": program.peer is not None,
+        "program": {
+            "code": program.code,
+            "language": program.language,
+            "stdin": program.stdin,
+            "argv": list(program.argv),
+            "files": files,
+            "collect": list(program.collect),
+            "limits": dataclasses.asdict(program.limits),
+            "one_process": program.one_process,
+        },
+    }
+    return json.dumps(order).encode()  # ASCII, so that lone surrogates survive.
+
+
+def longest_line(program: Program) -> int:
+    """How long the line with a program's result can be, in bytes."""
+    limits = program.limits
+    # A character of output may be six in JSON, and one of an unprintable stream three bytes.
+    return 4 * 18 * limits.output_bytes + 2 * limits.file_bytes + (1 << 20)
+
+
+def result_from(line: str, nonce: str) -> ExecutionResult | None:
+    """The result that a line holds; None if it is none of this run, or malformed.
+
+    Raises:
+        SandboxFault: If it says that the sandbox could not run the program.
+    """
+    try:
+        told = json.loads(line)
+        if not isinstance(told, dict) or told.get("nonce") != nonce:
+            return None
+        if "fault" in told:
+            name, message = map(str, told["fault"])
+            kind = MissingInterpreter if name == "UnsupportedProgram" else SandboxFault
+            raise kind(f"{name}: {message}")
+        return _result(told["result"])
+    except (ValueError, KeyError, TypeError, RecursionError, AttributeError):
+        return None
+
+
+def _result(fields: dict[str, Any]) -> ExecutionResult:
+    status = Status(fields["status"])
+    error = None if fields["error"] is None else ErrorInfo(*_texts(fields["error"], 3))
+    if status is Status.SANDBOX_ERROR:
+        raise SandboxFault("the program's process did not come up" if error is None else error.message)
+    if status not in _STATUSES:
+        raise ValueError("no such end")
+    stdout, stderr = _texts([fields["stdout"], fields["stderr"]], 2)
+    return ExecutionResult(
+        status=status,
+        exit_code=_number(fields["exit_code"]),
+        signal=_number(fields["signal"]),
+        stdout=stdout,
+        stderr=stderr,
+        stdout_truncated=bool(fields["stdout_truncated"]),
+        stderr_truncated=bool(fields["stderr_truncated"]),
+        error=error,
+        files={str(name): binascii.a2b_base64(data) for name, data in fields["files"].items()},
+        wall_s=float(fields["wall_s"]),
+        cpu_s=float(fields["cpu_s"]),
+        peak_memory_bytes=int(fields["peak_memory_bytes"]),
+    )
+
+
+def _texts(values: list[Any], count: int) -> list[str]:
+    if len(values) != count or not all(isinstance(value, str) for value in values):
+        raise TypeError("no texts")
+    return values
+
+
+def _number(value: Any) -> int | None:
+    return None if value is None else int(value)

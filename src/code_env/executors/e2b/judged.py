@@ -1,0 +1,224 @@
+"""A judged run: the program in a sandbox, its peer in the jail of this machine, and the relay between them.
+
+The peer holds the tests and the expected values, and none of that leaves this machine. What the program sends comes
+as lines of the command's output and goes into the peer's channel; what the peer sends goes to the command's input.
+The peer is started when the program's process runs, so that it waits for nothing that E2B does before; and its limits
+have room for the way, so that a slow line is not the program's fault. If the sandbox fails, what the peer has reported
+is thrown away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import binascii
+import contextlib
+import dataclasses
+import os
+import socket
+import threading
+from typing import Any
+
+from code_env.executors.local.peers import PeerHost
+from code_env.executors.program import Program
+from code_env.executors.result import ExecutionResult, Status
+from code_env.harness.channel import BELL_VARIABLE, CHANNEL_VARIABLE
+
+from .faults import SandboxFault
+from .process_mode import Run
+
+SPARE_S = 60.0
+"""How much longer a peer waits for a program than it would on one machine, in seconds: longer than a silent line is
+listened to."""
+
+_PIECE = 1 << 18
+"""How much goes to the sandbox in one request, in bytes."""
+
+_LAST_WORDS_S = 3.0
+"""How long one waits for the result of a program that nothing can be sent to any more, in seconds."""
+
+
+async def run_judged(
+    sandbox: Any, program: Program, host: PeerHost, request_timeout_s: float, silence_s: float
+) -> ExecutionResult:
+    """Run a program with its peer; see `Run`.
+
+    Raises:
+        SandboxFault: If the line broke, or the peer's jail failed.
+    """
+    run = Run(sandbox, program, request_timeout_s, silence_s)
+    peer = _Peer(program, host)
+    try:
+        await run.begin(peer.take)
+        carried = asyncio.ensure_future(_converse(run, peer))
+        try:
+            result = await run.result()
+            peer.close()
+            told = await peer.result()
+        finally:
+            carried.cancel()
+            await asyncio.wait({carried})
+        if told.status is Status.SANDBOX_ERROR:
+            raise SandboxFault(f"the judge's sandbox failed: {told.error.message if told.error else told.status}")
+        return dataclasses.replace(result, peer=told)
+    finally:
+        try:
+            await run.close()
+        finally:
+            peer.abandon()
+
+
+async def _converse(run: Run, peer: _Peer) -> None:
+    """Start the peer when its program runs, and carry what it sends."""
+    await run.started.wait()
+    try:
+        await peer.start()
+        while (piece := await peer.receive()) and not run.is_over:
+            await run.send(binascii.b2a_base64(piece, newline=False))
+        if not run.is_over:
+            await run.send(b".")
+    except Exception as error:
+        # The program may just have ended. If it has not, what was to be sent is lost.
+        if not await run.wait_for_result(_LAST_WORDS_S):
+            run.fail(error)
+
+
+class _Peer:
+    """A program's peer, and this side's ends of what joins them."""
+
+    def __init__(self, program: Program, host: PeerHost) -> None:
+        self._program, self._host = program, host
+        self._loop = asyncio.get_running_loop()
+        self._channel: asyncio.Future[socket.socket] = self._loop.create_future()
+        self._told: asyncio.Future[ExecutionResult] = self._loop.create_future()
+        self._bell: int | None = None
+        self._place = _Place()
+        self._closed = False
+
+    async def start(self) -> None:
+        """Have it run, in a thread that watches it."""
+        threading.Thread(target=self._work, name="code_env-e2b-peer", daemon=True).start()
+        await asyncio.shield(self._channel)
+
+    def _work(self) -> None:
+        try:
+            told = self._host.run(self._program, self._take_ends, self._place)
+        # No server, no descriptor to be had: whoever waits for the result is told.
+        except Exception as error:
+            self._call(_settle, self._channel, None, error)
+            self._call(_settle, self._told, None, error)
+        else:
+            self._call(_settle, self._told, told, None)
+
+    def _take_ends(self, ends: dict[str, int]) -> None:
+        channel = socket.socket(fileno=os.dup(ends[CHANNEL_VARIABLE]))
+        channel.setblocking(False)
+        bell = ends.get(BELL_VARIABLE)
+        if bell is not None:
+            bell = os.dup(bell)
+            os.set_blocking(bell, False)
+        self._call(self._joined, channel, bell)
+
+    def _joined(self, channel: socket.socket, bell: int | None) -> None:
+        self._bell = bell
+        if self._channel.done():
+            channel.close()
+        else:
+            self._channel.set_result(channel)
+        if self._closed:
+            self._close_ends()
+
+    def _call(self, function: Any, *args: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # The loop is gone, and with it whoever waits.
+            self._loop.call_soon_threadsafe(function, *args)
+
+    async def receive(self) -> bytes:
+        """What it sends next; nothing when it has closed."""
+        channel = await asyncio.shield(self._channel)
+        try:
+            return await self._loop.sock_recv(channel, _PIECE)
+        except OSError:  # Closed on this side, because the program has ended.
+            return b""
+
+    async def take(self, piece: bytes | None) -> None:
+        """Give it what its program sends; None when that has closed the channel."""
+        channel = await asyncio.shield(self._channel)
+        if piece is None:
+            self.close()
+            return
+        view = memoryview(piece)
+        while view and not self._closed:
+            try:
+                view = view[channel.send(view) :]
+            except BlockingIOError:
+                self._ring()  # It sleeps, and must make room.
+                await self._room(channel)
+            except OSError:  # It has heard enough.
+                return
+        self._ring()
+
+    async def _room(self, channel: socket.socket) -> None:
+        room: asyncio.Future[None] = self._loop.create_future()
+        self._loop.add_writer(channel, _settle, room, None, None)
+        try:
+            await room
+        finally:
+            self._loop.remove_writer(channel)
+
+    def _ring(self) -> None:
+        if self._bell is not None:
+            with contextlib.suppress(OSError):  # Full of rings, or nobody there to hear.
+                os.write(self._bell, b".")
+
+    def close(self) -> None:
+        """Close the channel: the program has ended. The peer has its report to finish."""
+        self._closed = True
+        self._close_ends()
+
+    def _close_ends(self) -> None:
+        if self._channel.done() and not self._channel.cancelled() and self._channel.exception() is None:
+            channel = self._channel.result()
+            with contextlib.suppress(OSError):
+                channel.shutdown(socket.SHUT_WR)
+        bell, self._bell = self._bell, None
+        if bell is not None:
+            os.close(bell)
+
+    async def result(self) -> ExecutionResult:
+        """Its result, once it has ended."""
+        return await asyncio.shield(self._told)
+
+    def abandon(self) -> None:
+        """Leave nothing of it: end it, if it has not ended by now."""
+        self._place.over = True
+        self._closed = True
+        self._close_ends()
+        if self._channel.done() and not self._channel.cancelled() and self._channel.exception() is None:
+            self._channel.result().close()
+        else:
+            self._channel.cancel()
+        if self._told.done() and not self._told.cancelled():
+            self._told.exception()
+        else:
+            self._told.cancel()
+
+
+class _Place:
+    """What the peer's watcher asks: whether anybody wants its result."""
+
+    def __init__(self) -> None:
+        self.over = False
+
+    def is_over(self) -> bool:
+        return self.over
+
+    def sleeps(self, asleep: bool) -> None:
+        pass
+
+
+def _settle(future: asyncio.Future[Any], value: Any, error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(value)
+    else:
+        future.set_exception(error)

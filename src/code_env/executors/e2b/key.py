@@ -1,0 +1,49 @@
+"""E2B's key, held so that nothing shows it: no repr, no message, no pickle."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+VARIABLE = "E2B_API_KEY"
+
+
+class ApiKey:
+    """A key. Another process that gets a pickled one reads its own environment instead.
+
+    Example:
+        >>> ApiKey("e2b_secret")
+        ApiKey(...)
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    @classmethod
+    def find(cls, given: str | None = None) -> ApiKey | None:
+        """The key that was given, else the environment's; None if there is neither."""
+        value = given or os.environ.get(VARIABLE)
+        return cls(value) if value else None
+
+    def reveal(self) -> str:
+        """The key itself, for the SDK only."""
+        return self._value
+
+    def without(self, text: str) -> str:
+        """A text with the key blotted out, should it be there."""
+        return text.replace(self._value, "...")
+
+    def __repr__(self) -> str:
+        return "ApiKey(...)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_from_environment, ())
+
+
+def _from_environment() -> ApiKey:
+    key = ApiKey.find()
+    if key is None:
+        raise LookupError(f"a pickled key is read from {VARIABLE} anew, and that is not set in this process")
+    return key

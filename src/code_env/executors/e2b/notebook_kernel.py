@@ -1,0 +1,66 @@
+"""What is run first in a notebook's kernel, before the program; its text is uploaded, and never imported here.
+
+It gives the program its input and arguments, and has IPython call it before and after each cell. After each it shows
+one more result, with the run's nonce: where that is missing, the stream was cut short. And it notes in a file which
+cell has begun and which has ended, so that a cell which takes too long is told from a line that is dead.
+"""
+
+TEXT = """
+def _code_env_begin(nonce, stdin, argv, progress):
+    import ast, base64, builtins, io, json, os, sys
+
+    shell = get_ipython()
+    progress = os.path.abspath(progress)
+    publish, names = shell.display_pub.publish, shell.user_ns
+    count = [0]
+
+    sys.argv = ["main.py", *argv]
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8", "surrogatepass")), "utf-8")
+
+    def read_line(prompt=""):
+        sys.stdout.write(str(prompt))
+        line = sys.stdin.readline()
+        if not line:
+            raise EOFError("EOF when reading a line")
+        return line[:-1] if line.endswith("\\n") else line
+
+    builtins.input = read_line
+
+    def note(what):
+        with open(progress, "w") as file:
+            file.write(f"{nonce} {count[0]} {what}")
+
+    def sets(tree):
+        if isinstance(tree, ast.Name):
+            return tree.id == "result" and isinstance(tree.ctx, ast.Store)
+        inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.comprehension)
+        return any(sets(node) for node in ast.iter_child_nodes(tree) if not isinstance(node, inner))
+
+    def variable(text):
+        try:
+            if "result" in names and sets(ast.parse(text)):
+                shown = repr(names["result"])
+                return shown if len(shown) <= 65536 else shown[:65536] + "..."
+        except BaseException:
+            return None
+
+    def before(info):
+        count[0] += 1
+        note("began")
+
+    def after(result):
+        told = {"variable": variable(getattr(getattr(result, "info", None), "raw_cell", ""))}
+        note("ended")
+        publish({"text/plain": f"{nonce}:{count[0]}:" + base64.b64encode(json.dumps(told).encode()).decode()})
+
+    shell.events.register("pre_run_cell", before)
+    shell.events.register("post_run_cell", after)
+"""
+
+PROGRESS = ".code_env/progress"
+"""Where it notes which cell has begun or ended, below the home of the sandbox's user."""
+
+
+def beginning(nonce: str, stdin: str, argv: tuple[str, ...]) -> str:
+    """The cell that is run first."""
+    return f"{TEXT}\n_code_env_begin({nonce!r}, {stdin!r}, {list(argv)!r}, {PROGRESS!r})\ndel _code_env_begin\n"

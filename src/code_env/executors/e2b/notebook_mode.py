@@ -1,0 +1,286 @@
+"""A program with `notebook=True`: its code and its cells in the Jupyter kernel of a fresh sandbox.
+
+The SDK tells little of how a cell ended: a stream that was cut short looks like one that has ended, a dead line like an
+endless loop. So the kernel is given a beginning of ours (`notebook_kernel.py`), and a cell counts only with what that
+shows after it. The time limit is kept here, not by the SDK, and after one the sandbox is not used again. CPU time and
+memory of a kernel are not limited; what a cell can take of them is its template's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import contextlib
+import json
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from code_env.executors.capture import HeadAndTail
+from code_env.executors.program import Program
+from code_env.executors.result import CellResult, ErrorInfo, ExecutionResult, Status
+from code_env.harness.limits import MAX_STREAM_BYTES
+from code_env.harness.main_module import MAX_TEXT
+from code_env.harness.records import MAX_RECORDS_BYTES, MOST_RESULTS, characters
+
+from .faults import SandboxFault, SupervisorDied, described
+from .notebook_kernel import PROGRESS, beginning
+
+_INFRA = frozenset(("UnexpectedEndOfExecution", "WebSocketError", "ExecutionAborted"))
+"""Errors that E2B's server reports as if they were the program's."""
+
+_KERNEL_DIED = "ContextRestarting"
+
+_MAX_TEXT_CHARS = 1 << 16
+_MAX_IMAGE_BYTES = 2 << 20
+
+_TEXTS = {
+    "text": "text/plain",
+    "html": "text/html",
+    "markdown": "text/markdown",
+    "svg": "image/svg+xml",
+    "latex": "text/latex",
+    "javascript": "application/javascript",
+}
+_BYTES = {"png": "image/png", "jpeg": "image/jpeg", "pdf": "application/pdf"}
+_DATA = {"json": "application/json", "data": "application/vnd.e2b.data+json"}
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+_FIGURE = "<Figure size"
+"""How the text begins that matplotlib gives with a picture."""
+
+
+@dataclass
+class _Cell:
+    """What came of one cell so far."""
+
+    stdout: HeadAndTail = field(default_factory=lambda: HeadAndTail(_MAX_TEXT_CHARS))
+    results: list[Mapping[str, Any]] = field(default_factory=list)
+    error: ErrorInfo | None = None
+    variable: str | None = None
+    ended: bool = False
+    """Whether the kernel has said so."""
+
+
+class _TooMuch(Exception):
+    """The program has written more than it may."""
+
+
+class _Kernel:
+    """One kernel, and what its cells have given.
+
+    Args:
+        sandbox: The SDK's.
+        program: The program.
+        request_timeout_s: How long a request may take, in seconds.
+    """
+
+    def __init__(self, sandbox: Any, program: Program, request_timeout_s: float) -> None:
+        self._sandbox, self._timeout_s = sandbox, request_timeout_s
+        self._nonce = secrets.token_hex(16)
+        self._number = 0
+        self._bytes_left = MAX_RECORDS_BYTES
+        self.stdout = HeadAndTail(program.limits.output_bytes)
+        self.stderr = HeadAndTail(program.limits.output_bytes)
+
+    async def begin(self, program: Program) -> None:
+        """Make it ready for a program.
+
+        Raises:
+            SandboxFault: If that fails.
+        """
+        files = [{"path": name, "data": content} for name, content in program.files.items()]
+        files.append({"path": PROGRESS, "data": b""})
+        async with asyncio.timeout(self._timeout_s):
+            await self._sandbox.files.write_files(files, request_timeout=self._timeout_s)
+            text = beginning(self._nonce, program.stdin, program.argv)
+            execution = await self._sandbox.run_code(text, timeout=0, request_timeout=self._timeout_s)
+        if execution.error is not None:
+            raise SandboxFault(f"the kernel did not begin: {execution.error.name}: {execution.error.value}")
+
+    async def run(self, text: str, seconds: float) -> _Cell:
+        """Run a cell.
+
+        Raises:
+            TimeoutError: If it takes longer than it may.
+            _TooMuch: If it writes more than it may.
+            SupervisorDied: If the kernel died.
+            SandboxFault: If the sandbox failed.
+        """
+        self._number += 1
+        cell = _Cell()
+        running = asyncio.ensure_future(
+            self._sandbox.run_code(
+                text,
+                on_stdout=lambda message: self._take(message.line, self.stdout, cell.stdout),
+                on_stderr=lambda message: self._take(message.line, self.stderr),
+                on_result=lambda result: self._take_result(result, cell),
+                timeout=0,  # Without: the SDK's is not exact, and says nothing of who was slow.
+                request_timeout=self._timeout_s,
+            )
+        )
+        try:
+            await asyncio.wait({running}, timeout=seconds)
+            if not running.done():
+                await self._see_whether_it_runs()
+                raise TimeoutError
+            execution = running.result()
+        finally:
+            running.cancel()
+            await asyncio.wait({running})
+        error = execution.error
+        if error is not None:
+            if error.name == _KERNEL_DIED:
+                raise SupervisorDied(f"the kernel ended: {error.value}")
+            if error.name in _INFRA:
+                raise SandboxFault(f"{error.name}: {error.value}")
+            trace = _ANSI.sub("", str(error.traceback))
+            cell.error = ErrorInfo(*(characters(text)[:MAX_TEXT] for text in (error.name, error.value, trace)))
+        if not cell.ended:
+            raise SandboxFault("the kernel's output ended before the cell had")
+        return cell
+
+    async def _see_whether_it_runs(self) -> None:
+        """See that a cell that takes too long is running, and it is not the line that is dead.
+
+        Raises:
+            SandboxFault: If it is.
+        """
+        noted = await asyncio.wait_for(
+            self._sandbox.files.read(PROGRESS, request_timeout=self._timeout_s), self._timeout_s
+        )
+        if noted != f"{self._nonce} {self._number} began":
+            raise SandboxFault("the kernel is not at work, and nothing came of what it was given")
+
+    def _take(self, text: str, *kept: HeadAndTail) -> None:
+        data = text.encode("utf-8", "replace")
+        for one in kept:
+            one.take(data)
+            if one.total > MAX_STREAM_BYTES:
+                raise _TooMuch
+
+    def _take_result(self, result: Any, cell: _Cell) -> None:
+        text = result.text or ""
+        mark = f"{self._nonce}:{self._number}:"
+        if text.startswith(mark):
+            cell.ended = True
+            with contextlib.suppress(ValueError, TypeError, AttributeError, RecursionError):
+                told = json.loads(base64.b64decode(text[len(mark) :])).get("variable")
+                cell.variable = characters(told)[: _MAX_TEXT_CHARS + 3] if isinstance(told, str) else None
+            return
+        shown = _shown(result)
+        size = sum(len(data) if isinstance(data, str | bytes) else len(json.dumps(data)) for data in shown.values())
+        if shown and size <= self._bytes_left and len(cell.results) < MOST_RESULTS:
+            self._bytes_left -= size
+            cell.results.append(shown)
+
+
+def _shown(result: Any) -> dict[str, Any]:
+    """A result by MIME types, within bounds."""
+    shown: dict[str, Any] = {}
+    for name, kind in _TEXTS.items():
+        text = getattr(result, name, None)
+        if isinstance(text, str):
+            text = characters(text)
+            shown[kind] = text if len(text) <= _MAX_TEXT_CHARS else f"{text[:_MAX_TEXT_CHARS]}..."
+    for name, kind in _BYTES.items():
+        with contextlib.suppress(binascii.Error, ValueError, TypeError):
+            data = binascii.a2b_base64(getattr(result, name, None) or "")
+            if 0 < len(data) <= _MAX_IMAGE_BYTES:
+                shown[kind] = data
+    for name, kind in _DATA.items():
+        value = getattr(result, name, None)
+        if value is not None:
+            shown[kind] = value
+    text = shown.get("text/plain", "")
+    if text and not text.startswith("<"):
+        shown.pop("application/json", None)  # A list's or a dict's, whose text says the same.
+    if "image/png" in shown and text.startswith(_FIGURE):
+        del shown["text/plain"]  # It stands for the picture where that cannot be shown.
+    return shown
+
+
+async def run_notebook(sandbox: Any, program: Program, request_timeout_s: float) -> ExecutionResult:
+    """Run a program and its cells.
+
+    Raises:
+        SupervisorDied: If the kernel died.
+        SandboxFault: If the sandbox failed.
+    """
+    kernel = _Kernel(sandbox, program, request_timeout_s)
+    await kernel.begin(program)
+    began = time.monotonic()
+    until = began + program.limits.wall_s
+    results: tuple[Mapping[str, Any], ...] = ()
+    cells: list[CellResult] = []
+    status, exit_code, error = Status.OK, 0, None
+    try:
+        main = await kernel.run(program.code, program.limits.wall_s)
+        results = tuple(main.results)
+        status, exit_code, error = _end_of(main.error, kernel.stderr)
+        for text in program.cells if exit_code == 0 else ():
+            cell = await kernel.run(text, max(0.0, until - time.monotonic()))
+            cells.append(CellResult(tuple(cell.results), cell.stdout.text(), cell.error, cell.variable))
+    except TimeoutError:
+        status = Status.TIMEOUT
+    except _TooMuch:
+        status = Status.OUTPUT_LIMIT
+    wall_s = time.monotonic() - began
+    ended = status not in (Status.TIMEOUT, Status.OUTPUT_LIMIT)
+    return ExecutionResult(
+        status=status,
+        exit_code=exit_code if ended else None,
+        stdout=kernel.stdout.text(),
+        stderr=kernel.stderr.text(),
+        stdout_truncated=kernel.stdout.truncated,
+        stderr_truncated=kernel.stderr.truncated,
+        error=error,
+        results=results,
+        cells=tuple(cells),
+        files=await _files(sandbox, program, request_timeout_s),
+        wall_s=wall_s,
+    )
+
+
+def _end_of(error: ErrorInfo | None, stderr: HeadAndTail) -> tuple[Status, int, ErrorInfo | None]:
+    """Status, exit code and exception of a program that raised this."""
+    if error is None:
+        return Status.OK, 0, None
+    if error.name == "SystemExit":
+        code = error.message.strip()
+        if code in ("", "None"):
+            return Status.OK, 0, None
+        number = int(code) & 255 if re.fullmatch(r"-?\d{1,9}", code) else 1
+        if number == 1 and code != "1":
+            stderr.take(f"{code}\n".encode())
+        return (Status.ERROR if number else Status.OK), number, None
+    stderr.take(f"{error.traceback}\n".encode("utf-8", "replace"))
+    return (Status.MEMORY if error.name == "MemoryError" else Status.ERROR), 1, error
+
+
+async def _files(sandbox: Any, program: Program, request_timeout_s: float) -> dict[str, bytes]:
+    """The files to bring back, which are not more than the program may have written."""
+    from e2b import FileNotFoundException, FileType, NotFoundException
+
+    left, found = program.limits.file_bytes, {}
+    for name in program.collect:
+        try:
+            async with asyncio.timeout(request_timeout_s):
+                about = await sandbox.files.get_info(name, request_timeout=request_timeout_s)
+                # A FIFO would block; a link may lead anywhere.
+                if about.type is not FileType.FILE or about.symlink_target or about.size > left:
+                    continue
+                content = await sandbox.files.read(name, format="bytes", request_timeout=request_timeout_s)
+        except (FileNotFoundException, NotFoundException):
+            continue
+        except Exception as error:
+            raise SandboxFault(f"a file could not be brought back: {described(error)}") from None
+        if len(content) <= left:
+            found[name] = bytes(content)
+            left -= len(content)
+    return found

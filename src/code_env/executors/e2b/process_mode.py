@@ -1,0 +1,236 @@
+"""One program as a process in a sandbox: what is uploaded, the command that runs it, and the line that is its result.
+
+Only a line with the run's nonce is a result. All that comes otherwise is a fault of the sandbox, but for one thing: if
+the command has ended without that line, and the sandbox still answers, then what ran the program was killed, and
+nobody is in there but the program.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import binascii
+import contextlib
+import dataclasses
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from code_env.executors.program import Program
+from code_env.executors.result import ExecutionResult
+from code_env.harness.limits import WHOLE_RUN
+
+from .bundle import BUNDLE, COMMAND, DIRECTORY, JOB, bundle, longest_line, order_of, result_from
+from .faults import SandboxFault, SupervisorDied, described
+
+COMMAND_SPARE_S = 20.0
+"""How much longer than its program a command may take, in seconds: what the program waited for a core it gets back."""
+
+OUTER_SPARE_S = 25.0
+"""How much longer than its program a run as a whole is waited for, in seconds."""
+
+_LIFETIME_SPARE_S = 60.0
+"""How much longer a sandbox lives than all that is waited for, in seconds."""
+
+_GOODBYE_S = 5.0
+"""How long the SDK may take to let go of a command, in seconds."""
+
+_STDERR_CHARS = 500
+
+Frames = Callable[[bytes | None], Awaitable[None]]
+"""Takes what a program sends to its peer; None when it has closed the channel."""
+
+
+def time_limit_s(program: Program) -> float:
+    """How long a program may take at the most, in seconds."""
+    served = program.peer is not None and not program.one_process
+    return program.limits.wall_s * (WHOLE_RUN if served else 1)
+
+
+def lifetime_s(program: Program, request_timeout_s: float) -> float:
+    """How long its sandbox must live, in seconds."""
+    return request_timeout_s + time_limit_s(program) + OUTER_SPARE_S + _LIFETIME_SPARE_S
+
+
+class Run:
+    """One run of a program in a sandbox.
+
+    Args:
+        sandbox: The SDK's.
+        program: The program.
+        request_timeout_s: How long a request may take, in seconds.
+        silence_s: After how long without a line it is given up, in seconds.
+    """
+
+    def __init__(self, sandbox: Any, program: Program, request_timeout_s: float, silence_s: float) -> None:
+        self._sandbox, self._program = sandbox, program
+        self._request_timeout_s, self._silence_s = request_timeout_s, silence_s
+        self._nonce = secrets.token_hex(16)
+        self._lines: list[str] = []
+        self._length, self._longest = 0, longest_line(program)
+        self._stderr = ""
+        self._frames: Frames | None = None
+        self._heard = time.monotonic()
+        self._handle: Any = None
+        self._is_busy = False
+        self._result: asyncio.Future[ExecutionResult] = asyncio.get_running_loop().create_future()
+        self.started = asyncio.Event()
+        """Set when the program's process runs."""
+
+    async def begin(self, frames: Frames | None = None) -> None:
+        """Upload and start it.
+
+        Args:
+            frames: Takes what it sends to its peer, if it has one.
+
+        Raises:
+            Exception: What the SDK raises.
+        """
+        self._frames = frames
+        files = [
+            {"path": f"{DIRECTORY}/{BUNDLE}", "data": bundle()},
+            {"path": f"{DIRECTORY}/{JOB}", "data": order_of(self._program, self._nonce)},
+        ]
+        await self._within(self._sandbox.files.write_files(files, request_timeout=self._request_timeout_s))
+        self._handle = await self._within(
+            self._sandbox.commands.run(
+                COMMAND,
+                background=True,
+                on_stdout=self._take,
+                on_stderr=self._take_stderr,
+                timeout=time_limit_s(self._program) + COMMAND_SPARE_S,
+                request_timeout=self._request_timeout_s,
+                retain_output=False,
+                **({} if frames is None else {"stdin": True}),
+            )
+        )
+        self._heard = time.monotonic()
+
+    async def _within(self, request: Awaitable[Any]) -> Any:
+        # The SDK's own limit comes after twice the time for some requests.
+        try:
+            return await asyncio.wait_for(request, self._request_timeout_s)
+        except TimeoutError:
+            raise SandboxFault(f"no answer within {self._request_timeout_s:g} s") from None
+
+    async def send(self, line: bytes) -> None:
+        """Send a line to what runs the program."""
+        await self._handle.send_stdin(line + b"\n", request_timeout=self._request_timeout_s)
+
+    async def result(self) -> ExecutionResult:
+        """The result, once it is there.
+
+        Raises:
+            SupervisorDied: If what runs it was killed.
+            SandboxFault: If the sandbox failed.
+        """
+        ended = asyncio.ensure_future(self._handle.wait())
+        deadline = time.monotonic() + time_limit_s(self._program) + OUTER_SPARE_S
+        try:
+            while not self._result.done() and not ended.done():
+                now = time.monotonic()
+                if self._is_busy:
+                    self._heard = now
+                left_s = min(deadline, self._heard + self._silence_s) - now
+                if left_s <= 0:
+                    raise SandboxFault(f"nothing was heard of the program for {now - self._heard:.0f} s")
+                await asyncio.wait({self._result, ended}, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+            if self._result.done():
+                return self._result.result()
+            return await self._why_ended(ended)
+        finally:
+            ended.cancel()
+            await asyncio.wait({ended})
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the result is there."""
+        return self._result.done()
+
+    async def wait_for_result(self, seconds: float) -> bool:
+        """Wait for so long; whether the result is there."""
+        await asyncio.wait({self._result}, timeout=seconds)
+        return self.is_over
+
+    async def close(self) -> None:
+        """Let go of the command."""
+        if self._result.done() and not self._result.cancelled():
+            self._result.exception()
+        if self._handle is not None:
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(self._handle.disconnect(), _GOODBYE_S)
+
+    async def _why_ended(self, ended: asyncio.Future[Any]) -> ExecutionResult:
+        from e2b import CommandExitException
+
+        error = ended.exception()
+        if error is not None and not isinstance(error, CommandExitException):
+            raise error
+        code = 0 if error is None else error.exit_code
+        what = f"what ran the program ended with exit code {code} and no result: {self._stderr.strip()}"
+        try:
+            answers = await asyncio.wait_for(
+                self._sandbox.is_running(request_timeout=self._request_timeout_s), self._request_timeout_s
+            )
+        except Exception as failed:
+            raise SandboxFault(f"{what} ({described(failed)})") from None
+        raise SupervisorDied(what) if answers else SandboxFault(f"{what} (the sandbox is gone)")
+
+    async def _take(self, text: str) -> None:
+        self._heard = time.monotonic()
+        if self._result.done():
+            return
+        first, *rest = text.split("\n")
+        self._lines.append(first)
+        self._length += len(first)
+        # More than any result has: whoever writes that is not what runs the program.
+        if self._length > self._longest:
+            self._lines, self._length = [], 0
+        for further in rest:
+            line, self._lines, self._length = "".join(self._lines), [further], len(further)
+            await self._take_line(line)
+
+    async def _take_line(self, line: str) -> None:
+        if line.startswith("{"):
+            try:
+                result = result_from(line, self._nonce)
+            except SandboxFault as fault:
+                self._settle(fault)
+                return
+            if result is not None and not self._result.done():
+                # Who has found the nonce may say anything, but not name files that nobody asked for.
+                files = {name: result.files[name] for name in self._program.collect if name in result.files}
+                self._result.set_result(dataclasses.replace(result, files=files))
+                self.started.set()
+        elif line == "!":
+            self.started.set()
+        elif self._frames is not None and line[:1] in (">", "."):
+            self._is_busy = True  # Nothing more is read until the peer has taken it.
+            try:
+                await self._frames(None if line[0] == "." else binascii.a2b_base64(line[1:]))
+            except ValueError:
+                self._settle(SandboxFault("what came from the sandbox is not what was sent there"))
+            finally:
+                self._is_busy = False
+                self._heard = time.monotonic()
+
+    def fail(self, error: Exception) -> None:
+        """Say that the line to it is broken."""
+        self._settle(SandboxFault(f"the line to the sandbox broke: {described(error)}"))
+
+    def _settle(self, fault: SandboxFault) -> None:
+        if not self._result.done():
+            self._result.set_exception(fault)
+
+    def _take_stderr(self, text: str) -> None:
+        self._stderr = (self._stderr + text)[-_STDERR_CHARS:]
+
+
+async def run_plain(sandbox: Any, program: Program, request_timeout_s: float, silence_s: float) -> ExecutionResult:
+    """Run a program without a peer; see `Run`."""
+    run = Run(sandbox, program, request_timeout_s, silence_s)
+    try:
+        await run.begin()
+        return await run.result()
+    finally:
+        await run.close()

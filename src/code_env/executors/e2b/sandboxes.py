@@ -1,0 +1,318 @@
+"""Sandboxes from their creation to their confirmed end: how many at once, how long they may live, what may be left.
+
+A sandbox costs money until it is gone. So each has a lifetime that ends it whatever happens to this process; each is
+ended as soon as it has served, by a task of its own that no cancellation reaches; and it counts among those that are
+in use until E2B has confirmed that. Each carries the executor's number in its metadata: what a request has made whose
+answer was lost is found by that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime
+import os
+import time
+import uuid
+from collections.abc import AsyncIterator, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from code_env.errors import E2BMisconfigured
+
+from .faults import CreateFault, NoSandbox, described, fault_of_create, may_have_created
+from .key import ApiKey
+from .retrying import RetryPolicy, create_with_retries
+
+RUN, CREATION, PROCESS = "code_env_run", "code_env_creation", "code_env_pid"
+"""Keys of the metadata: the executor, the one request, and the trainer's process."""
+
+_KILL_AGAIN_S = 5.0
+"""How often a sandbox is ended that did not let itself be ended at once, in seconds."""
+
+_KILL_WAIT_S = 0.2
+"""How long after a failed attempt to end it the next is made, at first, in seconds."""
+
+_SWEEPS_S = (1.0, 5.0, 30.0)
+"""How long after a lost answer one looks for what it was about, in seconds: it may take a while to come up."""
+
+_LAST_SWEEP_S = 10.0
+"""How long the last look for what is left may take, in seconds: where nobody answers, nobody has to wait for long."""
+
+_UPPER_SECONDS = 24 * 3600
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What sandboxes are made with."""
+
+    key: ApiKey
+    template: str | None
+    domain: str | None
+    allow_internet_access: bool
+    request_timeout_s: float
+
+    def connection(self) -> dict[str, Any]:
+        """Arguments for the SDK's calls."""
+        given = {"api_key": self.key.reveal(), "request_timeout": self.request_timeout_s, "retries": 0}
+        return given if self.domain is None else {**given, "domain": self.domain}
+
+
+class Gate:
+    """Lets so many in at once; how many can change.
+
+    Args:
+        most: How many at the most.
+        regrow_s: How long after it was narrowed it opens by one again, in seconds.
+    """
+
+    def __init__(self, most: int, regrow_s: float) -> None:
+        self._most, self._limit, self._regrow_s = most, most, regrow_s
+        self._narrowed = 0.0
+        self._waiting: list[asyncio.Future[None]] = []
+        self.inside = 0
+        """How many are in."""
+
+    async def enter(self) -> None:
+        """Wait to be let in; those who came first go first."""
+        if self.inside < self._limit and not self._waiting:
+            self.inside += 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn in self._waiting:
+                self._waiting.remove(turn)
+            elif turn.done() and not turn.cancelled():  # Let in, and away again.
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Leave, and let the next in."""
+        self.inside -= 1
+        self._let_in()
+
+    def narrow(self, most: int) -> None:
+        """Let no more in than this from now on: one of those inside has found no place."""
+        self._limit = max(1, min(self._limit, most))
+        self._narrowed = time.monotonic()
+
+    def found_a_place(self) -> None:
+        """One of those inside has found a place: let one more in, if that was long ago."""
+        if self._limit < self._most and time.monotonic() > self._narrowed + self._regrow_s:
+            self._limit += 1
+            self._narrowed = time.monotonic()
+            self._let_in()
+
+    def _let_in(self) -> None:
+        while self._waiting and self.inside < self._limit:
+            turn = self._waiting.pop(0)
+            if not turn.done():
+                self.inside += 1
+                turn.set_result(None)
+
+
+class Sandboxes:
+    """The sandboxes of one executor in one process. All of it runs in the event loop's thread.
+
+    Args:
+        settings: What they are made with.
+        policy: What is tried again.
+        most: How many there are at once at the most.
+    """
+
+    def __init__(self, settings: Settings, policy: RetryPolicy, most: int) -> None:
+        self._settings, self._policy = settings, policy
+        self._gate = Gate(most, policy.regrow_s)
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._sweeps: set[asyncio.Task[Any]] = set()
+        self._known: set[str] = set()
+        self._asked = False
+        self.run_id = uuid.uuid4().hex
+        """The executor's number in the metadata."""
+
+    @contextlib.asynccontextmanager
+    async def one(self, lifetime_s: float) -> AsyncIterator[Any]:
+        """A fresh sandbox, the SDK's; it is ended at the end of the context, which does not wait for that.
+
+        Args:
+            lifetime_s: After how long E2B ends it, in seconds.
+
+        Raises:
+            E2BMisconfigured: If E2B refuses to make one.
+            NoSandbox: If there is none to be had.
+        """
+        await self._gate.enter()
+        try:
+            sandbox = await self._create(lifetime_s)
+        except BaseException:
+            self._gate.leave()
+            raise
+        self._gate.found_a_place()
+        try:
+            yield sandbox
+        finally:
+            self._begin(self._end(sandbox.sandbox_id, time.monotonic() + lifetime_s))
+
+    async def _create(self, lifetime_s: float) -> Any:
+        async def create() -> Any:
+            # What is on its way cannot be called back: it goes on, and what comes of it is ended.
+            request = self._begin(self._create_once(lifetime_s))
+            try:
+                return await asyncio.shield(request)
+            except asyncio.CancelledError:
+                self._gate.inside += 1
+                self._begin(self._end_when_created(request, time.monotonic() + lifetime_s))
+                raise
+
+        try:
+            return await create_with_retries(self._policy, create, lambda: self._gate.narrow(len(self._known)))
+        except Exception as error:
+            refused = fault_of_create(error) is CreateFault.CONFIGURATION
+            text = self._settings.key.without(described(error))
+        # Not in there: the frames of the SDK's exception hold the key.
+        raise E2BMisconfigured(self._refusal(text)) if refused else NoSandbox(text)
+
+    def _refusal(self, text: str) -> str:
+        return (
+            f"E2B refuses to make a sandbox ({text}); check E2B_API_KEY or api_key, "
+            f"template={self._settings.template!r} and the limits of programs, whose time the sandbox must live"
+        )
+
+    async def _create_once(self, lifetime_s: float) -> Any:
+        from e2b_code_interpreter import AsyncSandbox
+
+        creation = uuid.uuid4().hex
+        settings = self._settings
+        self._asked = True
+        try:
+            sandbox = await asyncio.wait_for(
+                AsyncSandbox.create(
+                    settings.template,
+                    timeout=min(_UPPER_SECONDS, int(lifetime_s) + 1),
+                    metadata={RUN: self.run_id, CREATION: creation, PROCESS: str(os.getpid())},
+                    secure=True,
+                    allow_internet_access=settings.allow_internet_access,
+                    lifecycle={"on_timeout": "kill"},
+                    idempotency_key=creation,
+                    **settings.connection(),
+                ),
+                # The SDK's own limit comes after twice the time in some versions.
+                settings.request_timeout_s,
+            )
+        except Exception as error:
+            if may_have_created(error):
+                self._begin(self._sweep_again({CREATION: creation}), self._sweeps)
+            if isinstance(error, TimeoutError):
+                import httpx
+
+                raise httpx.ReadTimeout(f"no sandbox within {settings.request_timeout_s:g} s") from None
+            raise
+        self._known.add(sandbox.sandbox_id)
+        return sandbox
+
+    async def _end_when_created(self, request: asyncio.Task[Any], expires: float) -> None:
+        try:
+            sandbox = await request
+        except Exception:
+            self._gate.leave()
+            return
+        await self._end(sandbox.sandbox_id, expires)
+
+    async def _end(self, sandbox_id: str, expires: float) -> None:
+        """End a sandbox, and leave its place when that is confirmed or its life must be over."""
+        tries, wait_s = 0, _KILL_WAIT_S
+        try:
+            while time.monotonic() < expires:
+                if await self._kill(sandbox_id):
+                    self._known.discard(sandbox_id)
+                    return
+                tries += 1
+                await asyncio.sleep(wait_s if tries < self._policy.kill_tries else _KILL_AGAIN_S)
+                wait_s *= 2
+            self._known.discard(sandbox_id)
+        finally:
+            self._gate.leave()
+
+    async def _kill(self, sandbox_id: str) -> bool:
+        """End a sandbox; whether it is gone."""
+        from e2b_code_interpreter import AsyncSandbox
+
+        settings = self._settings
+        try:
+            # What is not there any more (False) is gone as well.
+            await asyncio.wait_for(AsyncSandbox.kill(sandbox_id, **settings.connection()), settings.request_timeout_s)
+        except Exception:
+            return False
+        return True
+
+    async def _sweep_again(self, metadata: dict[str, str]) -> None:
+        for wait_s in _SWEEPS_S:
+            await asyncio.sleep(wait_s)
+            with contextlib.suppress(Exception):  # There is another time, and its lifetime.
+                if await self.sweep(metadata):
+                    return
+
+    async def sweep(self, metadata: dict[str, str] | None = None, older_than_s: float | None = None) -> int:
+        """End sandboxes that should not be there; how many there were.
+
+        Args:
+            metadata: Whose; this executor's by default, without those in use.
+            older_than_s: Those of all executors that are older than this, in seconds.
+
+        Raises:
+            Exception: What the SDK raises, if they cannot be listed.
+        """
+        from e2b_code_interpreter import AsyncSandbox
+
+        query = {} if older_than_s is not None else {"query": _query(metadata or {RUN: self.run_id})}
+        pages = AsyncSandbox.list(**query, **self._settings.connection())
+        count = 0
+        while pages.has_next:
+            for found in await pages.next_items():
+                if found.sandbox_id in self._known or RUN not in (found.metadata or {}):
+                    continue
+                if older_than_s is None or _age_s(found.started_at) > older_than_s:
+                    count += await self._kill(found.sandbox_id)
+        return count
+
+    async def close(self, patience_s: float) -> None:
+        """Wait until all are ended, and look for what may be left."""
+        until = time.monotonic() + patience_s
+        while self._tasks and (left_s := until - time.monotonic()) > 0:  # One may begin another.
+            await asyncio.wait(set(self._tasks), timeout=left_s)
+        for task in [*self._tasks, *self._sweeps]:
+            task.cancel()
+        if self._asked:  # Also where all is well: an answer that came may have been wrong.
+            self._known.clear()
+            with contextlib.suppress(Exception):  # What is left has its lifetime.
+                async with asyncio.timeout(_LAST_SWEEP_S):
+                    for _ in range(self._policy.kill_tries):  # What is said to be ended is looked for once more.
+                        if not await self.sweep():
+                            break
+
+    def _begin(self, work: Coroutine[Any, Any, Any], among: set[asyncio.Task[Any]] | None = None) -> asyncio.Task[Any]:
+        tasks = self._tasks if among is None else among
+        task = asyncio.get_running_loop().create_task(work)
+        tasks.add(task)
+
+        def forget(_: object) -> None:
+            tasks.discard(task)
+            if not task.cancelled():
+                task.exception()  # Whoever waits for it is told; where nobody does, it is of no interest.
+
+        task.add_done_callback(forget)
+        return task
+
+
+def _query(metadata: dict[str, str]) -> Any:
+    from e2b import SandboxQuery
+
+    return SandboxQuery(metadata=metadata)
+
+
+def _age_s(started: datetime.datetime) -> float:
+    zone = started.tzinfo or datetime.UTC
+    return (datetime.datetime.now(zone) - started.replace(tzinfo=zone)).total_seconds()

@@ -1,0 +1,226 @@
+"""Runs one program in a sandbox of E2B's, as `subprocess` runs it on the trainer's machine, and tells how it went.
+
+It is run by path from the directory into which the bundle was unpacked, and reads its order from `job.json` beside
+that. What it prints are lines:
+
+* `!` once, when the program's process has started;
+* `~` now and then, so that silence means that the line is dead;
+* `>` and base64, what the program sends to its peer, and `.` when it has closed the channel;
+* `{...}` last: the nonce of the order, and the whole result.
+
+What comes on standard input are lines likewise: base64 that goes to the program, and `.` when the peer has closed.
+
+The program has the same user as this process, and may do to it what it likes. So nobody takes more from it than a
+result of that program, and it is given nothing that must not be known: no expected value, no key.
+"""
+
+from __future__ import annotations
+
+import binascii
+import json
+import os
+import socket
+import sys
+import threading
+import time
+import types
+from typing import Any
+
+_SILENCE_S = 2.0
+"""How often it says at the least that it is there, in seconds."""
+
+_PIECE = 48 << 10
+"""How much of the channel is sent in one line, in bytes: as base64 it fits into one piece of what E2B sends."""
+
+_DRAIN_S = 1.0
+"""How long what an ended program has sent is still waited for, in seconds: a survivor may hold the channel."""
+
+
+def name_packages(root: str) -> None:
+    """Make this package importable without running the code of its `__init__` files, which import NumPy.
+
+    Args:
+        root: Directory that holds `code_env`.
+    """
+    for name in ("code_env", "code_env.executors"):
+        module = types.ModuleType(name)
+        module.__path__ = [os.path.join(root, *name.split("."))]
+        sys.modules[name] = module
+
+
+class Output:
+    """Lines to whoever waits for the result; usable from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._said = time.monotonic()
+
+    def say(self, line: bytes) -> None:
+        """Write a line, whole."""
+        with self._lock:
+            view = memoryview(line + b"\n")
+            while view:
+                view = view[os.write(1, view) :]
+            self._said = time.monotonic()
+
+    def keep_alive(self) -> None:
+        """Say now and then that there is somebody."""
+        while True:
+            time.sleep(_SILENCE_S / 2)
+            if time.monotonic() > self._said + _SILENCE_S:
+                self.say(b"~")
+
+
+class Relay:
+    """Carries frames between a program and standard streams.
+
+    Args:
+        channel: The end of the channel that a peer would have.
+        bell: The end of the bell that it would listen to, if there is one.
+        output: Where what the program sends goes.
+    """
+
+    def __init__(self, channel: socket.socket, bell: int | None, output: Output) -> None:
+        self._channel, self._bell, self._output = channel, bell, output
+        self._sender = threading.Thread(target=self._send, daemon=True)
+        self._ended = False
+
+    def start(self, ended: Any) -> None:
+        """Begin.
+
+        Args:
+            ended: Is called when the peer has closed.
+        """
+        self._sender.start()
+        threading.Thread(target=self._take, args=(ended,), daemon=True).start()
+
+    def finish(self) -> None:
+        """Wait until what an ended program has sent is sent on."""
+        self._ended = True
+        self._sender.join(_DRAIN_S)
+
+    def _take(self, ended: Any) -> None:
+        for line in sys.stdin.buffer:
+            if line == b".\n":
+                break
+            try:
+                self._channel.sendall(binascii.a2b_base64(line))
+            except OSError:  # It is gone.
+                break
+        try:
+            self._channel.shutdown(socket.SHUT_WR)
+        except OSError:
+            return
+        ended()
+
+    def _send(self) -> None:
+        # With a bell, what comes is left to gather until it rings: the program goes on, and there are fewer pieces.
+        while self._bell is None or os.read(self._bell, 4096):
+            if not self._send_what_is_there():
+                break
+        else:
+            while self._send_what_is_there(to_the_end=True):
+                pass
+        self._output.say(b".")
+
+    def _send_what_is_there(self, to_the_end: bool = False) -> bool:
+        flags = 0 if self._bell is None or to_the_end else socket.MSG_DONTWAIT
+        while True:
+            try:
+                piece = self._channel.recv(_PIECE, flags)
+            except BlockingIOError:
+                return True
+            except OSError:
+                return False
+            if not piece:
+                return False
+            self._output.say(b">" + binascii.b2a_base64(piece, newline=False))
+            if self._bell is None:
+                return True
+
+
+def run(order: dict[str, Any], output: Output) -> dict[str, Any]:
+    """Run the program of an order; its result as plain data.
+
+    Args:
+        order: What `bundle.order_of` gave.
+        output: Where lines go.
+    """
+    from code_env.executors.process import ProgramProcess
+    from code_env.executors.program import Limits, Program
+    from code_env.executors.running import GOODBYE_S, joined, role_of, watch
+
+    fields = order["program"]
+    files = {name: binascii.a2b_base64(content) for name, content in fields["files"].items()}
+    peer = Program("") if order["judged"] else None
+    program = Program(
+        fields["code"],
+        fields["language"],
+        fields["stdin"],
+        tuple(fields["argv"]),
+        files,
+        tuple(fields["collect"]),
+        Limits(**fields["limits"]),
+        peer=peer,
+        one_process=fields["one_process"],
+    )
+    if peer is None:
+        with ProgramProcess(sys.executable, program, "program") as main:
+            output.say(b"!")
+            watch([main])
+            return plain(main.result(0.0))
+    with joined(program) as (programs, peers):
+        main = ProgramProcess(sys.executable, program, role_of(program), programs)
+        numbers = list(peers.values())
+        channel = socket.socket(fileno=os.dup(numbers[0]))
+        bell = os.dup(numbers[1]) if len(numbers) > 1 else None
+    with main:
+        relay = Relay(channel, bell, output)
+        output.say(b"!")
+        relay.start(lambda: main.end_by(time.monotonic() + GOODBYE_S))
+        watch([main])
+        relay.finish()
+        return plain(main.result(0.0))
+
+
+def plain(result: Any) -> dict[str, Any]:
+    """A result as plain data."""
+    error = result.error
+    return {
+        "status": str(result.status),
+        "exit_code": result.exit_code,
+        "signal": result.signal,
+        "stdout": result.stdout,
+        "stderr": result.stderr,
+        "stdout_truncated": result.stdout_truncated,
+        "stderr_truncated": result.stderr_truncated,
+        "error": None if error is None else [error.name, error.message, error.traceback],
+        "files": {name: binascii.b2a_base64(data, newline=False).decode() for name, data in result.files.items()},
+        "wall_s": result.wall_s,
+        "cpu_s": result.cpu_s,
+        "peak_memory_bytes": result.peak_memory_bytes,
+    }
+
+
+def main() -> None:
+    """Carry out the order beside the directory of the package."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    path = os.path.join(root, "job.json")
+    with open(path, encoding="ascii") as file:
+        order = json.load(file)
+    os.unlink(path)  # The program needs not find its own input there.
+    name_packages(root)
+    output = Output()
+    threading.Thread(target=output.keep_alive, daemon=True).start()
+    try:
+        told: dict[str, Any] = {"result": run(order, output)}
+    # No directory, no process, no interpreter to be had: a fault of the sandbox, which is told as such.
+    except Exception as error:
+        told = {"fault": [type(error).__name__, str(error)]}
+    # On a line of its own, whatever the program may have written here.
+    output.say(b"\n" + json.dumps({"nonce": order["nonce"], **told}).encode())
+    os._exit(0)  # Threads wait for lines that nobody will send.
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""E2B on this machine: the real SDK, real HTTP, real processes; see tests/e2b_server."""
+
+import gc
+
+import pytest
+
+from code_env import make_executor
+from e2b_server import LoopbackServer
+
+QUICK = {"first_wait_s": 0.02, "longest_wait_s": 0.1, "silence_s": 6.0}
+
+
+@pytest.fixture(scope="session")
+def cloud():
+    with LoopbackServer() as server:
+        yield server
+
+
+@pytest.fixture
+def e2b(cloud, monkeypatch):
+    """The service; what a test leaves there is an error."""
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    cloud.faults.clear()
+    yield cloud
+    cloud.faults.clear()
+    assert cloud.sandboxes == []
+
+
+@pytest.fixture
+def make(e2b):
+    """Makes executors that are closed at the end."""
+    made = []
+
+    def build(**kwargs):
+        made.append(make_executor("e2b", **{"retry": QUICK, "request_timeout_s": 20.0, **kwargs}))
+        return made[-1]
+
+    yield build
+    e2b.faults.clear()
+    for executor in made:
+        executor.close()
+    gc.collect()  # What tasks of the SDK have left is looked at here, not in another test.
+
+
+@pytest.fixture
+def executor(make):
+    return make()

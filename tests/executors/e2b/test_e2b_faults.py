@@ -1,0 +1,163 @@
+"""Every fault of the service ends as it must: never as a wrong answer, never in a hang, never in a leak."""
+
+import pytest
+
+from code_env import AssertTest, E2BMisconfigured, Limits, Outcome, Program, Status, Task, judge
+from e2b_server import Fault
+
+REFUSALS = (Fault.UNAUTHORIZED, Fault.BAD_REQUEST, Fault.FORBIDDEN, Fault.NOT_FOUND)
+STALLS = (Fault.STALL, Fault.UNANSWERED, Fault.STALL_MIDSTREAM)
+OTHERS = [fault for fault in Fault if fault not in REFUSALS]
+
+SUITE = "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate(-3) == -6\n"
+TASK = Task("t", "", (AssertTest(SUITE),), entry_point="double")
+HELLO = Program("print('hello')", limits=Limits(wall_s=4))
+
+
+def quick(make, fault):
+    """An executor; one that soon notices where nothing is answered."""
+    if fault not in STALLS:
+        return make()
+    return make(request_timeout_s=2.0, retry={"first_wait_s": 0.02, "longest_wait_s": 0.1, "silence_s": 4.0})
+
+
+@pytest.mark.parametrize("fault", REFUSALS, ids=lambda fault: fault.name)
+def test_a_refusal_stops_everything_at_once(fault, make, e2b):
+    executor = make(max_concurrency=1)
+    running = executor.submit(Program("import time; time.sleep(60)"))
+    while not e2b.sandboxes:
+        assert running.exception(0.05) is None if running.done() else True
+    waiting = executor.submit(HELLO)
+    e2b.faults.add("create", fault)
+    other = make()
+    with pytest.raises(
+        E2BMisconfigured, match=r"E2B refuses to make a sandbox .*check E2B_API_KEY or api_key, template"
+    ):
+        other.run(HELLO)
+    with pytest.raises(E2BMisconfigured):
+        other.submit(HELLO)
+    e2b.faults.add("create", fault)
+    running.cancel()  # Its place goes to the one that waits, which is refused.
+    with pytest.raises(E2BMisconfigured):
+        waiting.result(30)
+
+
+@pytest.mark.parametrize("fault", REFUSALS, ids=lambda fault: fault.name)
+def test_a_refusal_reaches_those_that_run(fault, make, e2b):
+    executor = make(max_concurrency=2)
+    running = executor.submit(Program("import time; time.sleep(60)"))
+    while not e2b.sandboxes:
+        pass
+    e2b.faults.add("create", fault)
+    with pytest.raises(E2BMisconfigured):
+        executor.submit(HELLO).result(30)
+    with pytest.raises(E2BMisconfigured):
+        running.result(30)
+
+
+def sandboxes_made(fault, times, operation):
+    """How many sandboxes there are for a program in the end."""
+    if operation != "create":
+        return times + 1
+    made_all_the_same = (Fault.UNANSWERED, Fault.RESET_AFTER, Fault.RESET_MIDSTREAM, Fault.TRUNCATED)
+    made_all_the_same += (Fault.KILLED_MIDSTREAM, Fault.NO_END, Fault.STALL_MIDSTREAM)
+    return 1 + times * (fault in made_all_the_same)
+
+
+@pytest.mark.parametrize("fault", OTHERS, ids=lambda fault: fault.name)
+def test_a_sandbox_is_asked_for_again(fault, make, e2b):
+    before = e2b.created
+    e2b.faults.add("create", fault, times=2)
+    executor = quick(make, fault)
+    result = executor.run(HELLO)
+    if fault is Fault.DISK_FULL:  # Which E2B does not say of a create: nothing is known of it.
+        assert (result.status, e2b.created) == (Status.SANDBOX_ERROR, before)
+        assert "507" in result.error.message
+    else:
+        assert (result.status, result.stdout) == (Status.OK, "hello\n"), result
+        assert e2b.created == before + sandboxes_made(fault, 2, "create")
+    executor.close()
+    assert e2b.sandboxes == []
+
+
+@pytest.mark.parametrize("fault", [*OTHERS, *REFUSALS], ids=lambda fault: fault.name)
+@pytest.mark.parametrize("operation", ["files", "commands"])
+def test_a_program_is_run_again(operation, fault, make, e2b):
+    before = e2b.created
+    e2b.faults.add(operation, fault, times=2)
+    result = quick(make, fault).run(HELLO)
+    assert (result.status, result.stdout) == (Status.OK, "hello\n"), result
+    assert e2b.created == before + sandboxes_made(fault, 2, operation)
+
+
+@pytest.mark.parametrize("fault", [*OTHERS, *REFUSALS], ids=lambda fault: fault.name)
+@pytest.mark.parametrize("operation", ["files", "commands"])
+def test_what_remains_is_a_fault_of_the_sandbox(operation, fault, make, e2b):
+    if fault in STALLS:
+        pytest.skip("three deadlines take long, and the second is like the first") if fault is not Fault.STALL else None
+    before = e2b.created
+    e2b.faults.add(operation, fault, times=3)
+    result = quick(make, fault).run(HELLO)
+    assert (result.status, result.stdout, result.exit_code) == (Status.SANDBOX_ERROR, "", None), result
+    assert result.error.message.startswith("E2B failed in 3 attempts: ")
+    assert e2b.created == before + 3
+
+
+@pytest.mark.parametrize("fault", [*OTHERS, *REFUSALS], ids=lambda fault: fault.name)
+@pytest.mark.parametrize("operation", ["commands", "process"])
+def test_a_judged_run_is_judged_again_from_its_start(operation, fault, make, e2b):
+    e2b.faults.add(operation, fault, times=2)
+    verdict = judge(TASK, "def double(x): return 2 * x", quick(make, fault))
+    assert (verdict.outcome, verdict.fraction) == (Outcome.PASS, 1.0), verdict
+    verdict = judge(TASK, "def double(x): return 4", quick(make, fault))
+    assert (verdict.outcome, verdict.fraction) == (Outcome.FAIL, 0.5), verdict
+
+
+def test_a_judged_run_without_luck_is_no_verdict(make, e2b):
+    e2b.faults.add("commands", Fault.GONE, times=9)
+    verdict = judge(TASK, "def double(x): return 2 * x", make())
+    assert (verdict.outcome, verdict.fraction) == (Outcome.NO_VERDICT, None)
+    assert verdict.execution.error.message.startswith("E2B failed in 3 attempts: SandboxNotRunningException")
+
+
+@pytest.mark.parametrize("fault", [*OTHERS, *REFUSALS], ids=lambda fault: fault.name)
+def test_a_sandbox_is_ended_however_often_that_fails(fault, make, e2b):
+    executor = quick(make, fault)
+    e2b.faults.add("kill", fault, times=2)
+    assert executor.run(HELLO).stdout == "hello\n"
+    executor.close()
+    assert e2b.sandboxes == []
+
+
+def test_the_accounts_limit_is_waited_for(monkeypatch):
+    from code_env import make_executor
+    from e2b_server import LoopbackServer
+
+    with LoopbackServer(concurrency=3, count_lag_s=0.2) as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        retry = {"first_wait_s": 0.05, "longest_wait_s": 0.3, "create_tries": 2, "regrow_s": 0.5}
+        with make_executor("e2b", max_concurrency=8, retry=retry) as executor:
+            results = executor.run_many(Program(f"print({n})") for n in range(16))
+        assert [result.stdout for result in results] == [f"{n}\n" for n in range(16)]
+        assert server.peak == 3
+        assert server.sandboxes == []
+
+
+def test_retry_after_is_heeded(make, e2b):
+    e2b.faults.retry_after_s = 2
+    try:
+        e2b.faults.add("create", Fault.RATE_LIMITED)
+        result = make().run(HELLO)
+    finally:
+        e2b.faults.retry_after_s = 1
+    assert result.stdout == "hello\n"
+    assert result.queue_s >= 2
+
+
+def test_a_service_that_is_away_is_a_fault_of_the_sandbox(make, e2b):
+    executor = make(retry={"first_wait_s": 0.02, "longest_wait_s": 0.05, "create_tries": 2})
+    with e2b.refusing():
+        result = executor.run(HELLO)
+    assert result.status is Status.SANDBOX_ERROR
+    assert executor.run(HELLO).stdout == "hello\n"

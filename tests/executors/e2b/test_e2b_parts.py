@@ -1,0 +1,145 @@
+"""Parts of the executor that need no service."""
+
+import asyncio
+import dataclasses
+import io
+import json
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+from code_env import ExecutionResult, Limits, Program, Status
+from code_env.executors.e2b import supervisor
+from code_env.executors.e2b.bundle import bundle, order_of, result_from
+from code_env.executors.e2b.faults import MissingInterpreter, SandboxFault
+from code_env.executors.e2b.sandboxes import Gate
+
+
+class TestGate:
+    def test_it_lets_in_as_many_as_it_may_in_their_order(self):
+        async def session():
+            gate, order = Gate(2, regrow_s=60), []
+
+            async def visit(number):
+                await gate.enter()
+                order.append(number)
+                await asyncio.sleep(0)
+                assert gate.inside <= 2
+                gate.leave()
+
+            await asyncio.gather(*[visit(number) for number in range(6)])
+            return order, gate.inside
+
+        assert asyncio.run(session()) == ([0, 1, 2, 3, 4, 5], 0)
+
+    def test_who_is_cancelled_while_waiting_takes_no_place(self):
+        async def session():
+            gate = Gate(1, regrow_s=60)
+            await gate.enter()
+            waiting = asyncio.create_task(gate.enter())
+            next_one = asyncio.create_task(gate.enter())
+            await asyncio.sleep(0)
+            waiting.cancel()
+            gate.leave()
+            await asyncio.wait_for(next_one, 5)
+            let_in = asyncio.create_task(gate.enter())
+            await asyncio.sleep(0)
+            gate.leave()
+            let_in.cancel()  # Let in by now, and not told.
+            await asyncio.wait({let_in})
+            return gate.inside
+
+        assert asyncio.run(session()) == 0
+
+    def test_it_narrows_and_opens_again(self):
+        async def session():
+            gate = Gate(3, regrow_s=0)
+            for _ in range(3):
+                await gate.enter()
+            gate.narrow(1)
+            waiting = [asyncio.create_task(gate.enter()) for _ in range(2)]
+            gate.leave()
+            gate.leave()
+            await asyncio.sleep(0)
+            assert not any(task.done() for task in waiting)
+            gate.leave()
+            await asyncio.sleep(0)
+            assert [task.done() for task in waiting] == [True, False]
+            gate.found_a_place()
+            await asyncio.sleep(0)
+            return [task.done() for task in waiting]
+
+        assert asyncio.run(session()) == [True, True]
+
+
+class TestBundle:
+    def test_it_is_the_same_each_time_and_holds_no_judge_of_the_hosts(self):
+        with tarfile.open(fileobj=io.BytesIO(bundle())) as tar:
+            names = tar.getnames()
+        assert "code_env/harness/boot.py" in names
+        assert "code_env/harness/javascript/driver.js" in names
+        assert not [name for name in names if "judging" in name or "tasks" in name or "local" in name]
+        assert bundle() is bundle()
+
+    def test_it_needs_nothing_but_the_standard_library(self, tmp_path):
+        with tarfile.open(fileobj=io.BytesIO(bundle())) as tar:
+            tar.extractall(tmp_path, filter="data")
+        program = Program("print(input())", stdin="x", files={"a": b"\xff"}, collect=("a",), limits=Limits(cpu_s=2))
+        (tmp_path / "job.json").write_bytes(order_of(program, "n"))
+        command = [sys.executable, "-I", "-S", str(tmp_path / "code_env/executors/e2b/supervisor.py")]
+        out = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, timeout=60)
+        lines = out.stdout.decode().split("\n")
+        assert lines[0] == "!"
+        result = result_from(lines[-2], "n")
+        assert (result.status, result.stdout, result.files) == (Status.OK, "x\n", {"a": b"\xff"})
+
+
+class TestResultLine:
+    PLAIN = supervisor.plain(ExecutionResult(Status.OK, exit_code=0, stdout="é", files={"a": b"\0"}, wall_s=0.5))
+
+    def line(self, **changes):
+        return json.dumps({"nonce": "n", "result": self.PLAIN | changes})
+
+    def test_what_is_said_comes_back(self):
+        result = result_from(self.line(), "n")
+        assert result == ExecutionResult(Status.OK, exit_code=0, stdout="é", files={"a": b"\0"})
+        assert result.wall_s == 0.5
+
+    def test_every_field_is_known_to_both_sides(self):
+        names = {item.name for item in dataclasses.fields(ExecutionResult)}
+        assert set(self.PLAIN) <= names
+        # What a plain run has not, and what is measured on this side.
+        assert names - set(self.PLAIN) == {"results", "cells", "peer", "queue_s", "start_s"}
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "{}",
+            "[]",
+            "{",
+            "null",
+            json.dumps({"nonce": "m", "result": PLAIN}),
+            json.dumps({"nonce": "n"}),
+            json.dumps({"nonce": "n", "result": []}),
+            json.dumps({"nonce": "n", "result": PLAIN | {"status": "perfect"}}),
+            json.dumps({"nonce": "n", "result": PLAIN | {"status": "refused"}}),
+            json.dumps({"nonce": "n", "result": PLAIN | {"stdout": 3}}),
+            json.dumps({"nonce": "n", "result": PLAIN | {"files": {"a": "a"}}}),
+            json.dumps({"nonce": "n", "result": PLAIN | {"error": ["a"]}}),
+            json.dumps({"nonce": "n", "result": PLAIN | {"wall_s": "x"}}),
+            "[" * 100_000,
+        ],
+        ids=range(14),
+    )
+    def test_what_is_malformed_is_none(self, line):
+        assert result_from(line, "n") is None
+
+    def test_faults_of_the_sandbox_are_no_results(self):
+        with pytest.raises(SandboxFault, match="OSError: full"):
+            result_from(json.dumps({"nonce": "n", "fault": ["OSError", "full"]}), "n")
+        with pytest.raises(MissingInterpreter, match="node"):
+            result_from(json.dumps({"nonce": "n", "fault": ["UnsupportedProgram", "no node"]}), "n")
+        with pytest.raises(SandboxFault):
+            result_from(self.line(status="sandbox_error"), "n")

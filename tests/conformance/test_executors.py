@@ -1,4 +1,5 @@
 import dataclasses
+import json
 from concurrent.futures import Future
 
 import pytest
@@ -7,13 +8,14 @@ from typer.testing import CliRunner
 from code_env import ErrorInfo, ExecutionResult, Status, UnsupportedProgram, make_executor
 from code_env.cli import app
 from code_env.testing import CHECKS, LIFE_CHECKS, ConformanceFailure, examine
+from conftest import RESTRICTED, executor_of
 
-EXECUTORS = ("local", "subprocess")
+EXECUTORS = ("local", "subprocess", "restricted", "e2b")
 
 
 @pytest.fixture(scope="module", params=EXECUTORS)
-def made(request):
-    with make_executor(request.param) as executor:
+def made(request, cloud):
+    with executor_of(request.param, cloud) as executor:
         yield executor
 
 
@@ -24,9 +26,10 @@ def test_an_executor_conforms(check, made):
 
 @pytest.mark.parametrize("name", EXECUTORS)
 @pytest.mark.parametrize("check", LIFE_CHECKS, ids=lambda check: check.__name__)
-def test_an_executors_life_conforms(check, name):
-    with make_executor(name) as executor:
+def test_an_executors_life_conforms(check, name, cloud):
+    with executor_of(name, cloud) as executor:
         check(executor)
+    assert cloud.sandboxes == []
 
 
 def test_there_are_enough_checks():
@@ -133,15 +136,20 @@ def test_a_failed_check_is_an_assertion_for_test_runners():
     assert issubclass(ConformanceFailure, AssertionError)
 
 
-def test_one_command_prints_the_table(tmp_path):
-    done = CliRunner().invoke(app, ["conformance", "local", 'subprocess={"workers": 2}'])
+def test_one_command_prints_the_table(cloud, monkeypatch):
+    for variable, value in cloud.environment.items():
+        monkeypatch.setenv(variable, value)
+    restricted = f"restricted={json.dumps(RESTRICTED)}"
+    done = CliRunner().invoke(app, ["conformance", "local", "subprocess", restricted, "e2b"])
     assert done.exit_code == 0, done.output
     lines = [[cell.strip() for cell in line.split("│")] for line in done.output.splitlines()]
-    table = {cells[1].replace(" ", "_"): cells[2:4] for cells in lines if len(cells) == 5}
+    table = {cells[1].replace(" ", "_"): cells[2:6] for cells in lines if len(cells) == 7}
     assert set(table) == {check.__name__ for check in CHECKS + LIFE_CHECKS}
-    assert table["processes_are_limited"] == ["holds", "declared"]
-    assert table["output_comes_back"] == ["holds", "holds"]
-    assert "subprocess: 82 of 84 hold, 2 declared, 0 fail" in done.output
+    assert table["processes_are_limited"] == ["holds", "declared", "declared", "declared"]
+    assert table["output_comes_back"] == ["holds"] * 4
+    counts = [sum(row[number] == "holds" for row in table.values()) for number in range(4)]
+    assert counts == [84, 82, 60, 83]
+    assert f"subprocess: 82 of {len(table)} hold, 2 declared, 0 fail" in done.output
 
 
 @pytest.mark.parametrize(

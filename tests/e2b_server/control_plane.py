@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from .connection import Connection
+from .network import NoNetwork
 from .sandbox import Sandbox
 from .timers import Timers
 
@@ -63,6 +64,7 @@ class ControlPlane:
         self.count_lag_s = count_lag_s
         self.delete_delay_s = delete_delay_s
         self._sleep = sleep
+        self._no_network = NoNetwork()
         self._lock = threading.Lock()
         self._by_key: dict[str, dict[str, Any]] = {}
         self._lagging: list[float] = []
@@ -130,6 +132,7 @@ class ControlPlane:
         """End every sandbox."""
         for sandbox in list(self.alive.values()):
             sandbox.kill()
+        self._no_network.close()
 
     def _create(self, call: Connection) -> None:
         order = call.json()
@@ -146,7 +149,7 @@ class ControlPlane:
                 sandbox = None
             else:
                 identifier = f"i{secrets.token_hex(10)}"
-                sandbox = Sandbox(self._base, identifier, order, lifetime, self._ended)
+                sandbox = Sandbox(self._base, identifier, order, lifetime, self._ended, self._no_network.command)
                 self.alive[identifier] = sandbox
                 self.created += 1
                 self.peak = max(self.peak, len(self.alive))

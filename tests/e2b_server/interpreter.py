@@ -150,7 +150,7 @@ class Context:
                 command += [str(_HERE / "node_cell.js"), code]
                 give = (theirs.fileno(),)
             self._process = subprocess.Popen(
-                command,
+                [*self._sandbox.prefix(), *command],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

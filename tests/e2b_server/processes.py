@@ -75,7 +75,7 @@ class Command:
             raise RpcError("invalid_argument", f"cwd '{cwd}' does not exist")
         try:
             return subprocess.Popen(
-                [config.get("cmd", ""), *_own_profile(config, sandbox.home)],
+                [*sandbox.prefix(), config.get("cmd", ""), *_own_profile(config, sandbox.home)],
                 stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -36,10 +36,17 @@ class Sandbox:
         order: What the create request asked for.
         lifetime_s: After which it ends by itself.
         on_end: Called once, when it has ended.
+        no_network: Gives what runs a command without a network.
     """
 
     def __init__(
-        self, base: Path, identifier: str, order: dict[str, Any], lifetime_s: float, on_end: Callable[[Sandbox], None]
+        self,
+        base: Path,
+        identifier: str,
+        order: dict[str, Any],
+        lifetime_s: float,
+        on_end: Callable[[Sandbox], None],
+        no_network: Callable[[], list[str]],
     ) -> None:
         self.id = identifier
         self.token = f"token-{identifier}"
@@ -55,8 +62,12 @@ class Sandbox:
         self._base = base / identifier
         self._home: Path | None = None
         self._had_processes = False
-        self._on_end = on_end
+        self._on_end, self._no_network = on_end, no_network
         self.set_lifetime(lifetime_s)
+
+    def prefix(self) -> list[str]:
+        """What goes before its commands."""
+        return [] if self.order.get("allow_internet_access", True) else self._no_network()
 
     def set_lifetime(self, seconds: float) -> None:
         """End so many seconds from now."""

@@ -5,15 +5,8 @@ import gc
 import pytest
 
 from code_env import make_executor
-from e2b_server import LoopbackServer
 
 QUICK = {"first_wait_s": 0.02, "longest_wait_s": 0.1, "silence_s": 6.0}
-
-
-@pytest.fixture(scope="session")
-def cloud():
-    with LoopbackServer() as server:
-        yield server
 
 
 @pytest.fixture

@@ -121,3 +121,10 @@ def test_a_program_finds_neither_its_order_nor_the_trainers_environment(executor
     code = "import glob, os\nprint(os.environ.get('A_SECRET'), glob.glob('../**/job.json', recursive=True))\n"
     code += "print(os.path.exists(os.path.expanduser(f'/proc/{os.getppid()}/cwd/job.json')))"
     assert executor.run(Program(code)).stdout == "None []\nFalse\n"
+
+
+def test_it_says_what_it_is(executor):
+    told = executor.describe()
+    assert (told.level, told.peer, told.network, told.notebooks) == ("machine", "isolated", False, True)
+    assert told.languages == {"python", "javascript", "bash"}
+    assert told.enforces == {"cpu_s", "wall_s", "memory_bytes", "output_bytes", "file_bytes"}

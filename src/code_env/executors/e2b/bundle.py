@@ -112,6 +112,11 @@ def result_from(line: str, nonce: str) -> ExecutionResult | None:
         return None
 
 
+def received_of(line: str) -> object:
+    """How many lines had come to what ran a judged program, by the line that has its result."""
+    return json.loads(line)["result"].get("received", -1)
+
+
 def _result(fields: dict[str, Any]) -> ExecutionResult:
     status = Status(fields["status"])
     error = None if fields["error"] is None else ErrorInfo(*_texts(fields["error"], 3))

@@ -20,7 +20,7 @@ from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
 from code_env.harness.limits import WHOLE_RUN
 
-from .bundle import BUNDLE, COMMAND, DIRECTORY, JOB, bundle, longest_line, order_of, result_from
+from .bundle import BUNDLE, COMMAND, DIRECTORY, JOB, bundle, longest_line, order_of, received_of, result_from
 from .faults import SandboxFault, SupervisorDied, described
 
 COMMAND_SPARE_S = 20.0
@@ -31,6 +31,9 @@ OUTER_SPARE_S = 25.0
 
 _LIFETIME_SPARE_S = 60.0
 """How much longer a sandbox lives than all that is waited for, in seconds."""
+
+_ARRIVAL_S, _ARRIVAL_LATEST_S = 0.2, 5.0
+"""After how long what was sent is there, in seconds: when the run has ended, and while it goes on."""
 
 _GOODBYE_S = 5.0
 """How long the SDK may take to let go of a command, in seconds."""
@@ -73,6 +76,7 @@ class Run:
         self._heard = time.monotonic()
         self._handle: Any = None
         self._is_busy = False
+        self._sent: list[float] = []
         self._result: asyncio.Future[ExecutionResult] = asyncio.get_running_loop().create_future()
         self.started = asyncio.Event()
         """Set when the program's process runs."""
@@ -116,6 +120,7 @@ class Run:
     async def send(self, line: bytes) -> None:
         """Send a line to what runs the program."""
         await self._handle.send_stdin(line + b"\n", request_timeout=self._request_timeout_s)
+        self._sent.append(time.monotonic())
 
     async def result(self) -> ExecutionResult:
         """The result, once it is there.
@@ -198,10 +203,15 @@ class Run:
                 self._settle(fault)
                 return
             if result is not None and not self._result.done():
+                if self._frames is not None and self._lost(received_of(line), _ARRIVAL_S):
+                    self._settle(SandboxFault("what was sent to the sandbox did not come there"))
+                    return
                 # Who has found the nonce may say anything, but not name files that nobody asked for.
                 files = {name: result.files[name] for name in self._program.collect if name in result.files}
                 self._result.set_result(dataclasses.replace(result, files=files))
                 self.started.set()
+        elif line.startswith("~") and self._lost(line[1:], _ARRIVAL_LATEST_S):
+            self._settle(SandboxFault("what was sent to the sandbox did not come there"))
         elif line == "!":
             self.started.set()
         elif self._frames is not None and line[:1] in (">", "."):
@@ -213,6 +223,15 @@ class Run:
             finally:
                 self._is_busy = False
                 self._heard = time.monotonic()
+
+    def _lost(self, received: object, seconds: float) -> bool:
+        """Whether so many lines are too few, seeing that those of which E2B has said that it took them are older."""
+        try:
+            count = int(str(received))
+        except ValueError:
+            return False
+        due = sum(moment < time.monotonic() - seconds for moment in self._sent)
+        return 0 <= count < due
 
     def fail(self, error: Exception) -> None:
         """Say that the line to it is broken."""

@@ -4,7 +4,7 @@ It is run by path from the directory into which the bundle was unpacked, and rea
 that. What it prints are lines:
 
 * `!` once, when the program's process has started;
-* `~` now and then, so that silence means that the line is dead;
+* `~` and how many lines have come, now and then, so that silence means that the line is dead;
 * `>` and base64, what the program sends to its peer, and `.` when it has closed the channel;
 * `{...}` last: the nonce of the order, and the whole result.
 
@@ -19,6 +19,7 @@ from __future__ import annotations
 import binascii
 import json
 import os
+import select
 import socket
 import sys
 import threading
@@ -54,6 +55,8 @@ class Output:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._said = time.monotonic()
+        self.received = 0
+        """How many lines have come; -1 when the program does not take what has."""
 
     def say(self, line: bytes) -> None:
         """Write a line, whole."""
@@ -68,7 +71,7 @@ class Output:
         while True:
             time.sleep(_SILENCE_S / 2)
             if time.monotonic() > self._said + _SILENCE_S:
-                self.say(b"~")
+                self.say(b"~%d" % self.received)
 
 
 class Relay:
@@ -99,19 +102,33 @@ class Relay:
         self._ended = True
         self._sender.join(_DRAIN_S)
 
+    def received(self) -> int:
+        """How many lines have come, with those that are there now; -1 if the program does not take what has."""
+        deadline = time.monotonic() + _DRAIN_S
+        while time.monotonic() < deadline and select.select([0], [], [], 0)[0]:
+            time.sleep(0.001)
+        return self._output.received
+
     def _take(self, ended: Any) -> None:
-        for line in sys.stdin.buffer:
-            if line == b".\n":
-                break
-            try:
-                self._channel.sendall(binascii.a2b_base64(line))
-            except OSError:  # It is gone.
-                break
+        buffer, count = bytearray(), 0
+        while piece := os.read(0, 1 << 16):
+            *lines, rest = (buffer + piece).split(b"\n") if b"\n" in piece else (buffer + piece,)
+            buffer = bytearray(rest)
+            for line in lines:
+                self._output.received = -1
+                self._pass_on(bytes(line), ended)
+                count += 1
+                self._output.received = count
+
+    def _pass_on(self, line: bytes, ended: Any) -> None:
         try:
-            self._channel.shutdown(socket.SHUT_WR)
-        except OSError:
-            return
-        ended()
+            if line == b".":
+                self._channel.shutdown(socket.SHUT_WR)
+                ended()
+            else:
+                self._channel.sendall(binascii.a2b_base64(line))
+        except OSError:  # The program is gone.
+            pass
 
     def _send(self) -> None:
         # With a bell, what comes is left to gather until it rings: the program goes on, and there are fewer pieces.
@@ -180,7 +197,7 @@ def run(order: dict[str, Any], output: Output) -> dict[str, Any]:
         relay.start(lambda: main.end_by(time.monotonic() + GOODBYE_S))
         watch([main])
         relay.finish()
-        return plain(main.result(0.0))
+        return plain(main.result(0.0)) | {"received": relay.received()}
 
 
 def plain(result: Any) -> dict[str, Any]:

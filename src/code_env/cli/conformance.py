@@ -6,7 +6,7 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from code_env.errors import ExecutorError
 from code_env.executors import make_executor
@@ -39,7 +39,7 @@ def conformance(
                 checks = examine(lambda name=name, arguments=arguments: make_executor(name, **arguments))  # type: ignore[misc]
                 total = len(CHECKS) + len(LIFE_CHECKS)
                 columns.append({found.check: found for found in progress.track(checks, total, description=name)})
-    table = Table("check", *(name for name, _ in chosen))
+    table = Table(Column("check", no_wrap=True), *(name for name, _ in chosen))
     for check in columns[0]:
         table.add_row(check.replace("_", " "), *(_SIGNS[found[check].outcome] for found in columns))
     out.print(table)

@@ -1,6 +1,7 @@
 """Every fault of the service ends as it must: never as a wrong answer, never in a hang, never in a leak."""
 
 import pytest
+from loopback_fixtures import e2b, make  # noqa: F401  # Fixtures.
 
 from code_env import AssertTest, E2BMisconfigured, Limits, Outcome, Program, Status, Task, judge
 from e2b_server import Fault

@@ -13,6 +13,7 @@ import traceback
 import warnings
 
 import pytest
+from loopback_fixtures import e2b, executor, make  # noqa: F401  # Fixtures.
 
 from code_env import ExecutorClosed, ExecutorError, Limits, Program, Status, make_executor
 from code_env.executors.e2b.bundle import bundle

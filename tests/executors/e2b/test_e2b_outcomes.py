@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from loopback_fixtures import e2b, executor, make  # noqa: F401  # Fixtures.
 
 from code_env import Limits, Program, Status
 

@@ -110,11 +110,11 @@ print("second")
     assert (result.status, result.stdout) == (Status.OK, "second\n")
 
 
-def test_a_supervisor_that_is_stopped_is_a_fault(make):
-    executor = make(retry={"first_wait_s": 0.02, "silence_s": 3.0, "reruns": 1})
+def test_who_stops_the_supervisor_is_held_responsible(make):
+    executor = make(retry={"first_wait_s": 0.02, "silence_s": 3.0})
     result = executor.run(Program("import os, signal, time\nos.kill(os.getppid(), signal.SIGSTOP)\ntime.sleep(60)"))
-    assert result.status is Status.SANDBOX_ERROR
-    assert "2 attempts: SandboxFault: nothing was heard of the program" in result.error.message
+    assert (result.status, result.error.name) == (Status.ERROR, "SandboxKilled")
+    assert "it has stopped what runs it" in result.error.message
 
 
 def test_a_program_finds_neither_its_order_nor_the_trainers_environment(executor, monkeypatch):

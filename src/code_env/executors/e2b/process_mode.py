@@ -138,7 +138,10 @@ class Run:
                     self._heard = now
                 left_s = min(deadline, self._heard + self._silence_s) - now
                 if left_s <= 0:
-                    raise SandboxFault(f"nothing was heard of the program for {now - self._heard:.0f} s")
+                    what = f"nothing was heard of the program for {now - self._heard:.0f} s"
+                    if await self._is_stopped():  # A dead line stops nobody; only the program can have.
+                        raise SupervisorDied(f"{what}: it has stopped what runs it")
+                    raise SandboxFault(what)
                 await asyncio.wait({self._result, ended}, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
             if self._result.done():
                 return self._result.result()
@@ -164,6 +167,20 @@ class Run:
         if self._handle is not None:
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(self._handle.disconnect(), _GOODBYE_S)
+
+    async def _is_stopped(self) -> bool:
+        """Whether what runs the program was stopped by a signal; False where that cannot be learnt."""
+        with contextlib.suppress(Exception):
+            told = await self._within(
+                self._sandbox.commands.run(
+                    f"cat /proc/{self._handle.pid}/stat",
+                    timeout=self._request_timeout_s,
+                    request_timeout=self._request_timeout_s,
+                )
+            )
+            # The second field is a name in brackets, which may hold anything.
+            return str(told.stdout).rpartition(")")[2].split()[:1] in (["T"], ["t"])
+        return False
 
     async def _why_ended(self, ended: asyncio.Future[Any]) -> ExecutionResult:
         from e2b import CommandExitException

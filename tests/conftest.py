@@ -84,8 +84,12 @@ def no_user_namespaces() -> list[str]:
     return [sys.executable, str(Path(__file__).with_name("without_user_namespaces.py"))]
 
 
-RESTRICTED = {"allowed_imports": ["sys", "time", "json", "random", "math"], "use_limited_builtins": False}
-"""Options of `restricted` with which ordinary programs run."""
+RESTRICTED = {
+    "allowed_imports": ["collections", "hashlib", "itertools", "json", "math", "random", "re", "sys", "time", "typing"],
+    "use_limited_builtins": False,
+    "use_utility_builtins": False,  # With them, programs find names such as `math` that they have not imported.
+}
+"""Options of `restricted` with which ordinary programs run, and those that are wrong fail as elsewhere."""
 
 
 @pytest.fixture(scope="session")

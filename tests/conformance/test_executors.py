@@ -143,7 +143,7 @@ def test_one_command_prints_the_table(cloud, monkeypatch):
     done = CliRunner().invoke(app, ["conformance", "local", "subprocess", restricted, "e2b"])
     assert done.exit_code == 0, done.output
     lines = [[cell.strip() for cell in line.split("│")] for line in done.output.splitlines()]
-    table = {cells[1].replace(" ", "_"): cells[2:6] for cells in lines if len(cells) == 7}
+    table = {cells[1]: cells[2:6] for cells in lines if len(cells) == 7}
     assert set(table) == {check.__name__ for check in CHECKS + LIFE_CHECKS}
     assert table["processes_are_limited"] == ["holds", "declared", "declared", "declared"]
     assert table["output_comes_back"] == ["holds"] * 4

@@ -27,7 +27,8 @@ def conformance(
 ) -> None:
     """Run the conformance suite on executors: a table of checks, and why those fail that do.
 
-    "declared" is what an executor says that it does not do, and refuses clearly.
+    "declared" is what an executor says that it does not do, and refuses clearly. `restricted` refuses programs that
+    import anything unless it is told what they may: `restricted={"allowed_imports": ["json", "sys", "time"]}`.
     """
     from code_env.testing import CHECKS, LIFE_CHECKS, Finding, examine
 
@@ -39,9 +40,9 @@ def conformance(
                 checks = examine(lambda name=name, arguments=arguments: make_executor(name, **arguments))  # type: ignore[misc]
                 total = len(CHECKS) + len(LIFE_CHECKS)
                 columns.append({found.check: found for found in progress.track(checks, total, description=name)})
-    table = Table(Column("check", no_wrap=True), *(name for name, _ in chosen))
+    table = Table(Column("check", no_wrap=True), *(Column(name, overflow="fold") for name, _ in chosen))
     for check in columns[0]:
-        table.add_row(check.replace("_", " "), *(_SIGNS[found[check].outcome] for found in columns))
+        table.add_row(check, *(_SIGNS[found[check].outcome] for found in columns))
     out.print(table)
     failed = 0
     for (name, _), column in zip(chosen, columns, strict=True):

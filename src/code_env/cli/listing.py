@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.table import Table
+from rich.table import Column, Table
 
 from code_env.errors import ExecutorError
 from code_env.executors import executor_names, make_executor
@@ -23,7 +23,8 @@ from .console import out, say, user_errors
 def list_all() -> None:
     """List environments, executors and rewards."""
     with user_errors():
-        table = Table("environment", "Gymnasium id", "tasks", "rewards", title="environments", title_justify="left")
+        id_column = Column("Gymnasium id", no_wrap=True)  # To be copied.
+        table = Table("environment", id_column, "tasks", "rewards", title="environments", title_justify="left")
         for name in environment_names():
             defined = load_definition(name).rewards or DEFAULT_REWARDS
             rewards = ", ".join(f"{key} {_shown(value)}" for key, value in defined.items())

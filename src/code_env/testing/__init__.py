@@ -5,11 +5,15 @@ executor declares in `describe()` that it does not do, it is not held to, but it
 check gives back the reason. A new executor's first test::
 
     import pytest
-    from code_env.testing import CHECKS
+    from code_env.testing import CHECKS, LIFE_CHECKS
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
     def test_conformance(check, executor):
         check(executor)
+
+    @pytest.mark.parametrize("check", LIFE_CHECKS, ids=lambda check: check.__name__)
+    def test_life(check):
+        check(MyExecutor())
 
 `code-env conformance NAME ...` prints a table of executors and checks.
 """

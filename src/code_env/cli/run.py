@@ -11,12 +11,16 @@ import gymnasium as gym
 import typer
 
 from code_env import evaluation
+from code_env.judging.verdict import Outcome
 from code_env.report.ansi import step_panels
 from code_env.tasks import TaskSuite
 
 from .application import app
 from .console import WorkersOption, out, say, user_errors
 from .environments import make_environment
+
+_MOST_TOLD = 160
+"""How much of a rule that was broken a line shows, in characters."""
 
 
 @app.command()
@@ -57,5 +61,14 @@ def _play(env: gym.Env[Any, Any], completion: str, full: bool) -> float:
             continue
         terms = " + ".join(f"{name} {value:.3f}" for name, value in info["reward_terms"].items())
         cases = f"{info['tests_passed']}/{info['tests_total']}"
-        say(f"{task.id:<28} {info['outcome']:<12} {cases:>7}  reward {reward:.3f} = {terms or '0'}")
+        say(f"{task.id:<28} {info['outcome']:<12} {cases:>7}  reward {reward:.3f} = {terms or '0'}{_refusal(info)}")
     return total
+
+
+def _refusal(info: dict[str, Any]) -> str:
+    """The first rule that a refused program has broken, as the end of a line; nothing for any other."""
+    error = info["verdict"].execution.error
+    if info["outcome"] != Outcome.POLICY_ERROR or error is None:
+        return ""
+    lines = error.message.splitlines()
+    return f"  {lines[0][:_MOST_TOLD]}" if lines else ""

@@ -11,6 +11,7 @@ extracted from them. The references' asserts run apart from the answers, so that
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -57,13 +58,14 @@ def compute(
     """pass@k of candidate programs, each judged by the asserts of its task.
 
     The options from `use_safe_builtins` to `output_variable` are those of the executor `restricted`, with its defaults.
-    With none of them given, answers may use all of Python.
+    With none of them given, answers may use all of Python, unless `executor="restricted"` asks for its defaults.
 
     Args:
         predictions: For each task its candidates.
         references: For each task its tests: code with asserts that calls the candidate's functions by their names.
         k: For which k to estimate pass@k; those that some task has too few candidates for are left out.
-        num_workers: How many candidates are judged at once, as far as the executor does.
+        num_workers: How many candidates are judged at once, as far as the executor does; one that is made for the
+            options above has no more workers than this.
         timeout: The most time that a candidate and its tests may take, in seconds.
         use_safe_builtins: Whether RestrictedPython's safe builtins are there.
         use_limited_builtins: Whether its limited `range`, `list` and `tuple` are.
@@ -74,7 +76,7 @@ def compute(
         allow_str_format: Whether `str.format` may be used.
         allow_underscore_variable_names: Whether names may begin with an underscore.
         return_output: Whether results have the value of a variable of the candidate.
-        output_variable: Which variable that is.
+        output_variable: Which variable that is; without `return_output` it must be left as it is.
         executor: Where candidates run: an executor or the name of one.
 
     Returns:
@@ -87,7 +89,8 @@ def compute(
     Raises:
         TaskError: If a reference is not Python, or tests nothing.
         ValueError: If there are not as many references as predictions, or a `k` or `num_workers` is below 1, or
-            another executor than `restricted` is asked for together with its options.
+            another executor than `restricted` is asked for together with its options, or an `output_variable` without
+            `return_output`.
         ExecutorError: If an option is out of range, or the extra `restricted` is not installed.
 
     Example:
@@ -110,6 +113,8 @@ def compute(
         **({"return_output": True, "output_variable": output_variable} if return_output else {}),
     }
     restrictions = {name: value for name, value in restrictions.items() if value is not None}
+    if output_variable != "output" and not return_output:
+        raise ValueError(f"output_variable={output_variable!r:.100} has a meaning with return_output=True only")
     _check(predictions, references, k, num_workers)
     limits = time_limits(timeout)
     tasks = [assert_task(code, limits, f"references[{index}]") for index, code in enumerate(references)]
@@ -120,7 +125,8 @@ def compute(
                 raise ValueError(
                     f"{', '.join(restrictions)} are options of the executor 'restricted'; got {executor!r}"
                 )
-            runs_on = stack.enter_context(make_executor("restricted", **restrictions))
+            workers = min(num_workers, len(os.sched_getaffinity(0)))
+            runs_on = stack.enter_context(make_executor("restricted", workers=workers, **restrictions))
         else:
             runs_on = executor_for(executor)
         verdicts = list(judge_each(answers, runs_on, in_flight=num_workers))

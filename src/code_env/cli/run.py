@@ -67,8 +67,8 @@ def _play(env: gym.Env[Any, Any], completion: str, full: bool) -> float:
 
 def _refusal(info: dict[str, Any]) -> str:
     """The first rule that a refused program has broken, as the end of a line; nothing for any other."""
-    error = info["verdict"].execution.error
-    if info["outcome"] != Outcome.POLICY_ERROR or error is None:
+    if info["outcome"] != Outcome.POLICY_ERROR:
         return ""
-    lines = error.message.splitlines()
-    return f"  {lines[0][:_MOST_TOLD]}" if lines else ""
+    errors = [verdict.execution.error for verdict in info.get("verdicts", ())]
+    told = next((error.message for error in errors if error is not None), "").partition("\n")[0]
+    return f"  {told[:_MOST_TOLD]}" if told else ""

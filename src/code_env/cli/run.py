@@ -11,7 +11,7 @@ import gymnasium as gym
 import typer
 
 from code_env import evaluation
-from code_env.judging.verdict import Outcome
+from code_env.executors.result import Status
 from code_env.report.ansi import step_panels
 from code_env.tasks import TaskSuite
 
@@ -67,8 +67,7 @@ def _play(env: gym.Env[Any, Any], completion: str, full: bool) -> float:
 
 def _refusal(info: dict[str, Any]) -> str:
     """The first rule that a refused program has broken, as the end of a line; nothing for any other."""
-    if info["outcome"] != Outcome.POLICY_ERROR:
-        return ""
-    errors = [verdict.execution.error for verdict in info.get("verdicts", ())]
+    ran = [verdict.execution for verdict in info.get("verdicts", ())]
+    errors = [execution.error for execution in ran if execution.status is Status.REFUSED]
     told = next((error.message for error in errors if error is not None), "").partition("\n")[0]
     return f"  {told[:_MOST_TOLD]}" if told else ""

@@ -76,7 +76,7 @@ def compute(
         allow_str_format: Whether `str.format` may be used.
         allow_underscore_variable_names: Whether names may begin with an underscore.
         return_output: Whether results have the value of a variable of the candidate.
-        output_variable: Which variable that is; without `return_output` it must be left as it is.
+        output_variable: Which variable that is; without `return_output` it has no meaning, as in the metric.
         executor: Where candidates run: an executor or the name of one.
 
     Returns:
@@ -89,8 +89,7 @@ def compute(
     Raises:
         TaskError: If a reference is not Python, or tests nothing.
         ValueError: If there are not as many references as predictions, or a `k` or `num_workers` is below 1, or
-            another executor than `restricted` is asked for together with its options, or an `output_variable` without
-            `return_output`.
+            another executor than `restricted` is asked for together with its options.
         ExecutorError: If an option is out of range, or the extra `restricted` is not installed.
 
     Example:
@@ -113,8 +112,6 @@ def compute(
         **({"return_output": True, "output_variable": output_variable} if return_output else {}),
     }
     restrictions = {name: value for name, value in restrictions.items() if value is not None}
-    if output_variable != "output" and not return_output:
-        raise ValueError(f"output_variable={output_variable!r:.100} has a meaning with return_output=True only")
     _check(predictions, references, k, num_workers)
     limits = time_limits(timeout)
     tasks = [assert_task(code, limits, f"references[{index}]") for index, code in enumerate(references)]

@@ -309,6 +309,7 @@ def test_answers_are_judged_under_the_policy_and_tests_are_not(restricted, tests
     refused = judge(task, "import os\n" + good, restricted)
     assert (refused.outcome, refused.execution.status) == (Outcome.POLICY_ERROR, Status.REFUSED)
     assert refused.execution.error.name == "PolicyViolation"
+    assert "harness" not in refused.execution.error.traceback
     assert 'Line 1: the import of "os"' in refused.cases[0].message
     late = textwrap.dedent("""
         def add(a, b): return getattr(a, "__add__")(b)

@@ -123,8 +123,8 @@ ORDINARY = {
     + "".join(f"elif x == {i}: print({i})\n" for i in range(2, 400))
     + "else: print('e')",
     "many terms": f"print(len({'+'.join(['(1,)'] * 900)}))",
-    "many calls": f"class A:\n    def f(self): return self\nprint(A(){'.f()' * 800} is None)",
-    "many attributes": f"class A: pass\na = A()\na.a = a\nprint(a{'.a' * 2000} is a)",
+    "many calls": f"class A:\n    def f(self): return self\nprint(A(){'.f()' * 300} is None)",
+    "many attributes": f"class A: pass\na = A()\na.a = a\nprint(a{'.a' * 700} is a)",
     "names like builtins": "vars = 1\ndir = 2\ndef open(x): return x\nprint(vars + dir, open(3))",
 }
 

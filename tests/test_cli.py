@@ -90,6 +90,13 @@ def test_eval_prints_pass_at_k_and_writes_a_line_per_sample(tmp_path, suite, sam
     assert rows[1]["message"] == "expected 10, got 4"
 
 
+def test_run_says_which_rule_a_refused_program_broke(tmp_path):
+    samples = tmp_path / "s.jsonl"
+    samples.write_text(json.dumps({"task_id": "starter/seat-total", "completion": "```python\nimport os\n```"}) + "\n")
+    shown = run("run", "starter", "--samples", samples, "-e", "restricted", cwd=tmp_path)
+    assert 'Line 1: the import of "os" is not allowed' in shown.splitlines()[0]
+
+
 def test_run_plays_a_file_of_tasks(tmp_path, suite):
     assert "2 episodes, mean reward 1.000" in run("run", suite, cwd=tmp_path)
 

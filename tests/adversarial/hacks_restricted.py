@@ -1049,6 +1049,123 @@ print("ESCAPED", difflib.re if hasattr(difflib, "re") else difflib._mdiff)
 #### secrets' base
 import secrets
 print("ESCAPED", secrets.base64 if hasattr(secrets, "base64") else secrets.SystemRandom)
+#### a descriptor's name, written late
+import functools, copy
+class CP(functools.cached_property): pass
+cp = CP(lambda self: lambda proto: (lambda: target, (), (None, {"__match_args__": ("__globals__",)})))
+class Holder: pass
+cp.attrname = "__reduce_ex__"
+setattr(Holder, "hook", cp)
+h = Holder()
+h.hook
+class target: pass
+copy.copy(h)
+print("ESCAPED", target)
+#### a descriptor's name, for a deep copy
+import functools, copy
+class CP(functools.cached_property): pass
+cp = CP(lambda self: lambda memo: "ESCAPED")
+class Holder: pass
+cp.attrname = "__deepcopy__"
+setattr(Holder, "hook", cp)
+h = Holder()
+h.hook
+print(copy.deepcopy([h]))
+#### fields of an object's own
+import functools
+from dataclasses import dataclass, fields
+class CP(functools.cached_property): pass
+@dataclass
+class H:
+    x: int = 0
+cp = CP(lambda self: {"q": fields(H)[0]})
+cp.attrname = "__dataclass_fields__"
+H.hook = cp
+h = H()
+h.hook
+print("ESCAPED", fields(h))
+#### mro behind an alias
+from typing import Type
+import enum
+print("ESCAPED", Type[int].mro(enum.Enum))
+#### mro behind a builtin alias
+print("ESCAPED", list[int].mro()[1])
+#### mro behind two aliases
+from typing import Annotated, Type
+print("ESCAPED", Annotated[Type[int], 1].mro)
+#### real enumeration by its order
+import enum
+from typing import Type
+Real = Type[int].mro(enum.Enum)[0]
+X = Real("X", {"A": 1})
+print("ESCAPED", X)
+#### member descriptor behind an alias
+from typing import Annotated
+import functools
+print("ESCAPED", Annotated[functools.partial, 1].func)
+#### member descriptor of a class
+import functools
+print("ESCAPED", functools.partial.func)
+#### table of groups by a pattern
+import re
+P = re.compile("(?P<a>x)")
+class Spy:
+    def __eq__(self, other):
+        try: other["zz"] = 1
+        except TypeError: return False
+        print("ESCAPED", other)
+        return True
+match P:
+    case re.Pattern(groupindex=g):
+        g == Spy()
+#### table of groups by a pattern in a list
+import re
+match [re.compile("(?P<a>x)")]:
+    case [re.Pattern(groupindex=g), *_]:
+        print("ESCAPED", g)
+#### dotted value that a guard would refuse
+import functools
+class Any:
+    def __eq__(self, other):
+        print("ESCAPED", other)
+        return True
+match Any():
+    case functools.partial.func: pass
+#### dotted key that a guard would refuse
+import functools
+d = {functools.partial.func: "ESCAPED"}
+match d:
+    case {functools.partial.func: x}: print(x)
+#### arguments of a pattern that a class names
+class E(AttributeError):
+    __match_args__ = ("obj",)
+try: (1).nothing
+except AttributeError as e: found = e
+match E("x", obj="ESCAPED"):
+    case E(o): print(o)
+#### attributes of a class through contextmanager
+import contextlib, statistics
+print("ESCAPED", contextlib.contextmanager(statistics.NormalDist).mean)
+#### attributes of a class through lru_cache
+import functools, statistics
+print("ESCAPED", functools.lru_cache(statistics.NormalDist).mean)
+#### field named like what a traceback has
+from dataclasses import dataclass
+@dataclass
+class A:
+    tb_frame: int
+class C:
+    def __enter__(self): return self
+    def __exit__(self, kind, error, tb):
+        print("ESCAPED", A.__repr__(tb))
+        return True
+with C(): 1 / 0
+#### method of a data class for another object
+from dataclasses import dataclass
+@dataclass
+class A:
+    obj: int
+print("ESCAPED", A.__repr__(AttributeError("x", obj=3)))
 """
 
 

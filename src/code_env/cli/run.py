@@ -11,12 +11,16 @@ import gymnasium as gym
 import typer
 
 from code_env import evaluation
+from code_env.executors.result import Status
 from code_env.report.ansi import step_panels
 from code_env.tasks import TaskSuite
 
 from .application import app
 from .console import WorkersOption, out, say, user_errors
 from .environments import make_environment
+
+_MOST_TOLD = 160
+"""How much of a rule that was broken a line shows, in characters."""
 
 
 @app.command()
@@ -57,5 +61,13 @@ def _play(env: gym.Env[Any, Any], completion: str, full: bool) -> float:
             continue
         terms = " + ".join(f"{name} {value:.3f}" for name, value in info["reward_terms"].items())
         cases = f"{info['tests_passed']}/{info['tests_total']}"
-        say(f"{task.id:<28} {info['outcome']:<12} {cases:>7}  reward {reward:.3f} = {terms or '0'}")
+        say(f"{task.id:<28} {info['outcome']:<12} {cases:>7}  reward {reward:.3f} = {terms or '0'}{_refusal(info)}")
     return total
+
+
+def _refusal(info: dict[str, Any]) -> str:
+    """The first rule that a refused program has broken, as the end of a line; nothing for any other."""
+    ran = [verdict.execution for verdict in info.get("verdicts", ())]
+    errors = [execution.error for execution in ran if execution.status is Status.REFUSED]
+    told = next((error.message for error in errors if error is not None), "").partition("\n")[0]
+    return f"  {told[:_MOST_TOLD]}" if told else ""

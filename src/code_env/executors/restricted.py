@@ -107,7 +107,10 @@ class RestrictedExecutor(LocalExecutor):
             if type(value) is not bool:
                 raise ExecutorError(f"{name} must be True or False; got {value!r:.100}")
         if not _is_name(output_variable):
-            raise ExecutorError(f"output_variable must be the name of a variable; got {output_variable!r:.100}")
+            raise ExecutorError(
+                "output_variable must be the name of a variable, without an underscore in front; "
+                f"got {output_variable!r:.100}"
+            )
         additional = {
             **_names("additional_globals", additional_globals),
             **_names("additional_locals", additional_locals),
@@ -239,4 +242,5 @@ def _check(python: str, options: str) -> None:
         raise ExecutorError(f"{python} could not make the policy: {error}: {detail}") from error
     if problem is not None:
         hint = "; pip install 'code-exec-env[restricted]' for it" if problem.startswith("RestrictedPython") else ""
-        raise ExecutorError(f"{python}: {problem}{hint}")
+        # Where the package is, or is not, is of interest; an option is wrong for any interpreter.
+        raise ExecutorError(f"{python}: {problem}{hint}" if hint else problem)

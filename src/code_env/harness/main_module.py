@@ -120,6 +120,8 @@ def _program_frames(error: BaseException) -> types.TracebackType | None:
     while frame is not None and os.path.dirname(frame.tb_frame.f_code.co_filename) == here:
         frame = frame.tb_next
     if _rules is not None:
+        while frame is not None and _rules.hides(frame.tb_frame.f_code.co_filename):
+            frame = frame.tb_next
         later = frame
         while later is not None and later.tb_next is not None:
             if _rules.hides(later.tb_next.tb_frame.f_code.co_filename):

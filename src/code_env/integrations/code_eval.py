@@ -11,6 +11,7 @@ extracted from them. The references' asserts run apart from the answers, so that
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -57,13 +58,14 @@ def compute(
     """pass@k of candidate programs, each judged by the asserts of its task.
 
     The options from `use_safe_builtins` to `output_variable` are those of the executor `restricted`, with its defaults.
-    With none of them given, answers may use all of Python.
+    With none of them given, answers may use all of Python, unless `executor="restricted"` asks for its defaults.
 
     Args:
         predictions: For each task its candidates.
         references: For each task its tests: code with asserts that calls the candidate's functions by their names.
         k: For which k to estimate pass@k; those that some task has too few candidates for are left out.
-        num_workers: How many candidates are judged at once, as far as the executor does.
+        num_workers: How many candidates are judged at once, as far as the executor does; one that is made for the
+            options above has no more workers than this.
         timeout: The most time that a candidate and its tests may take, in seconds.
         use_safe_builtins: Whether RestrictedPython's safe builtins are there.
         use_limited_builtins: Whether its limited `range`, `list` and `tuple` are.
@@ -74,7 +76,7 @@ def compute(
         allow_str_format: Whether `str.format` may be used.
         allow_underscore_variable_names: Whether names may begin with an underscore.
         return_output: Whether results have the value of a variable of the candidate.
-        output_variable: Which variable that is.
+        output_variable: Which variable that is; without `return_output` it has no meaning, as in the metric.
         executor: Where candidates run: an executor or the name of one.
 
     Returns:
@@ -120,7 +122,8 @@ def compute(
                 raise ValueError(
                     f"{', '.join(restrictions)} are options of the executor 'restricted'; got {executor!r}"
                 )
-            runs_on = stack.enter_context(make_executor("restricted", **restrictions))
+            workers = min(num_workers, len(os.sched_getaffinity(0)))
+            runs_on = stack.enter_context(make_executor("restricted", workers=workers, **restrictions))
         else:
             runs_on = executor_for(executor)
         verdicts = list(judge_each(answers, runs_on, in_flight=num_workers))

@@ -1,5 +1,6 @@
 """The options of `restricted`, and what a policy of one's own does."""
 
+import keyword
 import shutil
 import textwrap
 import venv
@@ -23,6 +24,8 @@ from code_env import (
     load_suite,
     make_executor,
 )
+from code_env.harness.restricted.guards import Guards
+from code_env.harness.restricted.modules import Modules
 
 
 def run(code, **options):
@@ -81,6 +84,11 @@ WRONG = {
     "an import that leads out": ({"allowed_imports": ["os"]}, "'os' leads to files"),
     "one below it": ({"allowed_imports": ["importlib.util"]}, "leads to modules"),
     "frames": ({"allowed_imports": ["inspect"]}, "leads to code and frames"),
+    "arrays": ({"allowed_imports": ["numpy"]}, "'numpy' cannot be used under the policy"),
+    "what evaluates texts": ({"allowed_imports": ["typing_extensions"]}, "leads to code and frames"),
+    "what makes environments": ({"allowed_imports": ["venv"]}, "leads to modules"),
+    "an import of no package": ({"allowed_imports": ["math.foo"]}, "'math' is not a package; there is no such module"),
+    "a private variable": ({"output_variable": "_x"}, "without an underscore in front"),
     "an import that is not there": ({"allowed_imports": ["no_such_module"]}, "No module named"),
     "an object": ({"additional_globals": {"a": object()}}, r"additional_globals\['a'\] is not plain data"),
     "an object in a list": ({"additional_locals": {"a": [len]}}, r"additional_locals\['a'\] is not plain data"),
@@ -131,11 +139,19 @@ SHOWN = {
     "data": ("output = {'a': [1, (2, None)]}", {"application/json": '{"a": [1, [2, null]]}', "text/plain": "{'a': [1, (2, None)]}"}),
     "an object": (
         "class A:\n    def __repr__(self): return 'mine'\noutput = A()",
-        {"text/plain": "mine"},
+        {"text/plain": "<A object>"},
     ),
-    "an int of one's own": ("class N(int): pass\noutput = N(3)", {"text/plain": "3"}),
-    "what has no text": ("class A:\n    def __repr__(self): return 1 / 0\noutput = A()", {"text/plain": "<its text cannot be had: ZeroDivisionError>"}),
+    "an int of one's own": ("class N(int): pass\noutput = N(3)", {"text/plain": "<N object>"}),
+    "what has no text": ("class A:\n    def __repr__(self): return 1 / 0\noutput = A()", {"text/plain": "<A object>"}),
     "what holds itself": ("output = []\noutput.append(output)", {"text/plain": "[[...]]"}),
+    "a text that would never come": (
+        "class A:\n    def __repr__(self):\n        print('x')\n        while True: pass\noutput = [A(), A, {1: (2,)}, set()]",
+        {"text/plain": "[<A object>, <class 'A'>, {1: (2,)}, set()]"},
+    ),
+    "a number that JSON has not": ("output = [float('nan')]", {"text/plain": "[nan]"}),
+    "a number that is too large": ("output = 10 ** 5000", {}),
+    "what is too deep": ("output = []\nfor i in range(900): output = [output]", {}),
+    "what is too long": ("output = 'x' * 9000", {"application/json": '"' + "x" * 9000 + '"', "text/plain": "'" + "x" * 7999 + "... (1002 characters left out)"}),
     "after an error": ("output = 1\n1 / 0", {"application/json": "1", "text/plain": "1"}),
 }  # fmt: skip
 
@@ -185,6 +201,93 @@ def test_a_policy_of_ones_own(tmp_path):
         make_executor("restricted", policy=f"{file}:not_one")
 
 
+BROKEN = {
+    "no arguments": ("class P(T):\n    def __init__(self): pass", "policy: P of policies.py raised TypeError"),
+    "no tree": ("class P(T):\n    def visit_Module(self, node): return None", "policy: P of policies.py raised"),
+    "an exit": ("raise SystemExit(3)", "policies.py cannot be loaded: SystemExit: 3"),
+    "another name": ("class Q(T): pass", "policies.py has no class 'P'"),
+    "a guard without underscore": ("class P(T): guards = {'name': 1}", "must have names with an underscore in front"),
+}
+BASE = "from code_env_harness.restricted.transformer import ProgramTransformer as T\n"
+
+
+@pytest.mark.parametrize(("source", "message"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_policy_is_told_when_the_executor_is_made(tmp_path, source, message):
+    file = tmp_path / "policies.py"
+    file.write_text(BASE + source)
+    with pytest.raises(ExecutorError, match=message) as error:
+        make_executor("restricted", policy=f"{file}:P")
+    assert "bin/python" not in str(error.value)
+
+
+@pytest.mark.parametrize("raised", ["KeyError", "ValueError", "RecursionError", "SyntaxError", "SystemExit"])
+def test_a_policy_that_fails_at_a_program_is_no_fault_of_the_program(tmp_path, raised):
+    file = tmp_path / "policies.py"
+    file.write_text(f"{BASE}class P(T):\n    def visit_While(self, node): raise {raised}('x')\n")
+    looping, task = "x = 0\nwhile x: pass", Task("one", "One.", (CallTest(args=(), expected=1),), entry_point="f")
+    with make_executor("restricted", workers=1, policy=f"{file}:P") as executor:
+        result, verdict = executor.run(Program(looping)), judge(task, f"def f(): return 1\n{looping}", executor)
+        assert executor.run(Program("print(1)")).stdout == "1\n"
+    if raised == "RecursionError":  # A text that is too deep, as far as anybody can tell.
+        assert (result.status, result.error.message) == (Status.ERROR, "Line 2: nested too deeply for the policy")
+        return
+    assert (result.status, result.stderr) == (Status.SANDBOX_ERROR, "")
+    told = "'x'" if raised == "KeyError" else "x"
+    assert f"P of policies.py raised {raised}: {told} at line 2" in result.error.message
+    assert (verdict.outcome, verdict.valid) == (Outcome.NO_VERDICT, False)
+    assert "harness" not in verdict.execution.error.message
+
+
+def test_what_a_policy_prints_is_no_programs_output(tmp_path):
+    file = tmp_path / "policies.py"
+    file.write_text(f"{BASE}print('loaded')\nclass P(T): pass\n")
+    assert run("print(1)", policy=f"{file}:P").stdout == "1\n"
+
+
+@pytest.mark.parametrize("name", ["_secret", "__secret", "__version__"])
+def test_a_guard_of_ones_own_is_out_of_reach(tmp_path, name):
+    file = tmp_path / "policies.py"
+    file.write_text(f"{BASE}class P(T): guards = {{{name!r}: 'SECRET'}}\n")
+    for code in (f"print({name})", f"{name} = 1", f"def {name}(): pass", f"from math import pi as {name}"):
+        result = run(code, policy=f"{file}:P", allowed_imports=["math"], allow_underscore_variable_names=True)
+        assert (result.status, result.stdout) == (Status.REFUSED, ""), code
+
+
+def test_a_policy_that_is_derived_from_the_librarys_tells_what_may_be_imported(tmp_path):
+    file = tmp_path / "policies.py"
+    file.write_text(
+        "from RestrictedPython import RestrictingNodeTransformer\nclass P(RestrictingNodeTransformer): pass\n"
+    )
+    result = run("x = 1\nimport os", policy=f"{file}:P", allowed_imports=["math"])
+    assert result.error.message == 'Line 2: the import of "os" is not allowed; allowed_imports are math.'
+
+
+def test_a_librarys_own_list_stays_as_it_is():
+    guards = Guards({}, allow_format=False, stand_ins={}, known=set(), writable=set())
+    given = Modules(["keyword"], guards).view("keyword").kwlist
+    assert given == keyword.kwlist
+    assert given is not keyword.kwlist
+
+
+LIST_NODE = "class ListNode:\n    def __init__(self, val, next=None):\n        self.val, self.next = val, next\n"
+BESIDE = f"{LIST_NODE}node = reverse(ListNode(1, ListNode(2)))\nassert node.val == 2 and node.next.val == 1\n"
+DERIVED = "class Sub(Base): pass\nsub = Sub()\nfill(sub)\nassert sub.x == 7\n"
+ANSWER = (
+    "class Base: pass\ndef fill(ob): ob.x = 7\ndef poke(ob):\n    ob.x = 7\n    return True\n"
+    "def reverse(head):\n    done = None\n    while head:\n        rest, head.next = head.next, done\n"
+    "        done, head = head, rest\n    return done\n"
+)
+
+
+def test_an_answer_changes_objects_of_the_tests_beside_it(restricted):
+    task = Task("beside", "Reverse.", (AssertTest(code=BESIDE + DERIVED),), entry_point="reverse", judge="shared")
+    verdict = judge(task, ANSWER, restricted)
+    assert verdict.passed, verdict.cases
+    library = AssertTest(code="import types\nassert poke(types)")
+    verdict = judge(Task("library", "Poke.", (library,), entry_point="poke", judge="shared"), ANSWER, restricted)
+    assert "a program may not change this module" in verdict.cases[0].message
+
+
 TASKS = {
     "call": (CallTest(args=(1, 2), expected=3),),
     "assert": (AssertTest(code="assert add(1, 2) == 3\nimport os\nassert os.getpid()"),),
@@ -206,6 +309,7 @@ def test_answers_are_judged_under_the_policy_and_tests_are_not(restricted, tests
     refused = judge(task, "import os\n" + good, restricted)
     assert (refused.outcome, refused.execution.status) == (Outcome.POLICY_ERROR, Status.REFUSED)
     assert refused.execution.error.name == "PolicyViolation"
+    assert "harness" not in refused.execution.error.traceback
     assert 'Line 1: the import of "os"' in refused.cases[0].message
     late = textwrap.dedent("""
         def add(a, b): return getattr(a, "__add__")(b)

@@ -5,7 +5,19 @@ import pytest
 from code_env import Program, Status, make_executor
 
 MODULES = (
-    *("abc", "array", "bisect", "calendar", "collections", "contextlib", "copy", "dataclasses", "datetime", "decimal"),
+    *(
+        "abc",
+        "array",
+        "bisect",
+        "calendar",
+        "collections",
+        "contextlib",
+        "copy",
+        "csv",
+        "dataclasses",
+        "datetime",
+        "decimal",
+    ),
     *("enum", "fractions", "functools", "hashlib", "heapq", "io", "itertools", "json", "math", "operator", "queue"),
     *("random", "re", "statistics", "string", "sys", "textwrap", "time", "typing"),
 )
@@ -99,6 +111,20 @@ ORDINARY = {
     "l = L([1]).push(2)\nl[0] = 9\nprint(l, isinstance(l, list), list((1, 2)), tuple([1]), range(3), list[int])",
     "deleting": "a = [1, 2]\nd = {1: 2}\nclass A: pass\nx = A()\nx.y = 1\ndel a[0], d[1], x.y\nprint(a, d, hasattr(x, 'y'))",
     "percent and join": "print('%d %s' % (1, 'a'), '-'.join(map(str, [1, 2])), f'{{}} {1!r:>4}')",
+    "enumeration with attributes": "from enum import Enum\nclass P(Enum):\n    E = (1, 2)\n    def __init__(self, m, r):\n        self.m = m\n        self.r = r\n    @property\n    def g(self): return self.m / self.r\nprint(P.E, P.E.g)",
+    "errors that are Python's own": "x=None\nfor f in (lambda: setattr(x,'a',1),):\n  try: f()\n  except AttributeError as e: print(e)\ntry:\n  x.foo=1\nexcept AttributeError as e: print(e)\ntry:\n  x['a']=3\nexcept TypeError as e: print(e)\nt=([],)\ntry: t[0]+=[1]\nexcept TypeError as e: print(e,t)",
+    "patterns": "from enum import Enum\nimport re, datetime\nfrom dataclasses import dataclass\nclass C(Enum):\n    R=1\n    B=2\nclass Pt:\n    __match_args__=('x','y')\n    def __init__(s,x,y): s.x=x; s.y=y\ndef f(v):\n    match v:\n        case C.R: return 'red'\n        case Pt(0, y=b) : return ('y',b)\n        case Pt(a, b): return (a,b)\n        case datetime.date(year=y): return y\n        case {C.B: z}: return z\n        case ValueError(args=(m,)): return m\n        case int(n) if n>3:\n            match n:\n                case 5: return 'five'\n                case int(real=r): return r\n        case str(s)|bytes(s): return s\n        case [C.B, *r]: return r\n        case list(l): return l\n        case Undefined(): return 1\nprint([f(v) for v in (C.R,Pt(0,1),Pt(2,3),datetime.date(2020,1,1),{C.B:4},ValueError('q'),5,7,'t',b'u',[C.B,3],[1])])\ntry: f(1.5)\nexcept NameError as e: print(e)\ntry:\n    match Pt(1,2):\n        case Pt(1,2,3): pass\nexcept TypeError as e: print(e)",
+    "type of a type": "print(type(type(3)), isinstance(int, type), type)",
+    "attributes of errors and caches": "import functools\ntry: 1/0\nexcept Exception as e:\n  e.foo=3\n  print(e.foo)\n@functools.lru_cache\ndef f(): pass\nf.calls=1\nprint(f.calls)",
+    "a module with a part in C": "import csv, io\nprint(list(csv.reader(io.StringIO('a,b'))))\nw=io.StringIO()\ncsv.writer(w).writerow([1,2])\nprint(w.getvalue())\nprint([*csv.DictReader(io.StringIO('a,b\\n1,2'))])",
+    "data class functions": "from dataclasses import dataclass, asdict, astuple, replace, fields, field, is_dataclass\n@dataclass\nclass A:\n  x: int\n  y: list = field(default_factory=list)\na=A(1,[A(2)])\nprint(asdict(a), astuple(a), replace(a,x=5), [f.name for f in fields(a)], is_dataclass(A), A.__repr__(a))",
+    "copies": "import copy\nclass N:\n  __slots__=('a',)\nclass M: pass\nm=M(); m.n=N(); m.n.a=[1]\nd=copy.deepcopy(m); d.n.a.append(2); print(m.n.a,d.n.a,copy.copy(m).n is m.n)",
+    "many branches": "x = 1\nif x == 0: pass\n"
+    + "".join(f"elif x == {i}: print({i})\n" for i in range(2, 400))
+    + "else: print('e')",
+    "many terms": f"print(len({'+'.join(['(1,)'] * 900)}))",
+    "many calls": f"class A:\n    def f(self): return self\nprint(A(){'.f()' * 300} is None)",
+    "many attributes": f"class A: pass\na = A()\na.a = a\nprint(a{'.a' * 700} is a)",
     "names like builtins": "vars = 1\ndir = 2\ndef open(x): return x\nprint(vars + dir, open(3))",
 }
 
@@ -139,6 +165,21 @@ def test_a_refusal_names_line_and_rule(restricted, code, message):
     assert result.status is Status.REFUSED
     assert result.error.message.startswith(message)
     assert "harness" not in result.stderr
+
+
+UNDERSCORED = {
+    "information": "__version__ = '1'\n__all__ = ['a']\n__author__ = 'b'\nprint(__version__, __all__)",
+    "two": "for __ in range(2): print(__)",
+    "format": "print('{:{w}}|{x:>{y}}'.format(3, w=4, x=1, y=3))",
+}
+
+
+@pytest.mark.parametrize("code", UNDERSCORED.values(), ids=UNDERSCORED)
+def test_what_options_allow_runs_as_ever(executor, code):
+    options = {"allow_underscore_variable_names": True, "allow_str_format": True}
+    with make_executor("restricted", workers=1, **options) as allowing:
+        result = allowing.run(Program(code))
+    assert (result.status, result.stdout) == (Status.OK, executor.run(Program(code)).stdout), result.stderr
 
 
 def test_a_text_with_many_violations_tells_of_ten(restricted):

@@ -28,9 +28,13 @@ def main() -> None:
         try:
             from code_env_harness.restricted.policy import Policy  # type: ignore[import-not-found]
 
-            Policy(json.load(sys.stdin))
+            Policy(json.load(sys.stdin)).rehearse()
         except Exception as error:
-            problem = str(error) if type(error).__name__ == "UnfitPolicy" else f"{type(error).__name__}: {error}"
+            problem = (
+                str(error)
+                if type(error).__name__ in ("UnfitPolicy", "PolicyFault")
+                else f"{type(error).__name__}: {error}"
+            )
     print(json.dumps({"problem": problem}))  # noqa: T201
 
 

@@ -39,7 +39,7 @@ class _Formatter:
             parts.append(literal)
             if field is not None:
                 value = _converted(self._value(field), conversion)
-                parts.append(format(value, self.format(spec, depth - 1)))
+                parts.append(format(value, self.format(spec, depth - 1) if "{" in spec else spec))
         return "".join(parts)
 
     def _value(self, field: str) -> Any:

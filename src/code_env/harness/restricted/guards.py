@@ -53,6 +53,8 @@ _UNTOUCHABLE_TYPES = frozenset(
     (
         *_LEAD_OUT,
         *(types.FunctionType, types.MethodType, types.SimpleNamespace, types.GetSetDescriptorType),
+        # The call of these, with names, makes classes that have any special method.
+        *(enum.Enum, enum.IntEnum, enum.StrEnum, enum.Flag, enum.IntFlag, enum.ReprEnum),
         *(io.FileIO, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.BufferedRWPair, io.TextIOWrapper),
     )
 )
@@ -103,7 +105,30 @@ _NOT_ALL_OF = {
 }
 """Attributes that objects of some types keep to themselves, and the types."""
 
-_NO_BASES = (type, super, property, staticmethod, classmethod, BaseExceptionGroup, functools.partial)
+_LRU = _type(functools.lru_cache(_len))
+
+_NO_BASES = (
+    *(type, super, property, staticmethod, classmethod, BaseExceptionGroup, _LRU),
+    # Of objects of these what decides which attribute is read, or written, could be changed.
+    *(functools.partial, functools.partialmethod, functools.cached_property, functools.singledispatchmethod),
+    *(types.DynamicClassAttribute, enum.property, enum.auto),
+)
+
+_DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
+
+_IMMUTABLE = frozenset(
+    (
+        *(int, float, complex, bool, str, bytes, tuple, frozenset, range, slice, object),
+        *(_type(None), _type(...), _type(NotImplemented)),
+    )
+)
+"""Types whose objects Python itself lets nobody change."""
+
+_MATCH_THEMSELVES = (int, float, str, bytes, bytearray, dict, list, tuple, set, frozenset)
+"""Types of which a class pattern's only argument is the object as it is."""
+
+_TRUSTED_MODULE = "tests"
+"""Name of the module of tests that run beside a program, in its process; see `suite.SuiteRun`."""
 
 CONTAINERS = frozenset((dict, list, bytearray, collections.deque, collections.defaultdict, collections.OrderedDict))
 """Types of containers that programs may change."""
@@ -140,6 +165,32 @@ class AbstractMeta:
         return self._refuse(ForbiddenValue, "abc.ABCMeta is a metaclass here, for class statements only")
 
 
+class TypeFunction:
+    """Stands for `type` in programs: a function of one argument."""
+
+    __slots__ = ("_guards",)
+    __name__ = "type"
+
+    def __init__(self, guards: Guards) -> None:
+        self._guards = guards
+
+    def __call__(self, ob: Any, /, *more: Any) -> Any:
+        """The type of an object."""
+        if more:
+            rule = "type() takes one argument here: classes are made by class statements"
+            self._guards.refuse(ForbiddenValue, rule)
+        return self._guards.type_of(ob)
+
+    def __repr__(self) -> str:
+        return "<class 'type'>"
+
+    def __copy__(self) -> TypeFunction:
+        return self
+
+    def __deepcopy__(self, memo: object) -> TypeFunction:
+        return self
+
+
 class Guards:
     """The guards of one policy.
 
@@ -164,16 +215,12 @@ class Guards:
         self._stand_ins, self._known, self._writable = stand_ins, known, writable
         self._originals = {_id(stand_in): original for original, stand_in in stand_ins.items()}
         self._classes: dict[int, type] = {}
+        self._matching: dict[tuple[int, int, tuple[str, ...]], tuple[Any, type]] = {}
         self.abstract_meta = AbstractMeta(self.refuse)
-
-        def type_(ob: Any, /, *more: Any) -> Any:
-            """`type` with one argument."""
-            if more:
-                self.refuse(ForbiddenValue, "type() takes one argument here: classes are made by class statements")
-            return self.type_of(ob)
-
-        self._type = type_
-        self._originals[_id(type_)] = type
+        self.enum_meta: type | None = None
+        """The metaclass of programs' enumerations, once `enum` is given."""
+        self._type = TypeFunction(self)
+        self._originals[_id(self._type)] = type
 
     def __deepcopy__(self, memo: object) -> Guards:
         return self  # A copy of a guard that a program has as a value would be a copy of this.
@@ -253,6 +300,8 @@ class Guards:
         value = _getattr(ob, name)
         if _type(value) in _WATCHED:
             self._check_value(value, name)
+        if _type(value) is types.FunctionType and "__dataclass_fields__" in _type_names(ob):
+            return _of_instances(ob, value)
         return value
 
     def _check_name(self, name: Any) -> None:
@@ -263,8 +312,12 @@ class Guards:
             self.refuse(ForbiddenAttribute, why)
 
     def _decide(self, ob: Any, name: str) -> Any:
+        ob = _behind_aliases(ob)
         kinds = _NOT_ALL_OF.get(name, ())
-        if kinds and _issubclass(_type(ob), kinds):
+        if kinds and (
+            _issubclass(_type(ob), kinds)
+            or (_issubclass(_type(ob), _type) and _issubclass(ob, kinds) and _id(ob) not in self._classes)
+        ):
             self.refuse(ForbiddenAttribute, f'"{name}" of {_type(ob).__name__} leads further than programs may go')
         if name == "ctypes" and _id(_type(ob)) not in self._classes:
             self.refuse(ForbiddenAttribute, '"ctypes" leads to memory')
@@ -277,6 +330,13 @@ class Guards:
                 return self._format(name)
         if name == "register" and kind is types.MethodType and value.__func__ is abc.ABCMeta.register:
             self.refuse(ForbiddenAttribute, '"register" of an abstract class would have it stand for other classes')
+        if kind in _DESCRIPTORS and _id(ob) not in self._classes:
+            self.refuse(ForbiddenAttribute, f'"{name}" is here a {kind.__name__} that no program may have')
+        if name == "mro" and (
+            (kind is types.MethodDescriptorType and value.__objclass__ is _type)
+            or (kind is types.BuiltinFunctionType and _isinstance(value.__self__, _type))
+        ):
+            self.refuse(ForbiddenAttribute, '"mro" of a class leads further than programs may go')
         if kind in _WATCHED:
             self._check_value(value, name)
         return value
@@ -311,7 +371,22 @@ class Guards:
             return ob
         if kind is types.FunctionType and ob.__builtins__ is self._names:
             return ob
+        if kind in _IMMUTABLE:  # Python's own error is the right one, and `+=` of what a tuple holds comes first.
+            return ob
+        if _type(kind) is self.enum_meta and self.enum_meta is not None:
+            return ob  # A member whose class is being made.
+        if _issubclass(kind, BaseException) and kind.__module__ == "builtins":
+            return ob
+        if kind is _LRU and self.own_function(ob.__wrapped__):
+            return ob
+        if self._is_of_tests(kind) or (_issubclass(kind, _type) and self._is_of_tests(ob)):
+            return ob
         return self.refuse(ForbiddenWrite, f"a program may not change this {kind.__name__}, which is not its own")
+
+    @staticmethod
+    def _is_of_tests(cls: type) -> bool:
+        """Whether the tests that run beside the program have defined a class; no program has a say in its module."""
+        return bool(_type.__getattribute__(cls, "__dict__").get("__module__") == _TRUSTED_MODULE)
 
     def set_item(self, ob: Any, key: Any, value: Any, /) -> None:
         """`operator.setitem` for programs."""
@@ -339,11 +414,26 @@ class Guards:
             _type.__setattr__(cls, "__match_args__", ())
         return cls
 
+    def check_own_names(self, ob: Any) -> None:
+        """See that no special name was put among an object's own, where library code would take it for its class's."""
+        try:
+            names = object.__getattribute__(ob, "__dict__")
+        except (AttributeError, TypeError):
+            return
+        if _type(names) is dict and _type(ob) is not types.FunctionType:
+            for name in names:
+                if _type(name) is not _str or name.startswith("__"):
+                    self.refuse(ForbiddenValue, f'an object with "{name!r:.50}" among its own names cannot be used so')
+
     def check_fields(self, cls: type, fields: Any) -> None:
         """See that no field of a class stands for an attribute of a base that is not the program's.
 
         Code that is written for data classes reads fields without asking.
         """
+        for name in fields:
+            why = why_not_attribute(name)
+            if why is not None and (name.startswith("__") or not name.startswith("_")):
+                self.refuse(ForbiddenValue, f"a field: {why}")
         for base in _type.__getattribute__(cls, "__mro__"):
             if _id(base) in self._classes or base is object:
                 continue
@@ -387,7 +477,7 @@ class Guards:
             return self._stand_ins[kind]
         if _issubclass(kind, _type):
             return self._type
-        if _id(kind) in self._classes or kind in self._known:
+        if _id(kind) in self._classes or kind in self._known or self._is_of_tests(kind):
             return kind
         if kind in _UNTOUCHABLE_TYPES or kind.__module__ not in _TYPES_OF_MODULES:
             self.refuse(ForbiddenValue, f"the type {kind.__name__} is not given to programs")
@@ -406,6 +496,58 @@ class Guards:
             return _tuple([self._types(kind) for kind in kinds])
         return self._originals.get(_id(kinds), kinds)
 
+    # Patterns
+
+    def patterns(self, *thunks: Callable[[], Any]) -> Patterns:
+        """What the patterns of a `match` statement name, each value made when a pattern is tried."""
+        return Patterns(thunks)
+
+    def pattern_class(self, cls: Any, positions: int, /, *names: str) -> Any:
+        """A class for a class pattern: before the interpreter reads an object's attributes, a guard does.
+
+        Args:
+            cls: The class that the pattern names.
+            positions: How many patterns it has by position.
+            names: The attributes of the others.
+        """
+        cls = self._originals.get(_id(cls), cls)
+        if not _issubclass(_type(cls), _type):
+            return cls  # The interpreter's own error.
+        by_position = _getattr(cls, "__match_args__", ()) if positions else ()
+        if _type(by_position) is not _tuple or not all(_type(one) is _str for one in by_position):
+            by_position = ()
+        for name in by_position[:positions]:
+            self._check_name(name)
+        base: Any = next((one for one in _MATCH_THEMSELVES if _issubclass(cls, one)), object)
+        matches_itself = base is not object and not by_position
+        names = (*by_position[:positions], *names)
+        if not names:
+            return cls
+        key = (_id(cls), positions, names)
+        if key not in self._matching:
+            bases = (base,) if matches_itself else ()
+            made = PatternMeta(_type.__getattribute__(cls, "__name__"), bases, {})
+            if not matches_itself:
+                _type.__setattr__(made, "__match_args__", by_position)
+            made.real, made.names, made.guards = cls, names, self
+            self._matching[key] = (cls, made)  # The class is kept, so that its number stays its own.
+        return self._matching[key][1]
+
+    def look_at(self, ob: Any, names: tuple[str, ...]) -> None:
+        """See that what the interpreter will read of an object is what a guard would give."""
+        foreign = [
+            base
+            for base in _type.__getattribute__(_type(ob), "__mro__")
+            if base is not object and _id(base) not in self._classes
+        ]
+        for name in names if foreign else ():
+            try:
+                self.getattr(ob, name)
+            except (ForbiddenAttribute, ForbiddenValue):
+                raise
+            except AttributeError:
+                return  # The pattern does not match.
+
     def own_function(self, function: Any) -> bool:
         """Whether this is a function of the program's text."""
         return _type(function) is types.FunctionType and function.__builtins__ is self._names
@@ -416,6 +558,8 @@ class Guards:
             "_getattr_": self.getattr,
             "_special_": self.special,
             "_write_": self.write,
+            "_patterns_": self.patterns,
+            "_pattern_class_": self.pattern_class,
             "_load_attr_": self.load_attr,
             "_store_attr_": self.store_attr,
             "__build_class__": self.build_class,
@@ -428,6 +572,62 @@ class Guards:
             "_apply_": _apply,
             "_print_": _Print,
         }
+
+
+class Patterns:
+    """What the patterns of one `match` statement name; an attribute for each."""
+
+    __slots__ = ("_thunks",)
+
+    def __init__(self, thunks: tuple[Callable[[], Any], ...]) -> None:
+        self._thunks = thunks
+
+    def __getattr__(self, name: str) -> Any:
+        return self._thunks[int(name[1:])]()
+
+
+class PatternMeta(type):
+    """Makes a class that stands in a pattern for another."""
+
+    real: Any
+    names: tuple[str, ...]
+    guards: Guards
+
+    def __instancecheck__(cls, ob: Any) -> bool:
+        if not _isinstance(ob, cls.real):
+            return False
+        cls.guards.look_at(ob, cls.names)
+        return True
+
+
+def _behind_aliases(ob: Any) -> Any:
+    """The class that a generic alias stands for, since an alias gives the attributes of its class."""
+    while True:
+        kind = _type(ob)
+        if kind is types.GenericAlias:
+            ob = ob.__origin__
+        elif kind.__module__ == "typing" and not _issubclass(kind, _type):
+            try:
+                ob = object.__getattribute__(ob, "__dict__")["__origin__"]
+            except (AttributeError, KeyError):
+                return ob
+        else:
+            return ob
+
+
+def _type_names(ob: Any) -> Any:
+    return _type.__getattribute__(ob, "__dict__") if _issubclass(_type(ob), _type) else ()
+
+
+def _of_instances(cls: type, function: Any) -> Callable[..., Any]:
+    """A method of a data class, for its own instances: it reads fields of whatever it is given without asking."""
+
+    def method(self_: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if not _issubclass(_type(self_), cls):
+            raise TypeError(f"{function.__name__} requires a {cls.__name__}, not a {_type(self_).__name__}")
+        return function(self_, *args, **kwargs)
+
+    return method
 
 
 def _format_map(get: Any, text: Any, mapping: Any, /) -> str:

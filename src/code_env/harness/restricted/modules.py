@@ -77,20 +77,49 @@ _LEADS_OUT = {
         *("multiprocessing", "concurrent", "asyncio", "signal", "socket", "select", "selectors", "resource", "pty"),
         *("fcntl", "mmap", "platform", "sqlite3", "dbm", "webbrowser", "socketserver", "http", "urllib", "ftplib"),
         *("smtplib", "imaplib", "poplib", "ssl", "zipfile", "tarfile", "gzip", "bz2", "lzma", "netrc", "getpass"),
+        *("pipes", "configparser", "mailbox", "mailcap", "mimetypes", "wave", "aifc", "sunau", "filecmp", "xml"),
+        *("telnetlib", "nntplib", "smtpd", "asyncore", "asynchat", "wsgiref", "cgi", "cgitb", "syslog", "termios"),
+        *("tty", "curses", "readline", "pwd", "grp", "spwd", "nis", "antigravity", "turtle", "turtledemo"),
+        *("compression", "requests", "httpx", "urllib3", "aiohttp", "psutil", "pyarrow", "fsspec"),
     ),
     "memory": ("ctypes", "_ctypes", "cffi", "gc", "_testcapi", "weakref", "_weakref", "faulthandler"),
-    "modules": ("importlib", "imp", "pkgutil", "zipimport", "runpy", "site", "sysconfig", "zipapp", "modulefinder"),
+    "modules": (
+        *("importlib", "imp", "pkgutil", "zipimport", "runpy", "site", "sysconfig", "zipapp", "modulefinder"),
+        *("venv", "ensurepip", "pip", "setuptools", "distutils", "pkg_resources", "_distutils_hack"),
+    ),
     "code and frames": (
         *("builtins", "code", "codeop", "ast", "symtable", "dis", "opcode", "inspect", "types", "traceback", "trace"),
         *("tracemalloc", "bdb", "pdb", "cProfile", "profile", "pstats", "doctest", "unittest", "test", "threading"),
         *("_thread", "sched", "pydoc", "rlcompleter", "gettext", "logging", "cmd", "argparse", "optparse", "codecs"),
         *("linecache", "tokenize", "token", "atexit", "warnings", "reprlib", "pprint", "locale", "idlelib", "tkinter"),
+        *(
+            "typing_extensions",
+            "annotationlib",
+            "py_compile",
+            "compileall",
+            "pyclbr",
+            "tabnanny",
+            "lib2to3",
+            "encodings",
+        ),
+        *("attr", "attrs", "concurrent", "interpreters", "jinja2", "sympy"),
         *("_frozen_importlib", "_frozen_importlib_external", "_imp", "_io", "_collections_abc", "__main__", "marshal"),
     ),
-    "any object at all, by texts that name it": ("pickle", "_pickle", "shelve", "copyreg", "pickletools", "xmlrpc"),
+    "any object at all, by texts that name it": (
+        *("pickle", "_pickle", "shelve", "copyreg", "pickletools", "xmlrpc"),
+        *("yaml", "ruamel", "dill", "cloudpickle", "joblib", "jsonpickle"),
+    ),
     "this sandbox's own workings": ("code_env", "code_env_harness", "RestrictedPython"),
 }
 """Modules that no program gets, by what they lead to."""
+
+_ARRAYS = frozenset(
+    (
+        *("numpy", "pandas", "scipy", "sklearn", "torch", "tensorflow", "jax", "cupy", "numba", "polars", "matplotlib"),
+        *("seaborn", "statsmodels", "xarray", "h5py"),
+    )
+)
+"""Packages that reach files and memory by many names, and whose own code imports in the name of the program."""
 
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 
@@ -98,6 +127,11 @@ _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 def why_never(name: str) -> str | None:
     """Why a module may not be among those that are allowed; None if it may."""
     top = name.partition(".")[0]
+    if top in _ARRAYS:
+        return (
+            f"{name!r} cannot be used under the policy: it reaches files and memory by many names, and its arrays work "
+            'with all of Python only; use executor="local" for it'
+        )
     for reason, names in _LEADS_OUT.items():
         if top in names:
             return f"{name!r} leads to {reason}, which would make the policy void"
@@ -156,7 +190,8 @@ class Modules:
         self._own: dict[str, Callable[[], dict[str, Any]]] = {
             "abc": lambda: {"ABCMeta": guards.abstract_meta},
             "collections": lambda: {"namedtuple": replacements.named_tuple(guards)},
-            "copy": replacements.copy_functions,
+            "contextlib": lambda: replacements.context_tools(guards),
+            "copy": lambda: replacements.copy_functions(guards),
             "dataclasses": lambda: replacements.data_classes(guards),
             "enum": lambda: replacements.enumerations(guards),
             "functools": lambda: replacements.function_tools(guards),
@@ -240,12 +275,17 @@ class Modules:
         listed = _PUBLIC[name]
         names = list(_listed(module)) if listed == "*" else listed.split()
         found = {one: getattr(module, one) for one in names if hasattr(module, one)}
-        found = {one: value for one, value in found.items() if not isinstance(value, types.ModuleType)}
+        found = {one: _of_its_own(value) for one, value in found.items() if not isinstance(value, types.ModuleType)}
         return {**found, **self._own.get(name, dict)()}
 
     def _system(self) -> dict[str, Any]:
         streams = {name: replacements.Stream(name) for name in ("stdin", "stdout", "stderr")}
         return {**streams, "exit": replacements.leave}
+
+
+def _of_its_own(value: Any) -> Any:
+    """A container anew: a program may change it, and the library's own must stay as it is."""
+    return type(value)(value) if type(value) in (list, dict, set) else value
 
 
 def _calendar() -> dict[str, Any]:
@@ -274,6 +314,7 @@ def _generally(module: types.ModuleType) -> dict[str, Any]:
         if not isinstance(value, type) and not callable(value):
             continue
         home = getattr(value, "__module__", None) or getattr(type(value), "__module__", None)
-        if isinstance(home, str) and home.partition(".")[0] == package:
+        own = (package, f"_{package}") if hasattr(module, "__all__") else (package,)  # The second is its part in C.
+        if isinstance(home, str) and home.partition(".")[0] in own:
             found[name] = value
     return found

@@ -54,6 +54,11 @@ READABLE_SPECIAL = frozenset(
 DEFINABLE_SPECIAL = READABLE_SPECIAL | {"__copy__", "__deepcopy__"}
 """Special methods that a class may have. None of them decides what an attribute is, or how an object comes about."""
 
+MODULE_INFORMATION = frozenset(
+    f"__{name}__" for name in ("all", "author", "copyright", "credits", "date", "email", "license", "version")
+)
+"""Variables of a module that say something of it, and to the interpreter nothing that matters here."""
+
 UNAVAILABLE_BUILTINS = frozenset(
     (
         *("__import__", "breakpoint", "compile", "copyright", "credits", "dir", "eval", "exec", "globals"),

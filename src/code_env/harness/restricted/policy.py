@@ -6,13 +6,17 @@ It is made in a server before any program comes, and changes nothing there: `app
 from __future__ import annotations
 
 import ast
+import codecs
 import collections
+import contextlib
 import importlib
 import importlib.metadata
+import io
 import json
 import re
 import sys
 import types
+from collections.abc import Iterator
 from typing import Any
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
@@ -33,11 +37,23 @@ _MOST_OUTPUT = 8000
 
 _MOST_JSON = 40_000
 _PLAIN = frozenset((int, float, bool, str, type(None)))
+_SHOWN_AS_THEY_ARE = _PLAIN | {bytes, bytearray, complex, range, type(...), type(NotImplemented)}
+_BRACKETS: dict[Any, Any] = {list: "[]", tuple: "()", set: "{}", frozenset: ("frozenset({", "})")}
 _DEEPEST = 100
+
+_VISIT_DEPTH = 20_000
+"""Frames for looking through a text: a few for each level of a tree whose depth Python's parser bounds."""
+
+_COMPILE_DEPTH = 4000
+"""The same for making code of it, which takes some of the stack for each."""
 
 
 class UnfitPolicy(Exception):
     """The policy cannot be made; the text says why."""
+
+
+class PolicyFault(Exception):
+    """A policy of one's own has failed at a text that it should have looked through: no fault of the program."""
 
 
 class Policy:
@@ -76,9 +92,12 @@ class Policy:
             writable=writable,
         )
         try:
-            self._modules = Modules(config["allowed_imports"], self._guards)
+            with _silence():
+                self._modules = Modules(config["allowed_imports"], self._guards)
         except ImportError as error:
-            raise UnfitPolicy(f"allowed_imports: {error}; install it for the interpreter of programs") from error
+            raise UnfitPolicy(f"allowed_imports: {_why_not_there(error)}") from error
+        except (Exception, SystemExit) as error:
+            raise UnfitPolicy(f"allowed_imports: {type(error).__name__}: {error}") from error
         self._names.update(builtin_names(self._guards, self._modules.view, config, limited))
         known |= self._modules.names_given()
         for name, kinds in _WRITABLE.items():
@@ -87,7 +106,10 @@ class Policy:
         self._names.update(self._guards.table())
         self._names["__import__"] = self._import
         self._additional = Decoder().decode(config["additional_names"])
-        self._transformer = self._custom(config)
+        with _silence():
+            self._transformer = self._custom(config)
+        self._own = None if config["policy_name"] is None else f"{config['policy_name']} of {config['policy_origin']}"
+        self._looked_at: dict[str, Any] = {}
         if issubclass(self._transformer, ProgramTransformer):
             self._transformer = type(
                 self._transformer.__name__,
@@ -110,13 +132,62 @@ class Policy:
             PolicyViolation: If its text breaks the policy.
             SyntaxError, ValueError, MemoryError, RecursionError, OverflowError: If it does not compile.
         """
-        tree = compile(text, filename, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True)
-        errors: list[str] = []
-        transformer = self._transformer(errors, [], {})
-        restricted: Any = transformer.visit(tree)
+        made = self._looked_at.pop(text, None) or self._visited(text, filename)
+        tree, errors = made
         if errors:
             self._refuse(errors, text, filename)
-        return compile(ast.fix_missing_locations(restricted), filename, "exec", dont_inherit=True)
+        try:
+            with _deeper(_COMPILE_DEPTH):
+                return compile(tree, filename, "exec", dont_inherit=True)
+        except RecursionError as error:
+            raise RecursionError(_TOO_DEEP) from error
+
+    def look_over(self, source: bytes, filename: str = "main.py") -> None:
+        """Have a policy of one's own look at a program, before anything is said of how the program does.
+
+        Raises:
+            PolicyFault: If the policy fails.
+        """
+        if self._own is None:
+            return
+        try:
+            text = source.removeprefix(codecs.BOM_UTF8).decode()
+            self._looked_at[text] = self._visited(text, filename)
+        except (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError):
+            return  # The program's own, which it is told when it is compiled.
+
+    def rehearse(self) -> None:
+        """See that the policy can look at a program.
+
+        Raises:
+            PolicyFault: If it cannot.
+        """
+        try:
+            with _silence():
+                self.compile("def f(x):\n    return x + 1\n\n\ny = f(2)\n", "main.py")
+        except refusals.PolicyViolation:
+            return
+        except Exception as error:
+            if isinstance(error, PolicyFault) or self._own is None:
+                raise
+            raise PolicyFault(f"policy: {self._own} makes no code: {type(error).__name__}: {error}") from error
+
+    def _visited(self, text: str, filename: str) -> tuple[Any, list[str]]:
+        """The tree that the transformer makes of a text, and what it found."""
+        tree = compile(text, filename, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True)
+        errors: list[str] = []
+        try:
+            with _deeper(_VISIT_DEPTH):
+                transformer = self._transformer(errors, [], {})
+                return ast.fix_missing_locations(transformer.visit(tree)), errors
+        except RecursionError as error:
+            raise RecursionError(f"{_line_of(error)}{_TOO_DEEP}") from None
+        except (Exception, SystemExit) as error:
+            if self._own is None:
+                raise
+            where = _line_of(error).rstrip(": ")
+            told = f"policy: {self._own} raised {type(error).__name__}: {error}{where and f' at {where.lower()}'}"
+            raise PolicyFault(told) from error
 
     @staticmethod
     def _refuse(errors: list[str], text: str, filename: str) -> None:
@@ -171,9 +242,11 @@ class Policy:
             else:
                 found = {"__name__": "policy", "__builtins__": __builtins__}
                 exec(compile(config["policy_source"], origin, "exec", dont_inherit=True), found)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UnfitPolicy(f"policy: {origin} cannot be loaded: {type(error).__name__}: {error}") from error
         made = found.get(name)
+        if name not in found:
+            raise UnfitPolicy(f"policy: {origin} has no class {name!r}")
         if not isinstance(made, type) or not issubclass(made, RestrictingNodeTransformer):
             raise UnfitPolicy(
                 f"policy: {name!r} of {origin} must be a class derived from RestrictedPython's "
@@ -183,8 +256,35 @@ class Policy:
             added = getattr(made, what, {})
             if not isinstance(added, dict) or not all(isinstance(key, str) for key in added):
                 raise UnfitPolicy(f"policy: {what} of {name!r} must be a dict of names; it is {added!r:.100}")
+            if what == "guards" and not all(key.startswith("_") for key in added):
+                raise UnfitPolicy(f"policy: guards of {name!r} must have names with an underscore in front: {[*added]}")
             self._names.update(added)
+        if not issubclass(made, ProgramTransformer):
+            why_not = staticmethod(self._modules.why_not)
+            made = type(made.__name__, (_TellingOfImports, made), {"why_not_import": why_not})
         return made
+
+
+class _TellingOfImports:
+    """Has a transformer that is not derived from ours tell which imports are refused."""
+
+    why_not_import: Any
+
+    def visit_Import(self, node: ast.Import) -> Any:  # noqa: N802
+        for alias in node.names:
+            self._check(node, alias.name, None)
+        return super().visit_Import(node)  # type: ignore[misc]
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:  # noqa: N802
+        if node.module != "__future__" and not node.level:
+            for alias in node.names:
+                self._check(node, node.module or "", alias.name)
+        return super().visit_ImportFrom(node)  # type: ignore[misc]
+
+    def _check(self, node: ast.AST, module: str, name: str | None) -> None:
+        why = None if name == "*" else type(self).why_not_import(module, name)
+        if why is not None:
+            self.error(node, f"{why}.")  # type: ignore[attr-defined]
 
 
 _WRITABLE = {"array": ("array",), "decimal": ("Context",)}
@@ -209,21 +309,85 @@ def check_version() -> None:
         raise UnfitPolicy(f"RestrictedPython {version} has known ways out; {least} or newer is needed")
 
 
+_TOO_DEEP = "nested too deeply for the policy"
+
+
+@contextlib.contextmanager
+def _deeper(depth: int) -> Iterator[None]:
+    """Let functions call each other this deep."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, depth))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """What is printed meanwhile is no program's."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        yield
+
+
+def _line_of(error: BaseException) -> str:
+    """The line of the program that a transformer was at."""
+    line, frame = 0, error.__traceback__
+    while frame is not None:
+        found = getattr(frame.tb_frame.f_locals.get("node"), "lineno", None)
+        line, frame = found if type(found) is int else line, frame.tb_next
+    return f"Line {line}: " if line else ""
+
+
+def _why_not_there(error: ImportError) -> str:
+    missing = error.name or ""
+    if "." in missing and missing.rpartition(".")[0] in sys.modules:
+        return f"{error}; there is no such module"
+    return f"{error}; install it for the interpreter of programs"
+
+
 def _shown(value: Any) -> dict[str, str]:
+    """A value as JSON, if JSON has it, and as text; no method of the program's is called."""
     shown: dict[str, str] = {}
     if _is_plain(value, _DEEPEST):
         try:
-            text = json.dumps(value)
-        except (ValueError, RecursionError):  # Something that holds itself.
+            text = json.dumps(value, allow_nan=False)
+        except (ValueError, RecursionError):  # No number of JSON, or too large a one; something that holds itself.
             text = ""
         if text and len(text) <= _MOST_JSON:
             shown["application/json"] = text
     try:
-        told = repr(value)
-    except BaseException as error:  # The program's own.
-        told = f"<its text cannot be had: {type(error).__name__}>"
-    shown["text/plain"] = str.__str__(told)[:_MOST_OUTPUT]
+        told = _told(value, [])
+    except (ValueError, RecursionError):  # Too large a number, or too deep: better none than a part.
+        return shown
+    if len(told) > _MOST_OUTPUT:
+        told = f"{told[:_MOST_OUTPUT]}... ({len(told) - _MOST_OUTPUT} characters left out)"
+    shown["text/plain"] = told
     return shown
+
+
+def _told(value: Any, around: list[int]) -> str:
+    """The `repr` of a value of exact builtin types, and of any other its type."""
+    kind = type(value)
+    if kind in _SHOWN_AS_THEY_ARE:
+        return repr(value)
+    if kind is not dict and kind not in _BRACKETS:
+        name = type.__getattribute__(kind, "__name__")
+        if issubclass(kind, type):
+            return f"<class '{type.__getattribute__(value, '__name__')}'>"
+        return f"<{name} object>"
+    first, last = "{}" if kind is dict else _BRACKETS[kind]
+    if id(value) in around:
+        return f"{first}...{last}"
+    if len(around) == _DEEPEST:
+        raise ValueError("too deep")
+    inside = [*around, id(value)]
+    if kind is dict:
+        return f"{{{', '.join([f'{_told(key, inside)}: {_told(item, inside)}' for key, item in value.items()])}}}"
+    if not value and kind in (set, frozenset):
+        return f"{kind.__name__}()"
+    items = ", ".join([_told(item, inside) for item in value])
+    return f"{first}{items}{',' if kind is tuple and len(value) == 1 else ''}{last}"
 
 
 def _is_plain(value: Any, depth: int) -> bool:

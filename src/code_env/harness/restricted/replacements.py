@@ -96,6 +96,7 @@ def enumerations(guards: Guards) -> dict[str, Any]:
         made.__module__ = "enum"
         return made
 
+    guards.enum_meta = ByValueOnly
     names = ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")
     return {**{name: sealed(getattr(enum, name)) for name in names}, "auto": enum.auto, "unique": enum.unique}
 
@@ -112,8 +113,60 @@ def data_classes(guards: Guards) -> dict[str, Any]:
 
         return decorate if cls is None else decorate(cls)
 
-    names = ("field", "fields", "asdict", "astuple", "replace", "is_dataclass", "FrozenInstanceError", "InitVar")
+    # Those of the library read the list of fields of the object, where a program might have put one of its own.
+    def class_of(ob: Any, what: str) -> Any:
+        kind = ob if issubclass(type(ob), type) else type(ob)
+        if "__dataclass_fields__" not in dir(kind):
+            raise TypeError(f"{what} should be called on a dataclass or an instance of one")
+        return kind
+
+    def fields(class_or_instance: Any, /) -> Any:
+        return dataclasses.fields(class_of(class_or_instance, "fields()"))
+
+    def asdict(obj: Any, /, *, dict_factory: Any = dict) -> Any:
+        if issubclass(type(obj), type):
+            raise TypeError("asdict() should be called on dataclass instances")
+        class_of(obj, "asdict()")
+        return plain(obj, lambda names, values: dict_factory([*zip(names, values, strict=True)]), dict_factory)
+
+    def astuple(obj: Any, /, *, tuple_factory: Any = tuple) -> Any:
+        if issubclass(type(obj), type):
+            raise TypeError("astuple() should be called on dataclass instances")
+        class_of(obj, "astuple()")
+        return plain(obj, lambda names, values: tuple_factory([*values]), None)
+
+    def plain(ob: Any, make: Any, dict_factory: Any) -> Any:
+        kind = type(ob)
+        if kind not in plain_types and "__dataclass_fields__" in dir(kind) and not issubclass(kind, type):
+            names = [field.name for field in dataclasses.fields(kind)]
+            return make(names, [plain(guards.getattr(ob, name), make, dict_factory) for name in names])
+        if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+            return kind(*[plain(item, make, dict_factory) for item in ob])
+        if issubclass(kind, list | tuple):
+            return kind(plain(item, make, dict_factory) for item in ob)
+        if issubclass(kind, dict):
+            items = [(plain(key, make, dict_factory), plain(value, make, dict_factory)) for key, value in ob.items()]
+            if issubclass(kind, collections.defaultdict):
+                return kind(ob.default_factory, items)
+            return kind(items)
+        return deepcopy(ob)
+
+    deepcopy = copy_functions(guards)["deepcopy"]
+    plain_types = frozenset((int, float, str, bool, type(None), bytes))
+
+    def replace(obj: Any, /, **changes: Any) -> Any:
+        if issubclass(type(obj), type):
+            raise TypeError("replace() should be called on dataclass instances")
+        class_of(obj, "replace()")
+        guards.check_own_names(obj)
+        return dataclasses.replace(obj, **changes)
+
+    def is_dataclass(obj: Any, /) -> bool:
+        return "__dataclass_fields__" in dir(obj if issubclass(type(obj), type) else type(obj))
+
+    names = ("field", "FrozenInstanceError", "InitVar")
     return {
+        **{function.__name__: function for function in (fields, asdict, astuple, replace, is_dataclass)},
         **{name: getattr(dataclasses, name) for name in names},
         "KW_ONLY": dataclasses.KW_ONLY,
         "MISSING": dataclasses.MISSING,
@@ -144,9 +197,11 @@ def function_tools(guards: Guards) -> dict[str, Any]:
     )
 
     def check_callable(function: Any) -> Any:
-        # What is cached has its attributes copied.
+        # What is cached has its attributes copied; those of a class are raw.
         if not issubclass(type(function), cached):
             raise TypeError(f"a function was expected, not a {type(function).__name__}")
+        if issubclass(type(function), type):
+            return lambda *args, **kwargs: function(*args, **kwargs)
         return function
 
     def lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
@@ -195,6 +250,19 @@ def function_tools(guards: Guards) -> dict[str, Any]:
 
     made = (lru_cache, cache, update_wrapper, wraps, total_ordering, singledispatch)
     return {function.__name__: function for function in made}
+
+
+def context_tools(guards: Guards) -> dict[str, Any]:
+    """What `contextlib` gives beside what is harmless as it is."""
+    import contextlib
+
+    def contextmanager(func: Any, /) -> Any:
+        # It has its attributes copied.
+        if not guards.own_function(func):
+            raise TypeError(f"a function of the program was expected, not a {type(func).__name__}")
+        return contextlib.contextmanager(func)
+
+    return {"contextmanager": contextmanager}
 
 
 def json_functions() -> dict[str, Any]:
@@ -255,10 +323,30 @@ def unchanged(value: Any, /) -> Any:
     return value
 
 
-def copy_functions() -> dict[str, Any]:
-    """What `copy` gives."""
-    import copy
+def copy_functions(guards: Guards) -> dict[str, Any]:
+    """What `copy` gives: a module of the same text, which looks at objects before it asks them how they are copied."""
+    import importlib.util
+    from importlib.machinery import SourceFileLoader
 
+    spec = importlib.util.find_spec("copy")
+    if spec is None or not isinstance(spec.loader, SourceFileLoader):
+        raise ImportError("the standard library's copy is not there as a file")
+    copy: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(copy)
+    methods = ("__deepcopy__", "__reduce_ex__", "__reduce__")
+
+    def checked_getattr(ob: Any, name: str, *default: Any) -> Any:
+        if name in methods:
+            guards.check_own_names(ob)
+        return getattr(ob, name, *default)
+
+    def checked_setattr(ob: Any, name: str, value: Any) -> None:
+        slot = next((vars(kind)[name] for kind in type(ob).__mro__ if name in vars(kind)), None)
+        if type(slot) is not types.MemberDescriptorType:
+            guards.refuse(ForbiddenValue, f'a copy has no "{name}" to be set')
+        setattr(ob, name, value)
+
+    copy.getattr, copy.setattr = checked_getattr, checked_setattr
     return {
         "copy": lambda x, /: copy.copy(x),
         "deepcopy": lambda x, /: copy.deepcopy(x),

@@ -14,7 +14,14 @@ from typing import Any, TypeVar
 
 from RestrictedPython.transformer import IOPERATOR_TO_STR, RestrictingNodeTransformer
 
-from .names import DECIDED_LATER, DEFINABLE_SPECIAL, READABLE_SPECIAL, UNAVAILABLE_BUILTINS, why_not_attribute
+from .names import (
+    DECIDED_LATER,
+    DEFINABLE_SPECIAL,
+    MODULE_INFORMATION,
+    READABLE_SPECIAL,
+    UNAVAILABLE_BUILTINS,
+    why_not_attribute,
+)
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -41,25 +48,35 @@ class ProgramTransformer(RestrictingNodeTransformer):
         super().__init__(errors, warnings, used_names)
         self._scopes = ["module"]
         self._bound: set[str] = set()
+        self._matches = 0
+        self._thunks: list[ast.expr] = []
+        self._pattern_name = ""
 
     # Names
 
     def check_name(self, node: Any, name: str | None, allow_magic_methods: bool = False) -> None:
         """Refuse names that are, or could be, those of guards."""
+        if name in self.guards:
+            self.error(node, f'"{name}" is an invalid variable name because the policy has a guard of this name')
+            return
         if name is None or name == "_" or not name.startswith("_"):
             if name is not None and name.endswith("__roles__"):
                 self.error(node, f'"{name}" is an invalid variable name because it ends with "__roles__".')
             return
         if allow_magic_methods and name in DEFINABLE_SPECIAL:
             return
-        if self.allow_underscores and not name.startswith("__") and not name.endswith("_"):
+        if self.allow_underscores and (
+            (not name.startswith("__") and not name.endswith("_"))
+            or name == "__"
+            or (name in MODULE_INFORMATION and self._scopes[-1] == "module")
+        ):
             return
         self.error(node, f'"{name}" is an invalid variable name because it starts with "_"')
 
     def _check_attribute(self, node: Any, name: str, *, decided_now: bool = False) -> None:
         why = why_not_attribute(name)
         if why is None and decided_now and name in DECIDED_LATER:
-            why = f'"{name}" cannot be used in a pattern: whether it may be read depends on the object'
+            why = f'"{name}" cannot be used here: whether it may be read depends on the object'
         if why is not None:
             self.error(node, f"{why}.")
 
@@ -128,19 +145,19 @@ class ProgramTransformer(RestrictingNodeTransformer):
         """Allow assignments; `__slots__` of a class must be plain to see."""
         if self._scopes[-1] == "class":
             names = [target.id for target in node.targets if isinstance(target, ast.Name)]
-            if names == ["__slots__"] and len(node.targets) == 1:
-                self._check_slots(node)
+            if names in (["__slots__"], ["__match_args__"]) and len(node.targets) == 1:
+                self._check_written_out(node, names[0])
                 return node
         return self.node_contents_visit(node)
 
-    def _check_slots(self, node: ast.Assign) -> None:
+    def _check_written_out(self, node: ast.Assign, name: str) -> None:
         value = node.value
         items = value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
         for item in items:
             if not isinstance(item, ast.Constant) or not isinstance(item.value, str):
-                self.error(node, '"__slots__" must be texts, written out.')
+                self.error(node, f'"{name}" must be texts, written out.')
                 return
-            self._check_attribute(node, item.value)
+            self._check_attribute(node, item.value, decided_now=name == "__match_args__")
 
     # Iteration needs no guard.
 
@@ -191,7 +208,13 @@ class ProgramTransformer(RestrictingNodeTransformer):
 
     def _visit_in(self, scope: str, body: list[_Node]) -> list[_Node]:
         self._scopes.append(scope)
-        visited = [self.visit(statement) for statement in body]
+        visited: list[_Node] = []
+        for statement in body:
+            made = self.visit(statement)
+            if isinstance(made, list):
+                visited += made
+            else:
+                visited.append(made)
         self._scopes.pop()
         return visited
 
@@ -239,19 +262,45 @@ class ProgramTransformer(RestrictingNodeTransformer):
             self.check_name(node, alias.asname)
         return node
 
-    # Patterns: their attributes are read by the interpreter, so no guard could decide.
+    # Patterns: the interpreter reads their attributes itself. So what a pattern reads before it looks at the subject is
+    # read by a guard, and a class that it names is one that looks at the subject's attributes first.
 
     def visit_Match(self, node: ast.Match) -> Any:
-        """Allow `match`."""
-        return self.node_contents_visit(node)
+        """`case A.b:` becomes `case _match1_.v0:`, where `_match1_ = _patterns_(lambda: _getattr_(A, "b"))`."""
+        outer = self._thunks, self._pattern_name
+        self._matches += 1
+        name = f"_match{self._matches}_"
+        patterns = []
+        node.subject = self.visit(node.subject)
+        thunks: list[ast.expr] = []
+        for case in node.cases:
+            self._thunks, self._pattern_name = thunks, name
+            patterns.append(self.visit(case.pattern))
+        self._thunks, self._pattern_name = outer
+        for case, pattern in zip(node.cases, patterns, strict=True):
+            case.pattern = pattern
+            self._visit_case(case)
+        if not thunks:
+            return node
+        made = _call("_patterns_", node, *thunks)
+        return [_located(ast.Assign([ast.Name(name, ast.Store())], made), node), node]
 
-    def visit_match_case(self, node: ast.match_case) -> Any:
-        """Allow `case`."""
-        return self.node_contents_visit(node)
+    def _visit_case(self, case: ast.match_case) -> None:
+        if case.guard is not None:
+            case.guard = self.visit(case.guard)
+        scope = self._scopes[-1]
+        case.body = self._visit_in(scope, case.body)
+
+    def _later(self, node: Any, value: ast.expr) -> ast.expr:
+        """What stands in a pattern for a value that is made when the pattern is tried."""
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        self._thunks.append(_located(ast.Lambda(nothing, value), node))
+        place = ast.Attribute(ast.Name(self._pattern_name, ast.Load()), f"v{len(self._thunks) - 1}", ast.Load())
+        return _located(place, node)
 
     def visit_MatchValue(self, node: ast.MatchValue) -> Any:
-        """Allow literals and dotted names without what a guard would have to look at."""
-        self._check_pattern_value(node.value)
+        """Allow literals, and dotted names as a guard gives them."""
+        node.value = self._pattern_value(node.value)
         return node
 
     def visit_MatchSingleton(self, node: ast.MatchSingleton) -> Any:
@@ -279,28 +328,26 @@ class ProgramTransformer(RestrictingNodeTransformer):
     def visit_MatchMapping(self, node: ast.MatchMapping) -> Any:
         """Check the name, which is no node, and the keys."""
         self.check_name(node, node.rest)
-        for key in node.keys:
-            self._check_pattern_value(key)
+        node.keys = [self._pattern_value(key) for key in node.keys]
         node.patterns = [self.visit(pattern) for pattern in node.patterns]
         return node
 
     def visit_MatchClass(self, node: ast.MatchClass) -> Any:
-        """Check the attributes that it reads."""
-        self._check_pattern_value(node.cls)
+        """Check the attributes that it reads, and have the class look at them first."""
         for name in node.kwd_attrs:
             self._check_attribute(node, name, decided_now=True)
+        cls = self.visit(node.cls)
+        if node.patterns or node.kwd_attrs or not isinstance(cls, ast.Name):
+            names: list[ast.expr] = [ast.Constant(name) for name in node.kwd_attrs]
+            made = _call("_pattern_class_", node, cls, ast.Constant(len(node.patterns)), *names)
+            node.cls = self._later(node, made)
         node.patterns = [self.visit(pattern) for pattern in node.patterns]
         node.kwd_patterns = [self.visit(pattern) for pattern in node.kwd_patterns]
         return node
 
-    def _check_pattern_value(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Attribute):
-            self._check_attribute(node, node.attr, decided_now=True)
-            self._check_pattern_value(node.value)
-        elif isinstance(node, ast.Name):
-            self.visit_Name(node)
-        else:  # A literal, maybe with a sign; what else there might be is looked at as anywhere.
-            self.visit(node)
+    def _pattern_value(self, node: ast.expr) -> ast.expr:
+        value = self.visit(node)
+        return self._later(node, value) if isinstance(node, ast.Attribute) else value
 
 
 def _call(guard: str, node: Any, *args: Any) -> ast.Call:
@@ -308,7 +355,7 @@ def _call(guard: str, node: Any, *args: Any) -> ast.Call:
 
 
 def _located(new: _Node, node: Any) -> _Node:
-    return ast.fix_missing_locations(ast.copy_location(new, node))
+    return ast.copy_location(new, node)  # What is new below it gets its place when all is done, once.
 
 
 def _bound_names(tree: ast.AST) -> Any:

@@ -198,7 +198,7 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         else:
             _closerange(_LAST_JOINED + 1, _ALL_DESCRIPTORS)
         if rest is not None:
-            take_rest(rest)
+            take_rest(rest, code)
         if files or b"logging" in code:
             _shut_logging_down()
         if may_draw(code, brings_files=bool(files)):
@@ -254,7 +254,7 @@ def _serve(
         if not layers.full:
             linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
         layers.confine(layers.server_rules)
-        take_rest(rest)
+        take_rest(rest, files["main.py"])
         if len(files) > 1 or b"logging" in files["main.py"]:
             _shut_logging_down()
         if may_draw(files["main.py"], brings_files=len(files) > 1):
@@ -267,7 +267,8 @@ def _serve(
         serve(files, "main.py", argv, limits, rest["test_rlimits"], CHANNEL, tests)
         _exit(0)
     except BaseException as error:
-        _write(2, describe_error(error)["traceback"].encode())
+        told = str(error) if type(error).__name__ == "PolicyFault" else describe_error(error)["traceback"]
+        _write(2, told.encode())
     finally:
         _exit(BROKEN_EXIT_CODE)
 
@@ -298,12 +299,17 @@ def put_files(files: dict[str, bytes]) -> None:
             file.write(content)
 
 
-def take_rest(rest: dict[str, Any]) -> None:
-    """Take over what few programs have otherwise than the server."""
+def take_rest(rest: dict[str, Any], code: bytes = b"") -> None:
+    """Take over what few programs have otherwise than the server.
+
+    Raises:
+        PolicyFault: If a policy of one's own fails at the program's code.
+    """
     os.environ.update(rest["environment"])
     if rest["policy"] and policy is not None:
         policy.apply()
         policy.furnish(_main)
+        policy.look_over(code)
 
 
 def _shut_logging_down() -> None:

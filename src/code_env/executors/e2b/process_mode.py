@@ -257,7 +257,7 @@ class Run:
             if result is not None and not self._result.done():
                 # What it was sent later than this it could not say that it has.
                 ended = self._line_began if self._closed is None else self._closed
-                if self._frames is not None and self._missed(received_of(line), ended):
+                if self._frames is not None and self._missed(received_of(line), ended, _ARRIVAL_S, _ANSWER_S):
                     self._settle(SandboxFault("what was sent to the sandbox did not come there"))
                     return
                 # Who has found the nonce may say anything, but not name files that nobody asked for.
@@ -266,7 +266,8 @@ class Run:
                 self.started.set()
         elif line.startswith("~"):
             self._has_spoken = True
-            if self._closed is None and self._lost(line[1:], time.monotonic() - _ARRIVAL_LATEST_S):
+            now = time.monotonic()
+            if self._closed is None and self._missed(line[1:], now, _ARRIVAL_LATEST_S, _ARRIVAL_LATEST_S):
                 self._settle(SandboxFault("what was sent to the sandbox did not come there"))
         elif line == "!":
             self.started.set()
@@ -282,18 +283,21 @@ class Run:
                 self._is_busy = False
                 self._heard = time.monotonic()
 
-    def _missed(self, received: object, ended: float) -> bool:
-        """Whether a program that ended then may have waited for what did not come."""
-        waits = self._unanswered is not None and self._unanswered < ended - _ANSWER_S
-        return received != -1 and (waits or self._lost(received, ended - _ARRIVAL_S))
+    def _missed(self, received: object, moment: float, arrival_s: float, answer_s: float) -> bool:
+        """Whether a program may have waited in vain by a moment.
 
-    def _lost(self, received: object, moment: float) -> bool:
-        """Whether a line beyond this number should have come by a moment."""
+        Args:
+            received: The number up to which lines have come there; -1 if it does not take them.
+            moment: When.
+            arrival_s: After how long a line is there, in seconds.
+            answer_s: After how long the next can be sent, in seconds.
+        """
         try:
             count = int(str(received))
         except ValueError:
             return False
-        return count >= 0 and any(due < moment for due in self._due[count:])
+        waits = self._unanswered is not None and self._unanswered < moment - answer_s
+        return count >= 0 and (waits or any(due < moment - arrival_s for due in self._due[count:]))
 
     def fail(self, error: Exception) -> None:
         """Say that the line to it is broken."""

@@ -322,6 +322,7 @@ print(json.dumps({"nonce": nonce, "fault": ["UnsupportedProgram", "no node"]}))'
         ):
             executor.run(Program("1", "javascript"))
         for raised in (listed, misconfigured, unsupported):
+            assert raised.value.__context__ is None  # The SDK's frames hold it.
             assert holders(raised.value, e2b.api_key) == []
 
     @pytest.mark.parametrize("around", ["{}\n", " {}\r\n", "\t{} "])

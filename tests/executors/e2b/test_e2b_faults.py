@@ -1,9 +1,10 @@
 """Every fault of the service ends as it must: never as a wrong answer, never in a hang, never in a leak."""
 
 import pytest
-from loopback_fixtures import e2b, make  # noqa: F401  # Fixtures.
+from loopback_fixtures import e2b, executor, make  # noqa: F401  # Fixtures.
 
-from code_env import AssertTest, E2BMisconfigured, Limits, Outcome, Program, Status, Task, judge
+from code_env import AssertTest, CallTest, E2BMisconfigured, Limits, Outcome, Program, Status, Task, judge
+from code_env.executors.e2b import process_mode
 from e2b_server import Fault
 
 REFUSALS = (Fault.UNAUTHORIZED, Fault.BAD_REQUEST, Fault.FORBIDDEN, Fault.NOT_FOUND)
@@ -161,3 +162,56 @@ def test_a_service_that_is_away_is_a_fault_of_the_sandbox(make, e2b):
         result = executor.run(HELLO)
     assert result.status is Status.SANDBOX_ERROR
     assert executor.run(HELLO).stdout == "hello\n"
+
+
+CALLS = Task("t", "", (CallTest((2,), {}, 4), CallTest((3,), {}, 6)), entry_point="double", limits=Limits(wall_s=2))
+LOST = (Fault.RESET, Fault.INTERNAL, Fault.NOT_FOUND, Fault.NOT_JSON, Fault.EMPTY_JSON, Fault.STALL, Fault.UNANSWERED)
+
+
+@pytest.mark.parametrize("after", [0, 1])
+@pytest.mark.parametrize("fault", LOST, ids=lambda fault: fault.name)
+def test_a_line_that_did_not_come_is_never_the_programs_timeout(fault, after, make, e2b):
+    """Its own limit is over long before anybody gives up: its timeout is believed only with all lines there."""
+    e2b.faults.add("process", fault, after=after)
+    before = e2b.created
+    verdict = judge(CALLS, "def double(x): return 2 * x", make())
+    assert (verdict.outcome, verdict.fraction) == (Outcome.PASS, 1.0), verdict
+    assert e2b.created == before + 2
+
+
+def test_a_stalled_line_is_noticed_before_the_limit_is_over(make, e2b):
+    e2b.faults.add("process", Fault.STALL)
+    task = Task("t", "", (AssertTest(SUITE),), entry_point="double", limits=Limits(wall_s=60))
+    verdict = judge(task, "def double(x): return 2 * x", make(request_timeout_s=60.0))
+    assert verdict.outcome is Outcome.PASS, verdict
+
+
+def test_who_takes_no_line_is_held_responsible(executor, e2b):
+    """What was sent waits for the program then, and nothing is lost."""
+    before = e2b.created
+    big = CallTest((list(range(300_000)),), {}, 0)
+    task = Task("t", "", (big,), entry_point="f", limits=Limits(wall_s=2, cpu_s=5))
+    for code in ("import time; time.sleep(60)", "import os; os._exit(0)"):
+        verdict = judge(task, code, executor)
+        assert verdict.outcome is Outcome.POLICY_ERROR, verdict
+    assert e2b.created == before + 2
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [("exec no_such_python", 127), ("exec /dev/null", 126)],
+)
+def test_a_template_without_what_it_takes_is_misconfigured(command, error, make, monkeypatch):
+    monkeypatch.setattr(process_mode, "COMMAND", command)
+    with pytest.raises(
+        E2BMisconfigured, match=rf"(?s)exit code {error} .*Python 3.11 or newer as python3, bash, tar and"
+    ):
+        judge(TASK, "def double(x): return 2 * x", make())
+
+
+@pytest.mark.parametrize("command", ["exec python3 -c 'import no_such_module'", "exit 0", "kill -9 $$"])
+def test_what_ends_before_it_has_run_anything_blames_no_program(command, make, monkeypatch):
+    monkeypatch.setattr(process_mode, "COMMAND", command)
+    verdict = judge(TASK, "def double(x): return 2 * x", make())
+    assert verdict.outcome is Outcome.NO_VERDICT, verdict
+    assert "what runs the program cannot run in the sandbox" in verdict.execution.error.message

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import pickle
+import queue
 import subprocess
 import sys
 import textwrap
@@ -15,8 +16,20 @@ import warnings
 import pytest
 from loopback_fixtures import e2b, executor, make  # noqa: F401  # Fixtures.
 
-from code_env import ExecutorClosed, ExecutorError, Limits, Program, Status, make_executor
+from code_env import (
+    E2BMisconfigured,
+    ExecutorClosed,
+    ExecutorError,
+    Limits,
+    Program,
+    Status,
+    UnsupportedProgram,
+    make_executor,
+)
+from code_env.executors.e2b import executor as executor_module
+from code_env.executors.e2b import process_mode, sandboxes
 from code_env.executors.e2b.bundle import bundle
+from code_env.executors.e2b.faults import described
 from code_env.executors.e2b.key import ApiKey
 from e2b_server import Fault
 
@@ -80,6 +93,60 @@ def test_closing_ends_sandboxes(make, e2b):
         executor.submit(SLEEPER)
     with pytest.raises(ExecutorClosed):
         executor.sweep()
+
+
+def test_callbacks_may_wait_and_are_called_in_their_order(executor, e2b):
+    called = queue.SimpleQueue()
+    first = executor.submit(Program("print(1)"))
+    first.add_done_callback(lambda _: called.put(executor.run(Program("print(2)")).stdout))
+    first.add_done_callback(lambda _: called.put(executor.sweep()))
+    first.add_done_callback(lambda _: 1 / 0)
+    first.add_done_callback(lambda done: called.put(done.result().stdout))
+    assert [called.get(timeout=20) for _ in range(3)] == ["2\n", 0, "1\n"]
+
+
+def test_a_callback_that_sleeps_holds_up_nobody(executor):
+    begun, end = threading.Event(), threading.Event()
+    first = executor.submit(Program("print(1)"))
+    first.add_done_callback(lambda _: (begun.set(), end.wait(60)))
+    assert begun.wait(20)
+    assert executor.run(Program("print(2)")).stdout == "2\n"
+    end.set()
+
+
+def test_a_process_that_closes_in_a_callback_leaves_no_sandbox(e2b):
+    code = """
+    from code_env import Limits, Program, make_executor
+    import time
+    executor = make_executor("e2b")
+    for _ in range(3):
+        executor.submit(Program("import time; time.sleep(60)", limits=Limits(wall_s=50)))
+    time.sleep(1)
+    future = executor.submit(Program("print(1)"))
+    future.add_done_callback(lambda _: executor.close())
+    assert future.result().stdout == "1\\n"
+    """
+    before = e2b.created
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=60)
+    assert (e2b.created, e2b.sandboxes) == (before + 4, [])
+
+
+def test_closing_says_what_it_leaves(make, e2b, monkeypatch):
+    monkeypatch.setattr(executor_module, "_CLOSE_S", 0.5)
+    monkeypatch.setattr(sandboxes, "LAST_SWEEP_S", 0.5)
+    executor = make()
+    executor.submit(SLEEPER)
+    until(lambda: len(e2b.sandboxes) == 1)
+    e2b.faults.add("kill", Fault.STALL, times=99)
+    with pytest.warns(
+        RuntimeWarning, match=r"^1 sandbox of E2B could not be ended in time; E2B ends what is left when"
+    ):
+        executor.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        executor.close()  # Which has been said.
+    e2b.faults.clear()
+    assert make().sweep(older_than_s=0) == 1
 
 
 def test_closing_from_a_futures_callback_does_not_hang(make, e2b):
@@ -194,6 +261,26 @@ def test_a_fork_makes_its_own_or_says_why_not(kind, e2b):
 KEY = "e2b_" + "f00d" * 10
 
 
+def holders(error, key):
+    """Where the frames of an exception, and of those it came of, hold the key."""
+    found, left, seen = [], [error], set()
+    while left:
+        one = left.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        left += [one.__cause__, one.__context__]
+        frames = [
+            frame for frame, _ in traceback.walk_tb(one.__traceback__) if "/code_env/" in frame.f_code.co_filename
+        ]
+        for frame in frames:
+            for name, value in frame.f_locals.items():
+                inner = [vars(each) for each in getattr(value, "__dict__", {}).values() if hasattr(each, "__dict__")]
+                if key in f"{value!r} {getattr(value, '__dict__', '')} {inner}":
+                    found.append((frame.f_code.co_name, name))
+    return found
+
+
 class TestTheKey:
     def test_it_is_shown_nowhere(self, e2b, caplog, monkeypatch):
         monkeypatch.delenv("E2B_API_KEY")
@@ -216,6 +303,50 @@ class TestTheKey:
         assert not [text for text in texts if e2b.api_key in text]
         assert "E2B_API_KEY" not in found.stdout
         assert e2b.api_key.encode() not in bundle()
+
+    def test_no_frame_of_an_exception_holds_it(self, e2b, monkeypatch):
+        monkeypatch.delenv("E2B_API_KEY")
+        with make_executor("e2b", api_key=e2b.api_key) as executor:
+            e2b.faults.add("list", Fault.UNAUTHORIZED)
+            with pytest.raises(ExecutorError, match="the account's sandboxes cannot be listed") as listed:
+                executor.sweep()
+            monkeypatch.setattr(process_mode, "COMMAND", "exec no_such_python")
+            with pytest.raises(E2BMisconfigured) as misconfigured:
+                executor.run(Program("print(1)"))
+        order = """echo '~0'; exec python3 -c 'import json; nonce = json.load(open(".code_env/job.json"))["nonce"]
+print(json.dumps({"nonce": nonce, "fault": ["UnsupportedProgram", "no node"]}))'"""
+        monkeypatch.setattr(process_mode, "COMMAND", order)
+        with (
+            make_executor("e2b", api_key=e2b.api_key) as executor,
+            pytest.raises(UnsupportedProgram, match="no node") as unsupported,
+        ):
+            executor.run(Program("1", "javascript"))
+        for raised in (listed, misconfigured, unsupported):
+            assert raised.value.__context__ is None  # The SDK's frames hold it.
+            assert holders(raised.value, e2b.api_key) == []
+
+    @pytest.mark.parametrize("around", ["{}\n", " {}\r\n", "\t{} "])
+    def test_blanks_around_it_are_no_part_of_it(self, around):
+        key = ApiKey.find(around.format(KEY))
+        assert key.reveal() == KEY
+        assert key.without(f"Illegal header value b'{KEY} '") == "Illegal header value b'... '"
+
+    def test_a_key_that_is_escaped_in_a_message_is_blotted_out_too(self):
+        assert ApiKey("a\\b'c").without(f"no {'a' + chr(92) + 'b' + chr(39) + 'c'!r}") == 'no "..."'
+
+    @pytest.mark.parametrize("key", ["schl\u00fcssel", "a\nb", "a\u200b", "\ud800"])
+    def test_what_no_request_can_carry_is_refused_and_not_shown(self, key):
+        with pytest.raises(ExecutorError, match=r"^api_key must be of printable ASCII characters") as refused:
+            make_executor("e2b", api_key=key)
+        assert key not in str(refused.value)
+
+    def test_blanks_are_no_key(self, monkeypatch):
+        monkeypatch.setenv("E2B_API_KEY", " \n")
+        with pytest.raises(ExecutorError, match="E2B needs a key"):
+            make_executor("e2b", api_key="  ")
+
+    def test_a_message_is_not_cut_within_it(self):
+        assert KEY[:8] not in described(ValueError("x" * 470 + KEY), ApiKey(KEY).without)
 
     def test_a_pickle_reads_the_environment_of_who_opens_it(self, monkeypatch):
         pickled = pickle.dumps(ApiKey(KEY))
@@ -246,8 +377,9 @@ class TestWithoutAKey:
             assert told.details == f"the fallback of e2b, since there is no key: {plain.details}"
             assert executor.sweep() == 0
         assert len(warned) == 1
-        with pytest.raises(ExecutorClosed):
-            executor.submit(Program("print(1)"))
+        for use in (lambda: executor.submit(Program("print(1)")), executor.describe, executor.sweep):
+            with pytest.raises(ExecutorClosed):
+                use()
 
     def test_a_fallback_to_itself_is_refused(self):
         with pytest.raises(ExecutorError, match="another executor than e2b"):
@@ -276,6 +408,14 @@ def test_without_the_sdk_the_extra_is_named(monkeypatch):
         ({"api_key": 3}, "^api_key must be a text that is not empty, or None$"),
         ({"allow_internet_access": "no"}, "allow_internet_access must be"),
         ({"request_timeout_s": 0}, "request_timeout_s must be"),
+        ({"request_timeout_s": float("inf")}, "request_timeout_s must be a finite number of seconds above 0; got inf"),
+        ({"request_timeout_s": float("nan")}, "request_timeout_s must be"),
+        ({"request_timeout_s": True}, "request_timeout_s must be"),
+        ({"domain": "not a domain"}, "domain must be the name of a host, such as 'e2b.dev'; got 'not a domain'"),
+        ({"domain": "https://e2b.dev"}, "domain must be"),
+        ({"template": "\ud800"}, "template must be a name of printable characters"),
+        ({"fallback": "nowhere"}, "fallback: no executor is named 'nowhere'; known are"),
+        ({"fallback": "e2b"}, "another executor than e2b"),
         ({"retry": 3}, "retry must be a RetryPolicy or a mapping; got int"),
         ({"retry": {"tries": 3}}, "retry: unknown 'tries'; known are create_tries"),
         ({"retry": {"reruns": 1.5}}, "retry: reruns must be a whole number of at least 0; got 1.5"),

@@ -70,6 +70,43 @@ def test_a_notebook_ends_as_it_does(code, status, exit_code, executor):
     assert (result.status, result.exit_code) == (status, exit_code), result
 
 
+@pytest.mark.parametrize("first", ["pass", "import time; time.sleep(1.9)", "import time; time.sleep(1.98)"])
+def test_what_is_near_its_limit_is_a_timeout(first, executor, e2b):
+    before = e2b.created
+    result = notebook(executor, first, "import time; time.sleep(3)", "1", limits=Limits(wall_s=2))
+    assert (result.status, result.exit_code) == (Status.TIMEOUT, None), result
+    assert e2b.created == before + 1
+
+
+REMOVES = "import os, shutil; shutil.rmtree(os.path.expanduser('~/.code_env'))"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import builtins; builtins.open = None",
+        "import builtins; builtins.open = builtins.any = None",
+        "import ast, base64; base64.b64encode = ast.iter_child_nodes = None",
+        REMOVES,
+    ],
+)
+def test_a_program_cannot_keep_its_cells_from_ending(code, executor, e2b):
+    before = e2b.created
+    result = notebook(executor, code, "result = 6 * 7")
+    assert result.status is Status.OK, result
+    assert [cell.variable for cell in result.cells] == ["42"]
+    assert e2b.created == before + 1
+
+
+def test_a_program_without_its_note_takes_too_long_all_the_same(executor):
+    assert notebook(executor, f"{REMOVES}\nwhile True: pass", limits=Limits(wall_s=1)).status is Status.TIMEOUT
+
+
+def test_any_text_is_input(executor):
+    result = notebook(executor, "import sys; print(ascii(sys.stdin.read()))", stdin="\ud800\0x")
+    assert result.stdout == "'\\ud800\\x00x'\n", result
+
+
 def test_a_kernel_that_dies_twice_is_the_programs(executor, e2b):
     before = e2b.created
     assert notebook(executor, "import os; os._exit(7)").error.name == "SandboxKilled"

@@ -91,7 +91,7 @@ class TestBundle:
         command = [sys.executable, "-I", "-S", str(tmp_path / "code_env/executors/e2b/supervisor.py")]
         out = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, timeout=60)
         lines = out.stdout.decode().split("\n")
-        assert lines[0] == "!"
+        assert lines[:2] == ["~0", "!"]
         result = result_from(lines[-2], "n")
         assert (result.status, result.stdout, result.files) == (Status.OK, "x\n", {"a": b"\xff"})
 

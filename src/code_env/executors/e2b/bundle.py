@@ -113,7 +113,7 @@ def result_from(line: str, nonce: str) -> ExecutionResult | None:
 
 
 def received_of(line: str) -> object:
-    """How many lines had come to what ran a judged program, by the line that has its result."""
+    """Up to which number lines had come to what ran a judged program, by the line that has its result."""
     return json.loads(line)["result"].get("received", -1)
 
 

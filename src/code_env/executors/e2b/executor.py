@@ -16,7 +16,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import logging
+import math
 import os
+import re
 import threading
 import time
 import warnings
@@ -25,7 +28,7 @@ from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from code_env.errors import E2BMisconfigured, ExecutorClosed, ExecutorError, UnsupportedProgram
+from code_env.errors import E2BMisconfigured, ExecutorClosed, ExecutorError, ExecutorNotFound, UnsupportedProgram
 from code_env.executors.base import Executor, Isolation
 from code_env.executors.interpreters import refuse_unsupported
 from code_env.executors.local.peers import PeerHost
@@ -34,14 +37,19 @@ from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, sandbox_error, sandbox_killed
 
 from .faults import MissingInterpreter, NoSandbox, SupervisorDied, described
+from .futures import ResultFuture
 from .judged import SPARE_S, run_judged
 from .key import VARIABLE, ApiKey
 from .loop import LoopThread, loop_thread
 from .process_mode import lifetime_s, run_plain
 from .retrying import RetryPolicy
-from .sandboxes import Sandboxes, Settings
+from .sandboxes import LAST_SWEEP_S, Sandboxes, Settings
+
+_log = logging.getLogger(__name__)
 
 LANGUAGES = frozenset(("python", "javascript", "bash"))
+
+_DOMAIN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?")
 
 _CLOSE_S = 30.0
 """How long `close` waits for sandboxes to be ended, in seconds; what is left has its lifetime."""
@@ -87,12 +95,20 @@ class E2BExecutor(Executor):
             if text is not None and (not isinstance(text, str) or not text):
                 got = "" if name == "api_key" else f"; got {text!r}"
                 raise ExecutorError(f"{name} must be a text that is not empty, or None{got}")
+        if template is not None and (not template.isprintable() or template != template.strip()):
+            raise ExecutorError(f"template must be a name of printable characters; got {template!r}")
+        if domain is not None and not _DOMAIN.fullmatch(domain):
+            raise ExecutorError(f"domain must be the name of a host, such as 'e2b.dev'; got {domain!r}")
         if type(max_concurrency) is not int or max_concurrency < 1:
             raise ExecutorError(f"max_concurrency must be a whole number of at least 1; got {max_concurrency!r}")
         if type(allow_internet_access) is not bool:
             raise ExecutorError(f"allow_internet_access must be True or False; got {allow_internet_access!r}")
-        if not isinstance(request_timeout_s, int | float) or not request_timeout_s > 0:
-            raise ExecutorError(f"request_timeout_s must be a number of seconds above 0; got {request_timeout_s!r}")
+        is_number = isinstance(request_timeout_s, int | float) and not isinstance(request_timeout_s, bool)
+        if not is_number or not (math.isfinite(request_timeout_s) and request_timeout_s > 0):
+            raise ExecutorError(
+                f"request_timeout_s must be a finite number of seconds above 0; got {request_timeout_s!r}"
+            )
+        _check_fallback(fallback)
         policy = RetryPolicy.of(retry)
         key = ApiKey.find(api_key)
         self._instead: Executor | None = None
@@ -107,7 +123,7 @@ class E2BExecutor(Executor):
         self._closed = False
         self._holder = _Holder()
         # Who forgets to close it, or ends, leaves nothing running that costs money.
-        weakref.finalize(self, self._holder.close)
+        weakref.finalize(self, self._holder.close_unseen)
 
     def describe(self) -> Isolation:
         """What sandboxes isolate, and what is enforced in them; what the fallback does, if it runs there.
@@ -115,13 +131,13 @@ class E2BExecutor(Executor):
         Raises:
             ExecutorClosed: If it was closed.
         """
-        if self._instead is not None:
-            told = self._instead.describe()
-            return dataclasses.replace(told, details=f"the fallback of e2b, since there is no key: {told.details}")
         with self._lock:
             if self._closed:
                 raise ExecutorClosed("this executor was closed; make a new one")
-            peers = self._holder.start_peers()
+            peers = None if self._instead is not None else self._holder.start_peers()
+        if self._instead is not None:
+            told = self._instead.describe()
+            return dataclasses.replace(told, details=f"the fallback of e2b, since there is no key: {told.details}")
         return Isolation(
             level="machine",
             peer="none" if peers is None else "isolated",
@@ -136,6 +152,9 @@ class E2BExecutor(Executor):
 
     def submit(self, program: Program) -> Future[ExecutionResult]:
         """Start a program; see `Executor.submit`.
+
+        Callbacks of the future that are there when its result comes run in a thread of their own, in their order. They
+        may take their time, and use this executor.
 
         Raises:
             E2BMisconfigured: If E2B has refused the key, the template or another setting.
@@ -164,21 +183,27 @@ class E2BExecutor(Executor):
             ExecutorError: If E2B does not answer.
             ExecutorClosed: If it was closed.
         """
-        if self._instead is not None:
-            return 0
         with self._lock:
             if self._closed:
                 raise ExecutorClosed("this executor was closed; make a new one")
+            if self._instead is not None:
+                return 0
             live = self._live()
         return live.sweep(older_than_s)
 
     def close(self) -> None:
-        """End what still runs, and all sandboxes. Idempotent."""
+        """End what still runs, and all sandboxes. Idempotent: one that comes meanwhile waits for the first.
+
+        Warns:
+            RuntimeWarning: If sandboxes could not be ended, with how many: their lifetime ends them.
+        """
         with self._lock:
             self._closed = True
-        self._holder.close()
+        left = self._holder.close()
         if self._instead is not None:
             self._instead.close()
+        if left:
+            warnings.warn(_left(left), RuntimeWarning, stacklevel=2)
 
     def _live(self) -> _Live:
         return self._holder.live(self._settings, self._policy, self._most)
@@ -194,6 +219,22 @@ def _require_sdk() -> None:
         ) from error
 
 
+def _check_fallback(name: str | None) -> None:
+    from code_env.executors.registry import executor_names
+
+    if name == "e2b":
+        raise ExecutorError("fallback must be another executor than e2b")
+    if name is not None and name not in executor_names():
+        raise ExecutorNotFound(f"fallback: no executor is named {name!r}; known are {', '.join(executor_names())}")
+
+
+def _left(count: int) -> str:
+    return (
+        f"{count} sandbox{'es' if count > 1 else ''} of E2B could not be ended in time; E2B ends what is left when its "
+        "lifetime is over, and sweep(older_than_s=...) of another executor may before"
+    )
+
+
 def _fallback(name: str | None) -> Executor:
     from code_env.executors.registry import make_executor
 
@@ -202,8 +243,6 @@ def _fallback(name: str | None) -> Executor:
             f'E2B needs a key: set the environment variable {VARIABLE}, pass api_key, or pass fallback="local" to run '
             "programs on this machine where there is none"
         )
-    if name == "e2b":
-        raise ExecutorError("fallback must be another executor than e2b")
     made = make_executor(name)
     warnings.warn(f"there is no key for E2B, so programs run on {name!r} instead", UserWarning, stacklevel=4)
     return made
@@ -214,6 +253,7 @@ class _Holder:
 
     def __init__(self) -> None:
         self._live: _Live | None = None
+        """What there is in this process; kept when it was closed, so that whoever closes it again waits for that."""
         self.peers: PeerHost | None = None
         """Where peers run, once one was wanted."""
         self._no_peers = False
@@ -236,14 +276,21 @@ class _Holder:
                 self.peers = host
         return self.peers
 
-    def close(self) -> None:
-        """End all of it."""
-        live, self._live = self._live, None
+    def close_unseen(self) -> None:
+        """The same where nobody has asked for it: at the end of the process, or of an executor that was forgotten."""
+        left = self.close()
+        if left:
+            _log.warning("%s", _left(left))
+
+    def close(self) -> int:
+        """End all of it; how many sandboxes are left that nobody was told of yet."""
+        live, left = self._live, 0
         if live is not None and live.pid == os.getpid():
-            live.close()
+            left = live.close()
         peers, self.peers = self.peers, None
         if peers is not None:
             peers.close()
+        return left
 
 
 class _Live:
@@ -257,12 +304,16 @@ class _Live:
         self._runs: dict[asyncio.Task[None], Future[ExecutionResult]] = {}
         self._refusal: str | None = None
         self._closing = False
+        self._lock = threading.Lock()
+        renew_lock_after_fork(self)
+        self._closed: Future[int] | None = None
+        self._was_told = False
 
     def submit(self, program: Program) -> Future[ExecutionResult]:
         if self._refusal is not None:
             raise E2BMisconfigured(self._refusal)
         # The future stays pending until its result is there: only so can `cancel` reach a running one.
-        future: Future[ExecutionResult] = Future()
+        future = ResultFuture(self._thread)
         self._thread.loop.call_soon_threadsafe(self._start, program, future, time.monotonic())
         return future
 
@@ -270,20 +321,29 @@ class _Live:
         try:
             return int(self._wait_for(self._sandboxes.sweep(older_than_s=older_than_s)))
         except Exception as error:
-            text = self._settings.key.without(described(error))
-            raise ExecutorError(f"the account's sandboxes cannot be listed: {text}") from None
+            text = described(error, self._settings.key.without)
+        # Not in there: the frames of the SDK's exception hold the key.
+        raise ExecutorError(f"the account's sandboxes cannot be listed: {text}")
 
-    def close(self) -> None:
-        if self._thread.is_current:  # Closed from a future's callback, which nothing here may wait for.
-            self._thread.loop.create_task(self._close())
-            return
-        with contextlib.suppress(TimeoutError):
-            self._wait_for(self._close(), 2 * _CLOSE_S)
+    def close(self) -> int:
+        """End all of it; how many sandboxes are left, for the first who learns it."""
+        with self._lock:
+            if self._closed is None:
+                self._closed = asyncio.run_coroutine_threadsafe(self._close(), self._thread.loop)
+        if self._thread.is_current:  # Which must not wait for what it does itself.
+            return 0
+        try:
+            left = self._closed.result(2 * _CLOSE_S + LAST_SWEEP_S)
+        except TimeoutError:
+            left = self._sandboxes.known
+        with self._lock:
+            was_told, self._was_told = self._was_told, True
+        return 0 if was_told else left
 
-    def _wait_for(self, work: Coroutine[Any, Any, Any], timeout_s: float | None = None) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._thread.loop).result(timeout_s)
+    def _wait_for(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._thread.loop).result()
 
-    def _start(self, program: Program, future: Future[ExecutionResult], submitted: float) -> None:
+    def _start(self, program: Program, future: ResultFuture, submitted: float) -> None:
         if self._closing or future.cancelled():
             future.cancel()
             future.set_running_or_notify_cancel()
@@ -296,7 +356,7 @@ class _Live:
             if done.cancelled():
                 self._thread.loop.call_soon_threadsafe(task.cancel)
 
-        future.add_done_callback(end)
+        future.when_done(end)
 
     async def _carry_out(self, program: Program, future: Future[ExecutionResult], submitted: float) -> None:
         result: ExecutionResult | None = None
@@ -312,7 +372,7 @@ class _Live:
             error = refused
         # A bug of ours: never the program's fault, and never a future that stays pending.
         except Exception as bug:
-            result = sandbox_error(self._settings.key.without(described(bug)), 0.0)
+            result = sandbox_error(described(bug, self._settings.key.without), 0.0)
         if self._closing:
             future.cancel()  # `close` ended it, so its result says nothing of the program.
         if future.done() and not future.cancelled():
@@ -341,28 +401,41 @@ class _Live:
         deaths: list[str] = []
         queue_s: float | None = None
         while True:
-            try:
-                async with self._sandboxes.one(lifetime_s(program, self._settings.request_timeout_s)) as sandbox:
-                    began = time.monotonic()
-                    queue_s = began - submitted if queue_s is None else queue_s
-                    result = await self._run_in(sandbox, program)
-                start_s = max(0.0, time.monotonic() - submitted - queue_s - result.wall_s)
-                return dataclasses.replace(result, queue_s=queue_s, start_s=start_s)
-            except E2BMisconfigured:
-                raise
-            except NoSandbox as none:  # That was tried often enough.
-                faults.append(str(none))
-                return _failed(faults, deaths, time.monotonic() - submitted if queue_s is None else queue_s)
-            except MissingInterpreter as missing:
-                raise UnsupportedProgram(f"the sandbox's template cannot run this: {missing}") from None
-            except SupervisorDied as died:
-                deaths.append(str(died))
-                if len(deaths) == 2:
-                    return sandbox_killed(deaths[-1], with_peer=program.peer is not None, queue_s=queue_s or 0.0)
-            except Exception as fault:
-                faults.append(self._settings.key.without(described(fault)))
-                if len(faults) > self._policy.reruns:
-                    return _failed(faults, deaths, time.monotonic() - submitted if queue_s is None else queue_s)
+            came, began = await self._attempt(program)
+            if began is not None and queue_s is None:
+                queue_s = began - submitted
+            waited_s = time.monotonic() - submitted if queue_s is None else queue_s
+            match came:
+                case ExecutionResult():
+                    start_s = max(0.0, time.monotonic() - submitted - waited_s - came.wall_s)
+                    return dataclasses.replace(came, queue_s=waited_s, start_s=start_s)
+                # Errors that are raised are new ones: the frames of the old hold the sandbox, and that the key.
+                case E2BMisconfigured():
+                    raise E2BMisconfigured(self._settings.key.without(str(came)))
+                case MissingInterpreter():
+                    raise UnsupportedProgram(f"the sandbox's template cannot run this: {came}")
+                case NoSandbox():  # That was tried often enough.
+                    faults.append(str(came))
+                    return _failed(faults, deaths, waited_s)
+                case SupervisorDied():
+                    deaths.append(str(came))
+                    if len(deaths) == 2:
+                        return sandbox_killed(deaths[-1], with_peer=program.peer is not None, queue_s=waited_s)
+                case _:
+                    faults.append(described(came, self._settings.key.without))
+                    if len(faults) > self._policy.reruns:
+                        return _failed(faults, deaths, waited_s)
+
+    async def _attempt(self, program: Program) -> tuple[ExecutionResult | Exception, float | None]:
+        """Run a program once: its result, or why there is none, without frames; and since when it had a sandbox."""
+        began: float | None = None
+        try:
+            async with self._sandboxes.one(lifetime_s(program, self._settings.request_timeout_s)) as sandbox:
+                began = time.monotonic()
+                return await self._run_in(sandbox, program), began
+        except Exception as error:
+            error.__cause__ = error.__context__ = None
+            return error.with_traceback(None), began
 
     async def _run_in(self, sandbox: Any, program: Program) -> ExecutionResult:
         timeout_s, silence_s = self._settings.request_timeout_s, self._policy.silence_s
@@ -377,13 +450,13 @@ class _Live:
             raise ExecutorClosed("this executor was closed meanwhile")
         return await run_judged(sandbox, program, peers, timeout_s, silence_s)
 
-    async def _close(self) -> None:
+    async def _close(self) -> int:
         self._closing = True
         for task in list(self._runs):
             task.cancel()
         if self._runs:
             await asyncio.wait(list(self._runs), timeout=_CLOSE_S)
-        await self._sandboxes.close(_CLOSE_S)
+        return await self._sandboxes.close(_CLOSE_S)
 
 
 def _failed(faults: list[str], deaths: list[str], queue_s: float) -> ExecutionResult:

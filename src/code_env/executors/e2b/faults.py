@@ -8,6 +8,7 @@ for the program's but what is known to be: all else is a fault of the sandbox.
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 
 _CONFIGURATION = frozenset((400, 401, 403, 404))
 """Answers to the wish for a sandbox that the next wish would get too."""
@@ -92,6 +93,11 @@ def retry_after_s(error: BaseException | None) -> float:
     return 0.0
 
 
-def described(error: BaseException) -> str:
-    """An exception in one line."""
-    return f"{type(error).__name__}: {error}".strip(": ").replace("\n", " ")[:500]
+def described(error: BaseException, hide: Callable[[str], str] = str) -> str:
+    """An exception in one line.
+
+    Args:
+        error: The exception.
+        hide: Takes out of its whole text what must not be shown, before that is cut.
+    """
+    return hide(f"{type(error).__name__}: {error}".strip(": ")).replace("\n", " ")[:500]

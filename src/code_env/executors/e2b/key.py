@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from code_env.errors import ExecutorError
+
 VARIABLE = "E2B_API_KEY"
 
 
@@ -23,8 +25,15 @@ class ApiKey:
 
     @classmethod
     def find(cls, given: str | None = None) -> ApiKey | None:
-        """The key that was given, else the environment's; None if there is neither."""
-        value = given or os.environ.get(VARIABLE)
+        """The key that was given, else the environment's; None if there is neither. Blanks around it are no part of it.
+
+        Raises:
+            ExecutorError: If it is none that a request could carry.
+        """
+        value = (given or "").strip() or os.environ.get(VARIABLE, "").strip()
+        if not (value.isascii() and value.isprintable()):
+            where = "api_key" if (given or "").strip() else VARIABLE
+            raise ExecutorError(f"{where} must be of printable ASCII characters, and is not; it is not shown here")
         return cls(value) if value else None
 
     def reveal(self) -> str:
@@ -33,7 +42,9 @@ class ApiKey:
 
     def without(self, text: str) -> str:
         """A text with the key blotted out, should it be there."""
-        return text.replace(self._value, "...")
+        for form in (self._value, repr(self._value)[1:-1]):
+            text = text.replace(form, "...")
+        return text
 
     def __repr__(self) -> str:
         return "ApiKey(...)"

@@ -3,6 +3,9 @@
 It gives the program its input and arguments, and has IPython call it before and after each cell. After each it shows
 one more result, with the run's nonce: where that is missing, the stream was cut short. And it notes in a file which
 cell has begun and which has ended, so that a cell which takes too long is told from a line that is dead.
+
+It has names and built-in functions of its own, and holds what it needs of modules: the program may rebind what it
+likes, or remove the file, and the end of a cell is shown all the same.
 """
 
 TEXT = """
@@ -12,10 +15,11 @@ def _code_env_begin(nonce, stdin, argv, progress):
     shell = get_ipython()
     progress = os.path.abspath(progress)
     publish, names = shell.display_pub.publish, shell.user_ns
+    dumps, encode, parse, children = json.dumps, base64.b64encode, ast.parse, ast.iter_child_nodes
     count = [0]
 
     sys.argv = ["main.py", *argv]
-    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8", "surrogatepass")), "utf-8")
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8", "surrogatepass")), "utf-8", "surrogatepass")
 
     def read_line(prompt=""):
         sys.stdout.write(str(prompt))
@@ -27,18 +31,23 @@ def _code_env_begin(nonce, stdin, argv, progress):
     builtins.input = read_line
 
     def note(what):
-        with open(progress, "w") as file:
-            file.write(f"{nonce} {count[0]} {what}")
+        try:
+            with open(progress, "w") as file:
+                file.write(f"{nonce} {count[0]} {what}")
+        except OSError:  # The program has removed its directory.
+            pass
+
+    name, store = ast.Name, ast.Store
+    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.comprehension)
 
     def sets(tree):
-        if isinstance(tree, ast.Name):
-            return tree.id == "result" and isinstance(tree.ctx, ast.Store)
-        inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.comprehension)
-        return any(sets(node) for node in ast.iter_child_nodes(tree) if not isinstance(node, inner))
+        if isinstance(tree, name):
+            return tree.id == "result" and isinstance(tree.ctx, store)
+        return any(sets(node) for node in children(tree) if not isinstance(node, inner))
 
     def variable(text):
         try:
-            if "result" in names and sets(ast.parse(text)):
+            if "result" in names and sets(parse(text)):
                 shown = repr(names["result"])
                 return shown if len(shown) <= 65536 else shown[:65536] + "..."
         except BaseException:
@@ -51,7 +60,7 @@ def _code_env_begin(nonce, stdin, argv, progress):
     def after(result):
         told = {"variable": variable(getattr(getattr(result, "info", None), "raw_cell", ""))}
         note("ended")
-        publish({"text/plain": f"{nonce}:{count[0]}:" + base64.b64encode(json.dumps(told).encode()).decode()})
+        publish({"text/plain": f"{nonce}:{count[0]}:" + encode(dumps(told).encode()).decode()})
 
     shell.events.register("pre_run_cell", before)
     shell.events.register("post_run_cell", after)
@@ -63,4 +72,6 @@ PROGRESS = ".code_env/progress"
 
 def beginning(nonce: str, stdin: str, argv: tuple[str, ...]) -> str:
     """The cell that is run first."""
-    return f"{TEXT}\n_code_env_begin({nonce!r}, {stdin!r}, {list(argv)!r}, {PROGRESS!r})\ndel _code_env_begin\n"
+    text = f"{TEXT}\n_code_env_begin({nonce!r}, {stdin!r}, {list(argv)!r}, {PROGRESS!r})\n"
+    names = '{"__builtins__": dict(vars(__import__("builtins"))), "get_ipython": get_ipython}'
+    return f"exec({text!r}, {names})\n"

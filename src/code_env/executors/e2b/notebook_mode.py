@@ -35,6 +35,13 @@ _INFRA = frozenset(("UnexpectedEndOfExecution", "WebSocketError", "ExecutionAbor
 
 _KERNEL_DIED = "ContextRestarting"
 
+_GRACE_S = 5.0
+"""How long one waits, past the time limit, for a cell that was sent to begin, and for the end of one that has ended, in
+seconds."""
+
+_LOOK_S = 0.25
+"""How often one looks for that, in seconds."""
+
 _MAX_TEXT_CHARS = 1 << 16
 _MAX_IMAGE_BYTES = 2 << 20
 
@@ -126,9 +133,7 @@ class _Kernel:
         )
         try:
             await asyncio.wait({running}, timeout=seconds)
-            if not running.done():
-                await self._see_whether_it_runs()
-                raise TimeoutError
+            is_late = not running.done() and await self._is_late(running)
             execution = running.result()
         finally:
             running.cancel()
@@ -143,19 +148,46 @@ class _Kernel:
             cell.error = ErrorInfo(*(characters(text)[:MAX_TEXT] for text in (error.name, error.value, trace)))
         if not cell.ended:
             raise SandboxFault("the kernel's output ended before the cell had")
+        if is_late:
+            raise TimeoutError
         return cell
 
-    async def _see_whether_it_runs(self) -> None:
-        """See that a cell that takes too long is running, and it is not the line that is dead.
+    async def _is_late(self, running: asyncio.Future[Any]) -> bool:
+        """Whether a cell that was not through in time has only begun after that; what came of it is there now.
+
+        Most have not ended at all, which is an error of one kind or the other: it is running, or the line is dead.
 
         Raises:
-            SandboxFault: If it is.
+            TimeoutError: If the cell is running.
+            SandboxFault: If the line is dead.
         """
-        noted = await asyncio.wait_for(
-            self._sandbox.files.read(PROGRESS, request_timeout=self._timeout_s), self._timeout_s
-        )
-        if noted != f"{self._nonce} {self._number} began":
-            raise SandboxFault("the kernel is not at work, and nothing came of what it was given")
+        deadline = time.monotonic() + _GRACE_S
+        while True:
+            noted = await self._noted()
+            on_its_way = noted == f"{self._nonce} {self._number - 1} ended"
+            has_ended = noted == f"{self._nonce} {self._number} ended"
+            if not on_its_way and not has_ended and noted != "":  # Empty it is while it is written.
+                raise TimeoutError  # It runs, or has done away with the note, as only a program can.
+            if time.monotonic() > deadline:
+                if noted == "":
+                    raise TimeoutError
+                raise SandboxFault("the kernel is not at work, and nothing came of what it was given")
+            await asyncio.wait({running}, timeout=_LOOK_S)
+            if running.done():
+                return on_its_way
+
+    async def _noted(self) -> str | None:
+        """What the kernel has noted last; None if the note is not there any more."""
+        from e2b import FileNotFoundException
+
+        try:
+            return str(
+                await asyncio.wait_for(
+                    self._sandbox.files.read(PROGRESS, request_timeout=self._timeout_s), self._timeout_s
+                )
+            )
+        except FileNotFoundException:
+            return None
 
     def _take(self, text: str, *kept: HeadAndTail) -> None:
         data = text.encode("utf-8", "replace")
@@ -224,7 +256,10 @@ async def run_notebook(sandbox: Any, program: Program, request_timeout_s: float)
         results = tuple(main.results)
         status, exit_code, error = _end_of(main.error, kernel.stderr)
         for text in program.cells if exit_code == 0 else ():
-            cell = await kernel.run(text, max(0.0, until - time.monotonic()))
+            left_s = until - time.monotonic()
+            if left_s <= 0:
+                raise TimeoutError
+            cell = await kernel.run(text, left_s)
             cells.append(CellResult(tuple(cell.results), cell.stdout.text(), cell.error, cell.variable))
     except TimeoutError:
         status = Status.TIMEOUT

@@ -2,7 +2,10 @@
 
 Only a line with the run's nonce is a result. All that comes otherwise is a fault of the sandbox, but for one thing: if
 the command has ended without that line, and the sandbox still answers, then what ran the program was killed, and
-nobody is in there but the program.
+nobody is in there but the program. That holds from its first word on: what ends before has never run a program.
+
+Lines that are sent there are numbered, and count from before the request on: E2B may lose one, never answer, or say
+that it has failed. A result that came without one of them says nothing of the program, which may have waited for it.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from code_env.errors import E2BMisconfigured
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
 from code_env.harness.limits import WHOLE_RUN
@@ -35,10 +39,21 @@ _LIFETIME_SPARE_S = 60.0
 _ARRIVAL_S, _ARRIVAL_LATEST_S = 0.2, 5.0
 """After how long what was sent is there, in seconds: when the run has ended, and while it goes on."""
 
+_ANSWER_S = 0.5
+"""After how long E2B has answered a request that brings a line, in seconds, if the program takes what comes."""
+
+_SLOW_LINE_BYTES_PER_S = 1 << 20
+"""How fast a line at the least gets there, beyond that, in bytes per second."""
+
+_NO_COMMAND = (126, 127)
+"""Exit codes of a shell that has not found or not started what it was to run."""
+
 _GOODBYE_S = 5.0
 """How long the SDK may take to let go of a command, in seconds."""
 
 _STDERR_CHARS = 500
+
+NEEDS = "a template needs Python 3.11 or newer as python3, bash, tar and gzip"
 
 Frames = Callable[[bytes | None], Awaitable[None]]
 """Takes what a program sends to its peer; None when it has closed the channel."""
@@ -76,7 +91,15 @@ class Run:
         self._heard = time.monotonic()
         self._handle: Any = None
         self._is_busy = False
-        self._sent: list[float] = []
+        self._due: list[float] = []
+        """When each line that was sent is there at the latest, without the time that is given to all."""
+        self._unanswered: float | None = None
+        """When the last of them is there at the latest, while E2B has not said so. All further ones wait for that."""
+        self._closed: float | None = None
+        """When the program has closed the channel, after which it misses no line."""
+        self._has_spoken = False
+        """Whether what runs the program has said anything."""
+        self._line_began = 0.0
         self._result: asyncio.Future[ExecutionResult] = asyncio.get_running_loop().create_future()
         self.started = asyncio.Event()
         """Set when the program's process runs."""
@@ -119,14 +142,18 @@ class Run:
 
     async def send(self, line: bytes) -> None:
         """Send a line to what runs the program."""
-        await self._handle.send_stdin(line + b"\n", request_timeout=self._request_timeout_s)
-        self._sent.append(time.monotonic())
+        self._due.append(time.monotonic() + len(line) / _SLOW_LINE_BYTES_PER_S)
+        self._unanswered = self._due[-1]
+        numbered = b"%d %s\n" % (len(self._due), line)
+        await self._handle.send_stdin(numbered, request_timeout=self._request_timeout_s)
+        self._unanswered = None  # It stays where that failed: nothing further is sent then.
 
     async def result(self) -> ExecutionResult:
         """The result, once it is there.
 
         Raises:
             SupervisorDied: If what runs it was killed.
+            E2BMisconfigured: If the template has not what it takes to run it.
             SandboxFault: If the sandbox failed.
         """
         ended = asyncio.ensure_future(self._handle.wait())
@@ -189,6 +216,11 @@ class Run:
         if error is not None and not isinstance(error, CommandExitException):
             raise error
         code = 0 if error is None else error.exit_code
+        if not self._has_spoken:
+            why = f"it ended with exit code {code} before it began: {self._stderr.strip()}"
+            if code in _NO_COMMAND:
+                raise E2BMisconfigured(f"the sandbox's template cannot run programs ({why}); {NEEDS}")
+            raise SandboxFault(f"what runs the program cannot run in the sandbox: {why}; {NEEDS}")
         what = f"what ran the program ended with exit code {code} and no result: {self._stderr.strip()}"
         try:
             answers = await asyncio.wait_for(
@@ -203,6 +235,8 @@ class Run:
         if self._result.done():
             return
         first, *rest = text.split("\n")
+        if not self._length:
+            self._line_began = self._heard
         self._lines.append(first)
         self._length += len(first)
         # More than any result has: whoever writes that is not what runs the program.
@@ -211,6 +245,7 @@ class Run:
         for further in rest:
             line, self._lines, self._length = "".join(self._lines), [further], len(further)
             await self._take_line(line)
+            self._line_began = self._heard
 
     async def _take_line(self, line: str) -> None:
         if line.startswith("{"):
@@ -220,18 +255,25 @@ class Run:
                 self._settle(fault)
                 return
             if result is not None and not self._result.done():
-                if self._frames is not None and self._lost(received_of(line), _ARRIVAL_S):
+                # What it was sent later than this it could not say that it has.
+                ended = self._line_began if self._closed is None else self._closed
+                if self._frames is not None and self._missed(received_of(line), ended, _ARRIVAL_S, _ANSWER_S):
                     self._settle(SandboxFault("what was sent to the sandbox did not come there"))
                     return
                 # Who has found the nonce may say anything, but not name files that nobody asked for.
                 files = {name: result.files[name] for name in self._program.collect if name in result.files}
                 self._result.set_result(dataclasses.replace(result, files=files))
                 self.started.set()
-        elif line.startswith("~") and self._lost(line[1:], _ARRIVAL_LATEST_S):
-            self._settle(SandboxFault("what was sent to the sandbox did not come there"))
+        elif line.startswith("~"):
+            self._has_spoken = True
+            now = time.monotonic()
+            if self._closed is None and self._missed(line[1:], now, _ARRIVAL_LATEST_S, _ARRIVAL_LATEST_S):
+                self._settle(SandboxFault("what was sent to the sandbox did not come there"))
         elif line == "!":
             self.started.set()
         elif self._frames is not None and line[:1] in (">", "."):
+            if line[0] == "." and self._closed is None:
+                self._closed = time.monotonic()
             self._is_busy = True  # Nothing more is read until the peer has taken it.
             try:
                 await self._frames(None if line[0] == "." else binascii.a2b_base64(line[1:]))
@@ -241,14 +283,21 @@ class Run:
                 self._is_busy = False
                 self._heard = time.monotonic()
 
-    def _lost(self, received: object, seconds: float) -> bool:
-        """Whether so many lines are too few, seeing that those of which E2B has said that it took them are older."""
+    def _missed(self, received: object, moment: float, arrival_s: float, answer_s: float) -> bool:
+        """Whether a program may have waited in vain by a moment.
+
+        Args:
+            received: The number up to which lines have come there; -1 if it does not take them.
+            moment: When.
+            arrival_s: After how long a line is there, in seconds.
+            answer_s: After how long the next can be sent, in seconds.
+        """
         try:
             count = int(str(received))
         except ValueError:
             return False
-        due = sum(moment < time.monotonic() - seconds for moment in self._sent)
-        return 0 <= count < due
+        waits = self._unanswered is not None and self._unanswered < moment - answer_s
+        return count >= 0 and (waits or any(due < moment - arrival_s for due in self._due[count:]))
 
     def fail(self, error: Exception) -> None:
         """Say that the line to it is broken."""

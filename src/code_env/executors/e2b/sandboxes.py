@@ -36,7 +36,7 @@ _KILL_WAIT_S = 0.2
 _SWEEPS_S = (1.0, 5.0, 30.0)
 """How long after a lost answer one looks for what it was about, in seconds: it may take a while to come up."""
 
-_LAST_SWEEP_S = 10.0
+LAST_SWEEP_S = 10.0
 """How long the last look for what is left may take, in seconds: where nobody answers, nobody has to wait for long."""
 
 _UPPER_SECONDS = 24 * 3600
@@ -133,6 +133,11 @@ class Sandboxes:
         self.run_id = uuid.uuid4().hex
         """The executor's number in the metadata."""
 
+    @property
+    def known(self) -> int:
+        """How many there are whose end was not confirmed."""
+        return len(self._known)
+
     @contextlib.asynccontextmanager
     async def one(self, lifetime_s: float) -> AsyncIterator[Any]:
         """A fresh sandbox, the SDK's; it is ended at the end of the context, which does not wait for that.
@@ -171,7 +176,7 @@ class Sandboxes:
             return await create_with_retries(self._policy, create, lambda: self._gate.narrow(len(self._known)))
         except Exception as error:
             refused = fault_of_create(error) is CreateFault.CONFIGURATION
-            text = self._settings.key.without(described(error))
+            text = described(error, self._settings.key.without)
         # Not in there: the frames of the SDK's exception hold the key.
         raise E2BMisconfigured(self._refusal(text)) if refused else NoSandbox(text)
 
@@ -256,7 +261,11 @@ class Sandboxes:
                     return
 
     async def sweep(self, metadata: dict[str, str] | None = None, older_than_s: float | None = None) -> int:
-        """End sandboxes that should not be there; how many there were.
+        """End sandboxes that should not be there; how many were ended. See `_sweep`."""
+        return (await self._sweep(metadata, older_than_s))[0]
+
+    async def _sweep(self, metadata: dict[str, str] | None, older_than_s: float | None) -> tuple[int, int]:
+        """End sandboxes that should not be there; how many were ended, and how many could not be.
 
         Args:
             metadata: Whose; this executor's by default, without those in use.
@@ -269,29 +278,36 @@ class Sandboxes:
 
         query = {} if older_than_s is not None else {"query": _query(metadata or {RUN: self.run_id})}
         pages = AsyncSandbox.list(**query, **self._settings.connection())
-        count = 0
+        ended = left = 0
         while pages.has_next:
             for found in await pages.next_items():
                 if found.sandbox_id in self._known or RUN not in (found.metadata or {}):
                     continue
                 if older_than_s is None or _age_s(found.started_at) > older_than_s:
-                    count += await self._kill(found.sandbox_id)
-        return count
+                    if await self._kill(found.sandbox_id):
+                        ended += 1
+                    else:
+                        left += 1
+        return ended, left
 
-    async def close(self, patience_s: float) -> None:
-        """Wait until all are ended, and look for what may be left."""
+    async def close(self, patience_s: float) -> int:
+        """Wait until all are ended, and look for what may be left; how many are known to be left to their lifetime."""
         until = time.monotonic() + patience_s
         while self._tasks and (left_s := until - time.monotonic()) > 0:  # One may begin another.
             await asyncio.wait(set(self._tasks), timeout=left_s)
         for task in [*self._tasks, *self._sweeps]:
             task.cancel()
         if self._asked:  # Also where all is well: an answer that came may have been wrong.
+            left = len(self._known)
             self._known.clear()
-            with contextlib.suppress(Exception):  # What is left has its lifetime.
-                async with asyncio.timeout(_LAST_SWEEP_S):
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(LAST_SWEEP_S):
                     for _ in range(self._policy.kill_tries):  # What is said to be ended is looked for once more.
-                        if not await self.sweep():
+                        ended, left = await self._sweep(None, None)
+                        if not ended and not left:
                             break
+            return left
+        return 0
 
     def _begin(self, work: Coroutine[Any, Any, Any], among: set[asyncio.Task[Any]] | None = None) -> asyncio.Task[Any]:
         tasks = self._tasks if among is None else among

@@ -3,12 +3,15 @@
 It is run by path from the directory into which the bundle was unpacked, and reads its order from `job.json` beside
 that. What it prints are lines:
 
+* `~` and up to which number all lines have come: first of all, which says that the template can run this, and now and
+  then, so that silence means that the line is dead;
 * `!` once, when the program's process has started;
-* `~` and how many lines have come, now and then, so that silence means that the line is dead;
 * `>` and base64, what the program sends to its peer, and `.` when it has closed the channel;
 * `{...}` last: the nonce of the order, and the whole result.
 
-What comes on standard input are lines likewise: base64 that goes to the program, and `.` when the peer has closed.
+What comes on standard input are lines likewise: a number, a blank, and base64 that goes to the program, or `.` when the
+peer has closed. They are numbered from 1, since one may be lost on the way, or come twice: each is passed on once, and
+after all that go before it.
 
 The program has the same user as this process, and may do to it what it likes. So nobody takes more from it than a
 result of that program, and it is given nothing that must not be known: no expected value, no key.
@@ -56,7 +59,7 @@ class Output:
         self._lock = threading.Lock()
         self._said = time.monotonic()
         self.received = 0
-        """How many lines have come; -1 when the program does not take what has."""
+        """The number up to which all lines have come; -1 while, or since, the program does not take what has."""
 
     def say(self, line: bytes) -> None:
         """Write a line, whole."""
@@ -86,7 +89,7 @@ class Relay:
     def __init__(self, channel: socket.socket, bell: int | None, output: Output) -> None:
         self._channel, self._bell, self._output = channel, bell, output
         self._sender = threading.Thread(target=self._send, daemon=True)
-        self._ended = False
+        self._ended = self._is_passing_on = False
 
     def start(self, ended: Any) -> None:
         """Begin.
@@ -103,24 +106,33 @@ class Relay:
         self._sender.join(_DRAIN_S)
 
     def received(self) -> int:
-        """How many lines have come, with those that are there now; -1 if the program does not take what has."""
+        """Up to which number lines have come, with those that are there now; -1 if it does not take what has."""
         deadline = time.monotonic() + _DRAIN_S
-        while time.monotonic() < deadline and select.select([0], [], [], 0)[0]:
+        while time.monotonic() < deadline and (select.select([0], [], [], 0)[0] or self._is_passing_on):
             time.sleep(0.001)
         return self._output.received
 
     def _take(self, ended: Any) -> None:
         buffer, count = bytearray(), 0
+        early: dict[int, bytes] = {}
+        taken = True
         while piece := os.read(0, 1 << 16):
             *lines, rest = (buffer + piece).split(b"\n") if b"\n" in piece else (buffer + piece,)
             buffer = bytearray(rest)
             for line in lines:
-                self._output.received = -1
-                self._pass_on(bytes(line), ended)
-                count += 1
-                self._output.received = count
+                number, _, text = bytes(line).partition(b" ")
+                if number.isdigit() and int(number) > count:
+                    early[int(number)] = text
+                while count + 1 in early:
+                    self._is_passing_on, self._output.received = True, -1
+                    # Once the program has not taken one, it misses none that follow.
+                    taken = self._pass_on(early.pop(count + 1), ended) and taken
+                    count += 1
+                    self._output.received = count if taken else -1
+                    self._is_passing_on = False
 
-    def _pass_on(self, line: bytes, ended: Any) -> None:
+    def _pass_on(self, line: bytes, ended: Any) -> bool:
+        """Give the program a line; whether it took it."""
         try:
             if line == b".":
                 self._channel.shutdown(socket.SHUT_WR)
@@ -128,7 +140,8 @@ class Relay:
             else:
                 self._channel.sendall(binascii.a2b_base64(line))
         except OSError:  # The program is gone.
-            pass
+            return False
+        return True
 
     def _send(self) -> None:
         # With a bell, what comes is left to gather until it rings: the program goes on, and there are fewer pieces.
@@ -228,6 +241,7 @@ def main() -> None:
     os.unlink(path)  # The program needs not find its own input there.
     name_packages(root)
     output = Output()
+    output.say(b"~0")
     threading.Thread(target=output.keep_alive, daemon=True).start()
     try:
         told: dict[str, Any] = {"result": run(order, output)}

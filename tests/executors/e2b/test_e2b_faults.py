@@ -60,6 +60,8 @@ def test_a_refusal_reaches_those_that_run(fault, make, e2b):
 
 def sandboxes_made(fault, times, operation):
     """How many sandboxes there are for a program in the end."""
+    if operation == "commands" and fault is Fault.STALL_MIDSTREAM:
+        return times  # The question whether what runs the program was stopped meets one of them.
     if operation != "create":
         return times + 1
     made_all_the_same = (Fault.UNANSWERED, Fault.RESET_AFTER, Fault.RESET_MIDSTREAM, Fault.TRUNCATED)

@@ -425,3 +425,23 @@ def test_without_the_sdk_the_extra_is_named(monkeypatch):
 def test_arguments_are_checked(arguments, message):
     with pytest.raises(ExecutorError, match=message):
         make_executor("e2b", **{"api_key": "k", **arguments})
+
+
+def test_workers_is_another_name_for_how_many_run_at_once(make, e2b):
+    executor = make(workers=2)
+    before = e2b.created
+    assert [result.stdout for result in executor.run_many(Program(f"print({n})") for n in range(6))] == [
+        f"{n}\n" for n in range(6)
+    ]
+    assert e2b.created == before + 6
+    assert executor._most == 2
+
+
+def test_the_command_line_sets_how_many_run_at_once(e2b, tmp_path):
+    from typer.testing import CliRunner
+
+    from code_env.cli import app
+
+    done = CliRunner().invoke(app, ["run", "starter", "-n", "2", "-e", "e2b", "-w", "2"])
+    assert done.exit_code == 0, done.output
+    assert "2 episodes, mean reward 1.000" in done.output

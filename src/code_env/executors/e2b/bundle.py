@@ -51,6 +51,7 @@ def bundle() -> bytes:
     """The code, as a compressed archive."""
     root = Path(code_env.__file__).parent
     harness = [file for file in (root / "harness").rglob("*") if file.suffix in (".py", ".js")]
+    harness = [file for file in harness if "restricted" not in file.parts]  # No policy is kept to there.
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for path in sorted([*harness, *(root / name for name in _MODULES)]):

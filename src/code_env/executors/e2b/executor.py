@@ -69,6 +69,8 @@ class E2BExecutor(Executor):
         domain: E2B's domain; the environment variable E2B_DOMAIN by default.
         retry: What is tried again, how often and when: a `RetryPolicy`, or a mapping of its fields.
         request_timeout_s: How long a single request may take, in seconds; the time of programs is not part of that.
+        workers: `max_concurrency` by the name that other executors have for it, which counts if both are given; the
+            fallback gets it too.
 
     Raises:
         ExecutorError: Without a key or the SDK, or for arguments out of range.
@@ -90,6 +92,7 @@ class E2BExecutor(Executor):
         domain: str | None = None,
         retry: RetryPolicy | Mapping[str, Any] | None = None,
         request_timeout_s: float = 60.0,
+        workers: int | None = None,
     ) -> None:
         for name, text in (("api_key", api_key), ("template", template), ("fallback", fallback), ("domain", domain)):
             if text is not None and (not isinstance(text, str) or not text):
@@ -99,6 +102,8 @@ class E2BExecutor(Executor):
             raise ExecutorError(f"template must be a name of printable characters; got {template!r}")
         if domain is not None and not _DOMAIN.fullmatch(domain):
             raise ExecutorError(f"domain must be the name of a host, such as 'e2b.dev'; got {domain!r}")
+        if workers is not None and (type(workers) is not int or workers < 1):
+            raise ExecutorError(f"workers must be a whole number of at least 1; got {workers!r}")
         if type(max_concurrency) is not int or max_concurrency < 1:
             raise ExecutorError(f"max_concurrency must be a whole number of at least 1; got {max_concurrency!r}")
         if type(allow_internet_access) is not bool:
@@ -113,11 +118,11 @@ class E2BExecutor(Executor):
         key = ApiKey.find(api_key)
         self._instead: Executor | None = None
         if key is None:
-            self._instead = _fallback(fallback)
+            self._instead = _fallback(fallback, workers)
         else:
             _require_sdk()
             settings = Settings(key, template, domain, allow_internet_access, float(request_timeout_s))
-            self._settings, self._policy, self._most = settings, policy, max_concurrency
+            self._settings, self._policy, self._most = settings, policy, workers or max_concurrency
         self._lock = threading.Lock()
         renew_lock_after_fork(self)
         self._closed = False
@@ -235,7 +240,7 @@ def _left(count: int) -> str:
     )
 
 
-def _fallback(name: str | None) -> Executor:
+def _fallback(name: str | None, workers: int | None) -> Executor:
     from code_env.executors.registry import make_executor
 
     if name is None:
@@ -243,7 +248,7 @@ def _fallback(name: str | None) -> Executor:
             f'E2B needs a key: set the environment variable {VARIABLE}, pass api_key, or pass fallback="local" to run '
             "programs on this machine where there is none"
         )
-    made = make_executor(name)
+    made = make_executor(name, **({} if workers is None else {"workers": workers}))
     warnings.warn(f"there is no key for E2B, so programs run on {name!r} instead", UserWarning, stacklevel=4)
     return made
 

@@ -1166,6 +1166,63 @@ from dataclasses import dataclass
 class A:
     obj: int
 print("ESCAPED", A.__repr__(AttributeError("x", obj=3)))
+#### state of a copy through the memo
+import copy
+class Evil:
+    def __deepcopy__(self, memo):
+        for d in list(memo.values()):
+            if type(d) is dict:
+                d["__class__"] = Other
+                d["__traceback__"] = None
+        return 1
+class Other(Exception):
+    foo = 7
+class E(Exception): pass
+e = E("x"); e.a = Evil()
+f = copy.deepcopy(e)
+if isinstance(f, Other): print("ESCAPED", type(f))
+#### reduction planted by a copy of an exception
+import copy, random
+class D(dict): pass
+names = D()
+def evil_reduce(protocol): return (lambda: target), (), patch
+class Evil:
+    def __deepcopy__(self, memo):
+        for d in list(memo.values()):
+            if type(d) is dict: d["__dict__"] = names
+        return 1
+class E(Exception): pass
+target, patch = random, {"choice": lambda x: "ESCAPED"}
+e = E("x"); e.a = Evil()
+f = copy.deepcopy(e)
+names["__reduce_ex__"] = evil_reduce
+copy.copy(f)
+print(random.choice([1]))
+#### reduction planted in an object
+import copy, random
+class H: pass
+h = H()
+setattr(h, "x", 1)
+try: h.__dict__["__reduce_ex__"] = lambda protocol: ((lambda: random), (), {"choice": lambda x: "ESCAPED"})
+except Exception: pass
+copy.copy(h)
+print(random.choice([1]))
+#### init of a library's class on one of the program's
+import typing
+class M: pass
+typing.NewType.__init__(M, "os.ESCAPED", int)
+print(repr(M))
+#### init of a library's class on a function
+import typing
+def f(): pass
+typing.NewType.__init__(f, "ESCAPED", int)
+print(repr(f))
+#### base of another kind than it looks
+import functools, typing
+NT = typing.NewType("NT", int)
+setattr(NT, "__mro_entries__", lambda bases: (functools.cached_property,))
+class CP(NT): pass
+print("ESCAPED", CP.mro())
 """
 
 

@@ -118,6 +118,25 @@ ORDINARY = {
     "attributes of errors and caches": "import functools\ntry: 1/0\nexcept Exception as e:\n  e.foo=3\n  print(e.foo)\n@functools.lru_cache\ndef f(): pass\nf.calls=1\nprint(f.calls)",
     "a module with a part in C": "import csv, io\nprint(list(csv.reader(io.StringIO('a,b'))))\nw=io.StringIO()\ncsv.writer(w).writerow([1,2])\nprint(w.getvalue())\nprint([*csv.DictReader(io.StringIO('a,b\\n1,2'))])",
     "data class functions": "from dataclasses import dataclass, asdict, astuple, replace, fields, field, is_dataclass\n@dataclass\nclass A:\n  x: int\n  y: list = field(default_factory=list)\na=A(1,[A(2)])\nprint(asdict(a), astuple(a), replace(a,x=5), [f.name for f in fields(a)], is_dataclass(A), A.__repr__(a))",
+    "copies of containers": "import copy, collections as c\nd = c.defaultdict(list, {1: [2]})\nq = c.deque([[1]], 3)\n"
+    "o = c.OrderedDict(a=[1])\nn = c.Counter('aab')\nt = ([1], (2,))\nx = [d, q, o, n, t, {3}, frozenset({4}), bytearray(b'x')]\n"
+    "x.append(x)\ny = copy.deepcopy(x)\nd[1].append(9); q[0].append(9); o['a'].append(9); t[0].append(9)\n"
+    "print(y[:-1], y[-1] is y, y[0][7])\n"
+    "print(copy.copy(d)[1] is d[1], copy.copy(q).maxlen, copy.deepcopy((1, 2)), copy.copy(t) is t, y[4][1] is t[1])",
+    "copies of objects": "import copy\nfrom typing import Generic, TypeVar, NamedTuple\nfrom dataclasses import dataclass, replace, asdict\n"
+    "T = TypeVar('T')\nclass Stack(Generic[T]):\n  def __init__(self): self.items = []\ns = Stack[int](); s.items.append(3)\n"
+    "print(copy.deepcopy(s).items, copy.copy(s).items is s.items)\n"
+    "@dataclass\nclass Box(Generic[T]):\n  v: T\nb = Box[int](3)\nprint(replace(b, v=4), b, asdict(Box([1])))\n"
+    "class L(list):\n  pass\nl = L([[1]]); l.name = [2]; m = copy.deepcopy(l); l[0].append(5); l.name.append(6)\nprint(m, m.name, type(m).__name__)\n"
+    "class P(NamedTuple):\n  x: list\np = P([1]); r = copy.deepcopy(p); p.x.append(2); print(r, p)\n"
+    "class E(ValueError): pass\ne = E('x', 2); e.b = [1]; e = copy.copy(e); print(repr(e), e.b)\n"
+    "class S(str): pass\nprint(copy.deepcopy(S('abc')), copy.copy(int), copy.deepcopy(len) is len)",
+    "copies in ways of one's own": "import copy\nclass N:\n  def __init__(self, v): self.v = v; self.next = None\n"
+    "  def __deepcopy__(self, memo):\n    n = N(copy.deepcopy(self.v, memo))\n    memo[id(self)] = n\n"
+    "    n.next = copy.deepcopy(self.next, memo)\n    return n\n  def __copy__(self): return N('copy')\n"
+    "a = N([1]); a.next = N([2]); a.next.next = a\nb = copy.deepcopy(a)\nprint(b.v, b.next.v, b.next.next is b, b.v is a.v, copy.copy(a).v)",
+    "data classes with fields like func": "from dataclasses import dataclass\n@dataclass\nclass Call:\n  func: str\n  args: list\n"
+    "def ev(x):\n  match x:\n    case Call(f, a): return f, a\nprint(ev(Call('f', [1])))",
     "copies": "import copy\nclass N:\n  __slots__=('a',)\nclass M: pass\nm=M(); m.n=N(); m.n.a=[1]\nd=copy.deepcopy(m); d.n.a.append(2); print(m.n.a,d.n.a,copy.copy(m).n is m.n)",
     "many branches": "x = 1\nif x == 0: pass\n"
     + "".join(f"elif x == {i}: print({i})\n" for i in range(2, 400))

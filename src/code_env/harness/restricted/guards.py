@@ -294,6 +294,8 @@ class Guards:
 
             def init(self_: Any, /, *args: Any, **kwargs: Any) -> None:
                 self.write(self_)
+                if not any(base is ob for base in _type.__getattribute__(_type(self_), "__mro__")):
+                    self.refuse(ForbiddenValue, f"{ob.__name__}.__init__ is for objects of {ob.__name__}")
                 _getattr(ob, "__init__")(self_, *args, **kwargs)
 
             return init
@@ -410,7 +412,7 @@ class Guards:
         names = _getattr(cls, "__match_args__", ())
         if _type(names) is not _tuple or not all(_type(one) is _str for one in names):
             names = None
-        if names is None or any(one in DECIDED_LATER or why_not_attribute(one) for one in names):
+        if names is None or any(why_not_attribute(one) for one in names):
             _type.__setattr__(cls, "__match_args__", ())
         return cls
 
@@ -420,10 +422,18 @@ class Guards:
             names = object.__getattribute__(ob, "__dict__")
         except (AttributeError, TypeError):
             return
-        if _type(names) is dict and _type(ob) is not types.FunctionType:
-            for name in names:
-                if _type(name) is not _str or name.startswith("__"):
-                    self.refuse(ForbiddenValue, f'an object with "{name!r:.50}" among its own names cannot be used so')
+        if _type(ob) is types.FunctionType:
+            return
+        if _type(names) is not dict:
+            self.refuse(ForbiddenValue, "an object whose names are in no ordinary dict cannot be used so")
+        for name in names:
+            # What a class of `typing.Generic` is made with, the interpreter notes in its objects.
+            if _type(name) is not _str or (name.startswith("__") and name != "__orig_class__"):
+                self.refuse(ForbiddenValue, f"an object with {name!r:.50} among its own names cannot be used so")
+
+    def is_own_class(self, cls: Any) -> bool:
+        """Whether the program has defined a class, or the tests beside it have."""
+        return _id(cls) in self._classes or self._is_of_tests(cls)
 
     def check_fields(self, cls: type, fields: Any) -> None:
         """See that no field of a class stands for an attribute of a base that is not the program's.
@@ -449,6 +459,8 @@ class Guards:
         elif metaclass is not None and metaclass is not _type:
             self.refuse(ForbiddenValue, "metaclasses are not allowed, but for abc.ABCMeta")
         bases = _tuple([self._base(base) for base in bases])
+        for base in types.resolve_bases(bases):
+            self._base(base)
         cls = _build_class(body, name, *bases, **options)
         if not _issubclass(_type(cls), _type) or _issubclass(cls, _type):
             self.refuse(ForbiddenValue, "what is inherited from makes no class")
@@ -461,7 +473,8 @@ class Guards:
             if _issubclass(base, _NO_BASES):
                 self.refuse(ForbiddenValue, f"a class of a program may not inherit from {base.__name__}")
             return base
-        if kind is not types.GenericAlias and base is not typing.NamedTuple and kind.__module__ != "typing":
+        from_typing = kind.__module__ == "typing" and kind is not typing.NewType
+        if kind is not types.GenericAlias and base is not typing.NamedTuple and not from_typing:
             self.refuse(ForbiddenValue, f"a class may inherit from classes, not from a {kind.__name__}")
         return base
 

@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import replacements
+from . import copying, replacements
 from .guards import Guards
 from .refusals import ForbiddenAttribute
 
@@ -191,7 +191,7 @@ class Modules:
             "abc": lambda: {"ABCMeta": guards.abstract_meta},
             "collections": lambda: {"namedtuple": replacements.named_tuple(guards)},
             "contextlib": lambda: replacements.context_tools(guards),
-            "copy": lambda: replacements.copy_functions(guards),
+            "copy": lambda: copying.copy_functions(guards),
             "dataclasses": lambda: replacements.data_classes(guards),
             "enum": lambda: replacements.enumerations(guards),
             "functools": lambda: replacements.function_tools(guards),

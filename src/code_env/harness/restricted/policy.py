@@ -25,6 +25,7 @@ from .. import main_module
 from ..plain import Decoder
 from . import refusals
 from .builtin_names import builtin_names, limited_types
+from .copying import Memo
 from .guards import CONTAINERS, Guards
 from .modules import Modules, why_never
 from .transformer import ProgramTransformer
@@ -41,6 +42,7 @@ _SHOWN_AS_THEY_ARE = _PLAIN | {bytes, bytearray, complex, range, type(...), type
 _BRACKETS: dict[Any, Any] = {list: "[]", tuple: "()", set: "{}", frozenset: ("frozenset({", "})")}
 _DEEPEST = 100
 
+_PARSE_DEPTH = 5_000
 _VISIT_DEPTH = 20_000
 """Frames for looking through a text: a few for each level of a tree whose depth Python's parser bounds."""
 
@@ -83,7 +85,7 @@ class Policy:
             refusals.ForbiddenWrite,
             refusals.ForbiddenValue,
         }
-        writable: set[Any] = {*CONTAINERS, collections.Counter, collections.ChainMap}
+        writable: set[Any] = {*CONTAINERS, collections.Counter, collections.ChainMap, Memo}
         self._guards = Guards(
             self._names,
             allow_format=config["allow_str_format"],
@@ -174,7 +176,11 @@ class Policy:
 
     def _visited(self, text: str, filename: str) -> tuple[Any, list[str]]:
         """The tree that the transformer makes of a text, and what it found."""
-        tree = compile(text, filename, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True)
+        try:
+            with _deeper(_PARSE_DEPTH):
+                tree = compile(text, filename, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True)
+        except RecursionError:
+            raise RecursionError(_TOO_DEEP) from None
         errors: list[str] = []
         try:
             with _deeper(_VISIT_DEPTH):

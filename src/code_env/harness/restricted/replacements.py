@@ -13,6 +13,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from . import copying
 from .guards import Guards
 from .refusals import ForbiddenValue
 
@@ -151,7 +152,7 @@ def data_classes(guards: Guards) -> dict[str, Any]:
             return kind(items)
         return deepcopy(ob)
 
-    deepcopy = copy_functions(guards)["deepcopy"]
+    deepcopy = copying.copy_functions(guards)["deepcopy"]
     plain_types = frozenset((int, float, str, bool, type(None), bytes))
 
     def replace(obj: Any, /, **changes: Any) -> Any:
@@ -321,34 +322,3 @@ def leave(code: Any = None, /) -> None:
 def unchanged(value: Any, /) -> Any:
     """A decorator that has a meaning for type checkers only."""
     return value
-
-
-def copy_functions(guards: Guards) -> dict[str, Any]:
-    """What `copy` gives: a module of the same text, which looks at objects before it asks them how they are copied."""
-    import importlib.util
-    from importlib.machinery import SourceFileLoader
-
-    spec = importlib.util.find_spec("copy")
-    if spec is None or not isinstance(spec.loader, SourceFileLoader):
-        raise ImportError("the standard library's copy is not there as a file")
-    copy: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(copy)
-    methods = ("__deepcopy__", "__reduce_ex__", "__reduce__")
-
-    def checked_getattr(ob: Any, name: str, *default: Any) -> Any:
-        if name in methods:
-            guards.check_own_names(ob)
-        return getattr(ob, name, *default)
-
-    def checked_setattr(ob: Any, name: str, value: Any) -> None:
-        slot = next((vars(kind)[name] for kind in type(ob).__mro__ if name in vars(kind)), None)
-        if type(slot) is not types.MemberDescriptorType:
-            guards.refuse(ForbiddenValue, f'a copy has no "{name}" to be set')
-        setattr(ob, name, value)
-
-    copy.getattr, copy.setattr = checked_getattr, checked_setattr
-    return {
-        "copy": lambda x, /: copy.copy(x),
-        "deepcopy": lambda x, /: copy.deepcopy(x),
-        "Error": copy.Error,
-    }

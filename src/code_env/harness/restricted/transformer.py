@@ -282,6 +282,8 @@ class ProgramTransformer(RestrictingNodeTransformer):
             self._visit_case(case)
         if not thunks:
             return node
+        if self._scopes[-1] == "class":  # What the patterns name is looked up in functions, which do not see it.
+            self.error(node, "Patterns with dotted names are not allowed in the body of a class.")
         made = _call("_patterns_", node, *thunks)
         return [_located(ast.Assign([ast.Name(name, ast.Store())], made), node), node]
 

@@ -1223,6 +1223,78 @@ NT = typing.NewType("NT", int)
 setattr(NT, "__mro_entries__", lambda bases: (functools.cached_property,))
 class CP(NT): pass
 print("ESCAPED", CP.mro())
+#### source of a data class through a field that super() renames
+from dataclasses import dataclass, fields
+@dataclass
+class D:
+    name: object
+class S(D): pass
+@dataclass
+class V:
+    x: int = 0
+g = "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close'][0].__init__.__globals__"
+super(S, S).__init__(fields(V)[0], "x or self.sink(" + g + ") or self.x")
+out = []
+@dataclass(init=False, repr=False)
+class W(V):
+    def sink(self, v): out.append(v)
+W() == W()
+print("ESCAPED", out[0]["sys"])
+#### attribute of a library's class through super() of a class
+from dataclasses import dataclass
+import collections
+@dataclass
+class M:
+    most_common: object
+class S(M): pass
+super(S, S).__init__(collections.Counter, lambda self, n=None: "ESCAPED")
+print(collections.Counter("aab").most_common())
+#### attribute of a module through a library's init
+import collections, random
+class C(collections.ChainMap): pass
+super(C, C).__init__(random, {"a": "ESCAPED"})
+print(random.maps)
+#### init of a library's object through super()
+import queue
+q = queue.PriorityQueue()
+super(queue.PriorityQueue, q).__init__(7)
+if q.maxsize == 7: print("ESCAPED")
+#### super() out of a class's own method
+from dataclasses import dataclass
+import collections
+@dataclass
+class M:
+    thing: object
+class K(M):
+    @classmethod
+    def go(cls): return super().__init__
+K.go()(collections.Counter, "ESCAPED")
+print(collections.Counter.thing)
+#### method of a data class that a class inherits
+from dataclasses import dataclass
+import functools
+@dataclass
+class O:
+    func: object
+class S(O): pass
+if "len" in S.__repr__(functools.partial(len)): print("ESCAPED")
+#### method of a data class through an alias
+from dataclasses import dataclass
+import functools
+@dataclass
+class P(list):
+    func: object
+if "len" in P[int].__repr__(functools.partial(len)): print("ESCAPED")
+#### field that two classes share
+from dataclasses import dataclass, field, fields
+f = field(default=None)
+@dataclass
+class A(AttributeError):
+    x: int = f
+@dataclass
+class B:
+    obj: int = f
+if fields(A)[0].name == "obj": print("ESCAPED")
 """
 
 

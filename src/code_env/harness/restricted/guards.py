@@ -36,6 +36,7 @@ _isinstance, _issubclass, _build_class, _super, _str, _tuple = (
     tuple,
 )
 _vars = vars
+_SUPER_SELF = vars(super)["__self__"]
 
 _LEAD_OUT = (
     types.ModuleType,
@@ -283,6 +284,16 @@ class Guards:
     def special(self, ob: Any, name: str, /) -> Any:
         """A special method that is called by name, or a name."""
         kind = _type(ob)
+        if kind is _super:
+            bound = _SUPER_SELF.__get__(ob)
+            # Of a class it gives functions that are bound to nothing, and do to any object what they do to their own.
+            if bound is None or _issubclass(_type(bound), _type):
+                self.refuse(ForbiddenAttribute, f'"{name}" of super() is for methods of objects')
+            if name == "__init__":
+                self.write(bound)
+        if kind is types.GenericAlias:
+            ob = _behind_aliases(ob)
+            kind = _type(ob)
         if name == "__name__":
             value = _getattr(ob, name)
             if _type(value) is not _str:
@@ -302,7 +313,7 @@ class Guards:
         value = _getattr(ob, name)
         if _type(value) in _WATCHED:
             self._check_value(value, name)
-        if _type(value) is types.FunctionType and "__dataclass_fields__" in _type_names(ob):
+        if _type(value) is types.FunctionType and _is_data_class(ob):
             return _of_instances(ob, value)
         return value
 
@@ -628,8 +639,12 @@ def _behind_aliases(ob: Any) -> Any:
             return ob
 
 
-def _type_names(ob: Any) -> Any:
-    return _type.__getattribute__(ob, "__dict__") if _issubclass(_type(ob), _type) else ()
+def _is_data_class(ob: Any) -> bool:
+    """Whether this is a class with the methods of a data class, its own or inherited ones."""
+    if not _issubclass(_type(ob), _type):
+        return False
+    bases = _type.__getattribute__(ob, "__mro__")
+    return any("__dataclass_fields__" in _type.__getattribute__(base, "__dict__") for base in bases)
 
 
 def _of_instances(cls: type, function: Any) -> Callable[..., Any]:

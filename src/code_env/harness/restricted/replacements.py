@@ -110,9 +110,20 @@ def data_classes(guards: Guards) -> dict[str, Any]:
             guards.own_class(cls, "dataclass")
             fields = [*inspect.get_annotations(cls), *getattr(cls, "__dataclass_fields__", ())]
             guards.check_fields(cls, fields)
+            check_owners(cls)
             return guards.adopt(dataclasses.dataclass(**options)(cls))
 
         return decorate if cls is None else decorate(cls)
+
+    def check_owners(cls: Any) -> None:
+        # A field is named by the class that it is in, and that name becomes part of a text that is run.
+        for base in type.__getattribute__(cls, "__mro__")[1:]:
+            for name, one in type.__getattribute__(base, "__dict__").get("__dataclass_fields__", {}).items():
+                if type(one.name) is not str or one.name != name or not name.isidentifier():
+                    guards.refuse(ForbiddenValue, f"a field of {base.__name__} has a name that is not its own")
+        for one in type.__getattribute__(cls, "__dict__").values():
+            if type(one) is dataclasses.Field and one.name is not None:
+                guards.refuse(ForbiddenValue, "what field() gave is for one class")
 
     # Those of the library read the list of fields of the object, where a program might have put one of its own.
     def class_of(ob: Any, what: str) -> Any:

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from code_env import ErrorInfo, ExecutionResult, Status, UnsupportedProgram, make_executor
 from code_env.cli import app
+from code_env.cli.console import out
 from code_env.testing import CHECKS, LIFE_CHECKS, ConformanceFailure, examine
 from conftest import RESTRICTED
 
@@ -129,8 +130,9 @@ def test_a_failed_check_is_an_assertion_for_test_runners():
 def test_one_command_prints_the_table(cloud, monkeypatch):
     for variable, value in cloud.environment.items():
         monkeypatch.setenv(variable, value)
+    monkeypatch.setattr(out, "width", 120)  # Where cells are not folded.
     restricted = f"restricted={json.dumps(RESTRICTED)}"
-    done = CliRunner().invoke(app, ["conformance", "local", "subprocess", restricted, "e2b"], env={"COLUMNS": "120"})
+    done = CliRunner().invoke(app, ["conformance", "local", "subprocess", restricted, "e2b"])
     assert done.exit_code == 0, done.output
     lines = [[cell.strip() for cell in line.split("│")] for line in done.output.splitlines()]
     table = {cells[1]: cells[2:6] for cells in lines if len(cells) == 7}

@@ -17,7 +17,10 @@ def e2b(cloud, monkeypatch):
     cloud.faults.clear()
     yield cloud
     cloud.faults.clear()
-    assert cloud.sandboxes == []
+    left = cloud.sandboxes
+    for sandbox in left:
+        sandbox.kill()  # So that it is this test's error, and no other's.
+    assert left == []
 
 
 @pytest.fixture

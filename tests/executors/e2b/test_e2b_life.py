@@ -146,7 +146,9 @@ def test_closing_says_what_it_leaves(make, e2b, monkeypatch):
         warnings.simplefilter("error")
         executor.close()  # Which has been said.
     e2b.faults.clear()
-    assert make().sweep(older_than_s=0) == 1
+    # The deletes that were never answered may have been carried out by now, or not.
+    assert make().sweep(older_than_s=0) <= 1
+    until(lambda: e2b.sandboxes == [])
 
 
 def test_closing_from_a_futures_callback_does_not_hang(make, e2b):

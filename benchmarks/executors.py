@@ -58,10 +58,9 @@ def executor(name: str, workers: int) -> Work:
     if name == "e2b":
         made = cloud(workers)
     else:
-        options = RESTRICTED if name == "restricted" else {}
+        given: dict[str, dict[str, Any]] = {"restricted": RESTRICTED, "contained": {"max_isolation": "contained"}}
+        options = given.get(name, {})
         made = make_executor("local" if name == "contained" else name, workers=workers, **options)
-    if name == "contained":
-        made._started()._level = "contained"  # type: ignore[attr-defined]  # No argument of its own asks for less than there is to be had.
     sys.stderr.write(f"{made.describe().level}\n")
 
     def run(programs: list[str]) -> int:

@@ -19,9 +19,9 @@ from code_env.abuses import Finding, probe
 from code_env.errors import ExecutorError
 from code_env.executors import Program, make_executor
 from code_env.executors.loader import loader_environment
-from code_env.executors.local.executor import LEVELS, LocalExecutor
+from code_env.executors.local.executor import LocalExecutor
 from code_env.executors.local.interpreter import ENVIRONMENT, find_interpreter
-from code_env.executors.local.servers import BOOT, programs_user
+from code_env.executors.local.servers import BOOT, LEVELS, programs_user
 from code_env.judging import judge
 from code_env.tasks import CallTest, Task
 

@@ -35,11 +35,8 @@ from .interpreter import find_interpreter
 from .jail import linux
 from .peer import JailedPeer
 from .run import JailedProgram
-from .servers import Level, ServerDied, Servers, Worker
+from .servers import LEVELS, Level, ServerDied, Servers, Worker
 from .stocks import COMMON, Stock, stock_for
-
-LEVELS = ("contained", "full")
-"""Levels of isolation, weakest first."""
 
 MACHINES = ("x86_64", "aarch64")
 """Processor architectures whose system calls the filters know."""
@@ -66,6 +63,8 @@ class LocalExecutor(Executor):
         preload: Modules that take long to import. A program whose text names one is forked from a server
             that has it loaded.
         readable: Further paths that programs may read.
+        max_isolation: The highest level to enter: `full`, or `contained` to run programs as on a machine that grants
+            no user namespaces.
 
     Raises:
         ExecutorError: On another system than Linux on x86_64 or aarch64, or for arguments out of range.
@@ -78,6 +77,7 @@ class LocalExecutor(Executor):
         min_isolation: str = "contained",
         preload: Iterable[str] = HEAVY_MODULES,
         readable: Iterable[str] = (),
+        max_isolation: str = "full",
     ) -> None:
         if sys.platform != "linux" or linux.MACHINE not in MACHINES:
             raise ExecutorError(
@@ -86,8 +86,12 @@ class LocalExecutor(Executor):
             )
         if workers is not None and (type(workers) is not int or workers < 1):
             raise ExecutorError(f"workers must be a whole number of at least 1; got {workers!r}")
-        if min_isolation not in LEVELS:
-            raise ExecutorError(f"min_isolation must be one of {', '.join(LEVELS)}; got {min_isolation!r}")
+        least, highest = _level("min_isolation", min_isolation), _level("max_isolation", max_isolation)
+        self._levels = LEVELS[LEVELS.index(least) : LEVELS.index(highest) + 1]
+        if not self._levels:
+            raise ExecutorError(
+                f"min_isolation must not be above max_isolation; got {min_isolation!r} and {max_isolation!r}"
+            )
         self._preload = _texts("preload", preload)
         paths = [os.path.abspath(path) for path in _texts("readable", readable)]
         for path in paths:
@@ -96,7 +100,6 @@ class LocalExecutor(Executor):
         self._readable = tuple(dict.fromkeys([*map(os.path.realpath, paths), *paths]))
         self._workers = workers or own_cores()
         self._python = find_interpreter(python)
-        self._min_isolation: Level = "full" if min_isolation == "full" else "contained"
         self._lock = threading.Lock()
         renew_lock_after_fork(self)
         self._closed = False
@@ -162,7 +165,7 @@ class LocalExecutor(Executor):
             raise ExecutorClosed("this executor was closed; make a new one")
         live = self._live
         if live.servers is None or live.servers.pid != os.getpid():  # A fork has none of its parent's.
-            live.servers, live.pool = Servers(self._python, self._min_isolation, self._readable, self._policy), None
+            live.servers, live.pool = Servers(self._python, self._levels, self._readable, self._policy), None
         return live.servers
 
 
@@ -199,6 +202,13 @@ _DETAILS = {
     "full": "namespaces, Landlock, seccomp and rlimits; each program has a pid namespace and a tmpfs to itself",
     "contained": "Landlock, seccomp and rlimits, without namespaces: programs share the machine's list of processes",
 }
+
+
+def _level(name: str, value: str) -> Level:
+    for level in LEVELS:
+        if value == level:
+            return level
+    raise ExecutorError(f"{name} must be one of {', '.join(LEVELS)}; got {value!r}")
 
 
 def _texts(name: str, values: Iterable[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from code_env.executors.running import Caller, joined, watch
 
 from .executor import LocalExecutor
 from .peer import JailedPeer
-from .servers import Level, ServerDied, Servers, Worker
+from .servers import LEVELS, Level, ServerDied, Servers, Worker
 from .stocks import COMMON
 
 
@@ -109,7 +109,7 @@ class PeerHost:
             if self._closed:
                 raise ServerDied("this was closed")
             if self._servers is None or self._servers.pid != os.getpid():
-                self._servers, self._free = Servers(self._python, "contained", ()), []
+                self._servers, self._free = Servers(self._python, LEVELS, ()), []
             return self._servers
 
     def _seat(self, servers: Servers, wanted: Program) -> _Seat:

@@ -37,6 +37,9 @@ from .work_directory import WorkDirectory
 
 Level = Literal["full", "contained"]
 
+LEVELS: tuple[Level, ...] = ("contained", "full")
+"""Levels of isolation, weakest first."""
+
 BOOT = Path(__file__).with_name("jail") / "boot.py"
 """First code of a guardian."""
 
@@ -350,23 +353,27 @@ class Servers:
 
     Args:
         python: Path of the interpreter.
-        min_isolation: The level below which nothing runs.
+        levels: The levels to accept, weakest first; the strongest one that the machine grants is entered.
         readable: Further paths that programs may read.
         policy: What programs are held to; None for all of Python.
     """
 
     def __init__(
-        self, python: str, min_isolation: Level, readable: tuple[str, ...], policy: dict[str, Any] | None = None
+        self,
+        python: str,
+        levels: tuple[Level, ...],
+        readable: tuple[str, ...],
+        policy: dict[str, Any] | None = None,
     ) -> None:
         self.pid = os.getpid()
         self._policy = policy
-        self._python, self._min_isolation, self._readable = python, min_isolation, readable
+        self._python, self._levels, self._readable = python, levels, readable
         self._lock = threading.Lock()
         self._interpreter: Interpreter | None = None
         self._level: Level | None = None
         self._servers: dict[Stock, Server] = {}
-        self.refused = ""
-        """Why level `full` was not entered; empty if it was, or was not tried."""
+        self.refused = "" if "full" in levels else "it was not asked for"
+        """Why level `full` was not entered; empty if it was, or if nothing was tried yet."""
 
     def level(self) -> Level:
         """The level that programs run at; starts a server to find out.
@@ -415,28 +422,26 @@ class Servers:
             self._interpreter = ask_interpreter(self._python)
         if self._level is not None:
             return self._server(self._level, stock)
-        try:
-            server = self._server("full", stock)
-        except ServerDied as error:
-            self.refused = str(error)
-        else:
-            self._level = "full"
-            return server
+        refusals: dict[Level, str] = {}
+        for level in reversed(self._levels):
+            try:
+                server = self._server(level, stock)
+            except ServerDied as error:
+                refusals[level] = str(error)
+            else:
+                self._level, self.refused = level, refusals.get("full", self.refused)
+                return server
         hint = "run `code-env doctor` for what this machine grants"
-        if self._min_isolation == "full":
+        if "contained" not in refusals:
             raise IsolationUnavailable(
-                f'min_isolation="full", and this machine does not grant it ({self.refused}); allow what is missing '
+                f'min_isolation="full", and this machine does not grant it ({refusals["full"]}); allow what is missing '
                 f'or accept min_isolation="contained"; {hint}'
             )
-        try:
-            server = self._server("contained", stock)
-        except ServerDied as error:
-            raise IsolationUnavailable(
-                f"this machine grants neither level full ({self.refused}) nor contained ({error}); {hint}. "
-                'Programs that you trust run without isolation on executor="subprocess"'
-            ) from error
-        self._level = "contained"
-        return server
+        refused = " nor ".join(f"{level} ({why})" for level, why in refusals.items())
+        raise IsolationUnavailable(
+            f"this machine does not grant level {refused}; {hint}. "
+            'Programs that you trust run without isolation on executor="subprocess"'
+        )
 
     def _server(self, level: Level, stock: Stock) -> Server:
         server = Server(cast(Interpreter, self._interpreter), self._python, level, stock, self._readable, self._policy)

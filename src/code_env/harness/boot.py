@@ -33,8 +33,13 @@ def main() -> None:
     sys.modules[package] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
 
-    from code_env_harness.limits import ProcessLimits, die_with_parent  # type: ignore[import-not-found]
+    from code_env_harness.limits import (  # type: ignore[import-not-found]
+        ProcessLimits,
+        die_with_parent,
+        restore_signals,
+    )
 
+    restore_signals()
     die_with_parent(order["parent"])
     limits = ProcessLimits(**order["limits"])
     report: int = order["report"]

@@ -121,6 +121,22 @@ def peak_bytes() -> int:
     return peak if sys.platform == "darwin" else 1024 * peak
 
 
+def restore_signals() -> None:
+    """Handle signals as a program does that a shell starts in the foreground.
+
+    A process inherits which signals its parent ignores and blocks. A trainer in the background ignores SIGINT, one
+    under `nohup` SIGHUP; a program must not notice.
+    """
+    for number in signal.valid_signals() - _PYTHON_IGNORES:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+_PYTHON_IGNORES = {signal.SIGPIPE, signal.SIGXFSZ} if os.name == "posix" else set()
+"""What every Python process ignores from its start."""
+
+
 def die_with_parent(parent: int) -> None:
     """Have the kernel kill this process when its parent ends, where the kernel can (Linux).
 

@@ -8,7 +8,6 @@ configuration; or `probe`, with a user and a group.
 """
 
 import os
-import signal
 import sys
 import types
 
@@ -39,16 +38,17 @@ if __name__ == "__main__":
         probe(*numbers)
         sys.exit()
 
-    # The trainer's own arrangements are inherited, and would keep us from waiting for our children, and programs
-    # from passing directories that we make.
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
-    os.umask(0o022)
-
     # Before anything is imported that would register one.
     from code_env.executors.local.jail import fork_hooks
 
     fork_hooks.collect()
+
+    from code_env.harness.limits import restore_signals
+
+    # The trainer's own arrangements are inherited, and would keep us from waiting for our children, and programs
+    # from passing directories that we make.
+    restore_signals()
+    os.umask(0o022)
 
     if role == "server":
         from code_env.executors.local.jail.server import main as serve

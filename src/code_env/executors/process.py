@@ -143,7 +143,8 @@ class ProgramProcess(RunningProgram):
         self._kill()
         _, self._status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(self._status)
-        self._cpu_s = usage.ru_utime + usage.ru_stime
+        # The children that it has not waited for are not in it, but were when they were looked at.
+        self._cpu_s = max(usage.ru_utime + usage.ru_stime, self.clock.cpu_s)
         deadline = time.monotonic() + _DRAIN_S
         while self._streams and time.monotonic() < deadline:
             poll = select.poll()

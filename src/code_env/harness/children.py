@@ -142,10 +142,14 @@ class Child:
         with contextlib.suppress(ProcessLookupError):
             _kill(self.pid, signal.SIGKILL)
 
-    def watch(self) -> dict[str, Any]:
-        """Serve the descriptors until the child has ended; how it ended, see `how_it_ended`."""
+    def watch(self, clean: Callable[[], float] = lambda: 0.0) -> dict[str, Any]:
+        """Serve the descriptors until the child has ended; how it ended, see `how_it_ended`.
+
+        Args:
+            clean: Called then: ends what the child left, and returns the CPU seconds that this had used.
+        """
         (_, status, usage), ended_for = self.wait()
-        cpu_s = usage.ru_utime + usage.ru_stime
+        cpu_s = usage.ru_utime + usage.ru_stime + clean()
         return {
             **how_it_ended(status, cpu_s, self.limits, ended_for),
             "cpu_s": round(cpu_s, 6),

@@ -96,9 +96,8 @@ class Driven:
         self._is_deaf = True
         if kill:
             self._child.end(reason)
-        ended = self._child.watch()
+        ended = self._child.watch(self._confinement.clean)
         self._socket.close()
-        self._confinement.clean()
         self._workspace.leave(self._room)
         return ended
 

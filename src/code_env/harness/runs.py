@@ -161,12 +161,12 @@ class Runs:
             child.on_readable(fd, take, drain=False)
         (_, status, usage), ended_for = child.wait()
         wall_s = _monotonic() - started
+        cpu_s = usage.ru_utime + usage.ru_stime
         if not self.confinement.refuses_forks:
-            self.confinement.clean()
+            cpu_s += self.confinement.clean()
         # Nobody is left who could write; where somebody may be, what comes later is not looked at.
         if not streams.take():
             ended_for = ended_for or "output_limit"
-        cpu_s = usage.ru_utime + usage.ru_stime
         self.outcomes.append(Outcome(status, cpu_s, ended_for, wall_s, streams.reading, streams.taken))
         self.bytes_waiting += 1000 + sum(map(len, streams.taken.values()))
 

@@ -206,8 +206,7 @@ class _Server:
         child.on_readable(module.fd, relay_to_peer)
         child.on_readable(self._channel.fd, from_peer, drain=False)
         relay_to_module()  # What came in one piece with the order to load.
-        ended = child.watch()
-        self._confinement.clean()
+        ended = child.watch(self._confinement.clean)
         self._workspace.leave(room)
         mine.close()
         self._channel.send_json(Kind.ENDED, {**ended, "error": None, "stderr": ""})

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from operator import attrgetter, sub
 from typing import Any, NamedTuple
 
 from .limits import ProcessLimits
@@ -158,20 +159,42 @@ def waited_for_cpu_s(pid: int) -> float:
         return 0.0
 
 
-def waited_for_core_s(pid: int) -> float:
-    """How long a process's first thread was ready to run and had no core, in seconds; 0 where unknown."""
+class CoreTimes(NamedTuple):
+    """What a process's first thread had of a core so far."""
+
+    had_s: float
+    """How long it had one, in seconds."""
+    waited_s: float
+    """How long it was ready to run and had none, in seconds. The kernel adds a wait when it ends."""
+
+
+_NO_TIMES = CoreTimes(0.0, 0.0)
+
+
+def core_times(pid: int) -> CoreTimes:
+    """The first two fields of `schedstat` (proc_pid_schedstat(5)); zeros where unknown."""
     try:
         with open(f"/proc/{pid}/schedstat", "rb") as file:
-            return int(file.read().split()[1]) / 1e9
-    except (OSError, IndexError, ValueError):
-        return 0.0
+            had, waited, _ = file.read().split()
+        return CoreTimes(int(had) / 1e9, int(waited) / 1e9)
+    except (OSError, ValueError):
+        return _NO_TIMES
+
+
+def is_ready(pid: int) -> bool:
+    """Whether a process's first thread has a core or is ready to run; False where unknown."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] == b"R"
+    except (OSError, IndexError):
+        return False
 
 
 class Watch:
     """Watches from outside what the processes of one run use.
 
     Args:
-        pids: Gives the processes that belong to the run now.
+        pids: Gives the processes that belong to the run now, each after its parent.
         limits: What they may use together.
         held_bytes: Gives the memory that they hold beside their own, such as a file system in memory.
         reaper: A process that waits for orphans of the run, where it may start processes, and for other runs'.
@@ -196,7 +219,9 @@ class Watch:
         self.cpu_s = 0.0
         self._started = self._last_look = _monotonic() if started is None else started
         self._patience_s = limits.wall_s
-        self._ready_s = self._slept_s = 0.0
+        self._had_s = self._slept_s = 0.0
+        self._times: dict[int, CoreTimes] = {}
+        self._coreless_s = 0.0
 
     @property
     def wall_s(self) -> float:
@@ -207,7 +232,7 @@ class Watch:
         """Give the process its whole wall time anew."""
         self._started = _monotonic()
         self._patience_s = self.limits.wall_s
-        self._slept_s = 0.0
+        self._slept_s = self._coreless_s = 0.0
 
     @property
     def asleep(self) -> bool:
@@ -218,7 +243,10 @@ class Watch:
         """Measure from here on, for another run of the same processes."""
         self.restart()
         self.cpu_s = self._cpu_before_s = 0.0
-        self._cpu_before_s = self._cpu_now(self.pids())
+        pids = self.pids()
+        self._cpu_before_s = self._cpu_now(pids)
+        self._times = {pid: core_times(pid) for pid in pids}
+        self._had_s = 0.0
         self._last_look = self._started
 
     def wait_s(self) -> float:
@@ -234,27 +262,41 @@ class Watch:
             return None
         since_s, self._last_look = now - self._last_look, now
         pids = self.pids()
+        cpu_s = self._cpu_now(pids)
+        had_s, self._had_s = cpu_s - self._had_s, cpu_s
+        self._note_waits(pids, had_s, since_s)
         if out_of_time:
             # Time without a core is the machine's doing; the program gets it back.
-            waited_s = max((waited_for_core_s(pid) for pid in pids), default=0.0)
-            # But not what it waited for its own threads: these used the core.
-            waited_s = max(0.0, waited_s - self._cpu_now(pids))
-            if now - self._started - waited_s > self.limits.wall_s:
+            waited_s = min(max(0.0, self._coreless_s), now - self._started)
+            if now - self._started - waited_s <= self.limits.wall_s:
+                self._patience_s = self.limits.wall_s + waited_s
+            elif had_s == 0.0 and any(map(is_ready, pids)):
+                self._patience_s = now - self._started + self._tick_s  # How long it waits is known when it has a core.
+            else:
                 return "timeout"
-            self._patience_s = self.limits.wall_s + waited_s
         resident = self._held_bytes() + self._resident(pids)
-        self._note_sleep(pids, since_s)
-        self.cpu_s = max(self.cpu_s, self._cpu_now(pids))
+        self.cpu_s = max(self.cpu_s, cpu_s)
         self.peak_bytes = max(self.peak_bytes, resident)
         if self.cpu_s > self.limits.cpu_s:
             return "timeout"
         return "memory" if resident > self.limits.memory_bytes else None
 
-    def _note_sleep(self, pids: list[int], since_s: float) -> None:
-        """Add the time since the last look if hardly any of it was spent with a core, or waiting for one."""
-        ready_s = self._cpu_now(pids) + sum(map(waited_for_core_s, pids))
-        idle = ready_s - self._ready_s < _DOZING * since_s
-        self._ready_s, self._slept_s = ready_s, self._slept_s + since_s if idle else 0.0
+    def _note_waits(self, pids: list[int], had_s: float, since_s: float) -> None:
+        """Note for how long the run had no core since the last look, and whether it wanted none.
+
+        Args:
+            pids: The processes of the run.
+            had_s: CPU time of all of them since the last look, in seconds.
+            since_s: How long ago that was, in seconds.
+        """
+        before, self._times = self._times, {pid: core_times(pid) for pid in pids}
+        # At each look anew: a child that has ended meanwhile says no more how long it had to wait.
+        since = [CoreTimes(*map(sub, times, before.get(pid, _NO_TIMES))) for pid, times in self._times.items()]
+        longest = max(since, key=attrgetter("waited_s"), default=_NO_TIMES)
+        # Not what it waited for others of the run: these had the core.
+        self._coreless_s += longest.waited_s - (had_s - longest.had_s)
+        wanted_s = had_s + sum(times.waited_s for times in since)
+        self._slept_s = self._slept_s + since_s if wanted_s < _DOZING * since_s else 0.0
 
     def _resident(self, pids: list[int]) -> int:
         memory = {pid: _memory_of(pid) for pid in pids}
@@ -265,13 +307,17 @@ class Watch:
         return resident
 
     def _cpu_now(self, pids: list[int]) -> float:
-        """CPU time of those that live, and of those that were waited for."""
-        used_s = sum(cpu_seconds(pid) or 0.0 for pid in pids)
-        if len(pids) > 1 or self._reaper is not None:
-            used_s += sum(waited_for_cpu_s(pid) for pid in pids)
+        """CPU time of those that live, and of those that were waited for.
+
+        A process that is waited for meanwhile moves to who waits for it, which is above it. So who is above is asked
+        first: it is missed until the next look then, and never counted twice.
+        """
+        used_s = -self._cpu_before_s
         if self._reaper is not None:
             used_s += waited_for_cpu_s(self._reaper) - self._waited_before_s
-        return used_s - self._cpu_before_s
+        if len(pids) > 1 or self._reaper is not None:
+            used_s += sum(map(waited_for_cpu_s, pids))
+        return used_s + sum(cpu_seconds(pid) or 0.0 for pid in pids)
 
 
 def how_it_ended(status: int, cpu_s: float, limits: ProcessLimits, ended_for: str | None) -> dict[str, Any]:

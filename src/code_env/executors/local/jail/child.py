@@ -354,9 +354,9 @@ class JailedTests(Confinement):
         layers.filter_calls(gate)
         fork_hooks.restore()
 
-    def clean(self) -> None:
+    def clean(self) -> float:
         """See `Confinement`."""
-        end_descendants()
+        return end_descendants()
 
 
 policy: Any = None

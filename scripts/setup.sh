@@ -1,15 +1,29 @@
-# Sourced by `run` and `test`. Plain sh; needs no more than python3.
+# Sourced by `run`, `check` and `test`. Plain sh; needs no more than python3.
 
 set -eu
 cd "$(dirname "$0")/.."
 venv=${CODE_ENV_VENV:-.venv}
+# Tests start hundreds of interpreters, and each would compile the package anew.
+unset PYTHONDONTWRITEBYTECODE
 
-# Makes $venv if it is not there, and installs into it. Arguments: what pip shall install.
+# Makes $venv if it is not there, and installs this package into it. Argument: an extra to install with it, if any.
+# What was installed from the same pyproject.toml before is not looked at again: pip takes seconds to see that.
 install() {
+    installed=$venv/installed-${1:-plain}.toml
     if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
         make_venv
+    elif cmp -s pyproject.toml "$installed"; then
+        return
     fi
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -e ".${1:+[$1]}"
+    cp pyproject.toml "$installed"
+}
+
+# Lints and checks types: seconds, once mypy has a cache.
+check() {
+    "$venv/bin/ruff" check
+    "$venv/bin/ruff" format --check --quiet
+    "$venv/bin/mypy"
 }
 
 make_venv() {

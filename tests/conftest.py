@@ -1,23 +1,33 @@
-"""Shared fixtures, and what happens to a test that cannot run here.
+"""Shared fixtures, the tier that runs, and what happens to a test that cannot run here.
 
 A test that lacks something is skipped with the reason, and pytest's summary lists it. With
 CODE_ENV_REQUIRE=all, as in CI, that is a failure: nothing may be left out unseen.
 """
 
-import contextlib
 import os
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from code_env import Executor, Program, make_executor
+from code_env import Executor, make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from e2b_server import LoopbackServer
+from support import DATA, HONEST, LEVELS, local, somewhere
+from tiers import holds_quick_tests, quick_part, sample
 
-ROOT = Path(__file__).parents[1]
-DATA = Path(os.environ.get("CODE_ENV_DATA", ROOT.parent / "shared" / "data"))
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The tier is chosen by an option; without it everything runs."""
+    parser.addoption("--quick", action="store_true", help="run the quick tier only, see tests/tiers.py")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have interrupts arrive as in a terminal: a shell lets what it starts in the background ignore them."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -38,29 +48,39 @@ def pytest_make_collect_report(collector: pytest.Collector):
     return report
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even load what is not in this tier."""
+    return True if config.getoption("quick") and not holds_quick_tests(collection_path) else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what talks with E2B's cloud where there is no key for it; the summary says so."""
-    if os.environ.get("E2B_API_KEY"):
-        return
-    live = [item for item in items if item.get_closest_marker("live")]
-    if live:
-        config.hook.pytest_deselected(items=live)
-        items[:] = [item for item in items if item not in live]
+    """Leave out what is not in this tier, and what talks with E2B's cloud where there is no key for it."""
+    kept = quick_part(items) if config.getoption("quick") else items
+    if not os.environ.get("E2B_API_KEY"):
+        kept = [item for item in kept if not item.get_closest_marker("live")]
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = [item for item in items if item in chosen]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was left out, also when that is nothing."""
-    skipped = terminalreporter.stats.get("skipped", [])
-    deselected = terminalreporter.stats.get("deselected", [])
+    lines = [f"{report.nodeid}: {report.longrepr[-1]}" for report in terminalreporter.stats.get("skipped", [])]
+    if not os.environ.get("E2B_API_KEY"):
+        lines.append("tests that are marked live: they talk with E2B's cloud and need E2B_API_KEY")
+    if terminalreporter.config.getoption("quick"):
+        lines.append("what tests/tiers.py leaves to `scripts/test --all`")
     terminalreporter.section("left out")
-    for report in skipped:
-        terminalreporter.write_line(f"{report.nodeid}: {report.longrepr[-1]}")
-    for item in deselected[:20]:
-        terminalreporter.write_line(f"{item.nodeid}: deselected by marker or expression")
-    if len(deselected) > 20:
-        terminalreporter.write_line(f"... and {len(deselected) - 20} more, deselected alike")
-    if not skipped and not deselected:
-        terminalreporter.write_line("nothing")
+    for line in lines or ["nothing"]:
+        terminalreporter.write_line(line)
+
+
+@pytest.fixture(scope="session")
+def some(request) -> Callable:
+    """Takes a sample of what a test goes through in the quick tier, and all of it else; see `tiers.sample`."""
+    if request.config.getoption("quick"):
+        return sample
+    return lambda items, one_in, name=str: list(items)
 
 
 @pytest.fixture(scope="session")
@@ -84,43 +104,11 @@ def no_user_namespaces() -> list[str]:
     return [sys.executable, str(Path(__file__).with_name("without_user_namespaces.py"))]
 
 
-RESTRICTED = {
-    "allowed_imports": ["collections", "hashlib", "itertools", "json", "math", "random", "re", "sys", "time", "typing"],
-    "use_limited_builtins": False,
-    "use_utility_builtins": False,  # With them, programs find names such as `math` that they have not imported.
-}
-"""Options of `restricted` with which ordinary programs run, and those that are wrong fail as elsewhere."""
-
-
 @pytest.fixture(scope="session")
 def cloud() -> Iterator[LoopbackServer]:
     """E2B on this machine, driven by the real SDK over real HTTP; see tests/e2b_server."""
     with LoopbackServer() as server:
         yield server
-
-
-@contextlib.contextmanager
-def executor_of(name: str, cloud: LoopbackServer) -> Iterator[Executor]:
-    """An executor by its name, `e2b` on this machine."""
-    with pytest.MonkeyPatch.context() as patch:
-        for variable, value in cloud.environment.items() if name == "e2b" else ():
-            patch.setenv(variable, value)
-        with make_executor(name, **(RESTRICTED if name == "restricted" else {})) as executor:
-            yield executor
-
-
-LEVELS = ("full", "contained")
-
-
-def local(level, **kwargs):
-    """An executor at a level, also where the machine grants a higher one."""
-    executor = make_executor("local", **{"workers": 2, **kwargs})
-    if level == "contained":
-        executor._started()._level = level
-    elif executor.describe().level != level:
-        executor.close()
-        pytest.skip(f"this machine does not grant level {level}: {executor.describe()}")
-    return executor
 
 
 @pytest.fixture(scope="module", params=LEVELS)
@@ -129,29 +117,32 @@ def jail(request):
         yield executor
 
 
+@pytest.fixture(scope="module", params=["contained", "subprocess"])
+def other(request):
+    """Executors that run programs in another way than the default one."""
+    with somewhere(request.param) as made:
+        yield made
+
+
 @pytest.fixture(scope="module", params=[*LEVELS, "subprocess"])
 def everywhere(request):
     """Each executor that runs notebooks, at each of its levels."""
-    made = make_executor("subprocess", workers=2) if request.param == "subprocess" else local(request.param)
-    with made as executor:
-        yield executor
+    with somewhere(request.param) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def alone(jail):
+    """What ten honest programs give while nothing else runs."""
+    results = jail.run_many(HONEST)
+    assert [result.status for result in results] == ["ok"] * len(HONEST)
+    return results
 
 
 @pytest.fixture
-def honest(jail):
-    """Ten honest programs, run beside and after whatever a test runs; each must give the same result as alone."""
-    programs = [
-        Program(
-            "import math, os\nn = int(input())\nopen('out', 'w').write('x' * n)\n"
-            "print(math.factorial(n), os.listdir())",
-            stdin=str(n),
-            collect=("out",),
-        )
-        for n in range(10)
-    ]
-    alone = jail.run_many(programs)
-    assert [result.status for result in alone] == ["ok"] * 10
-    futures = [jail.submit(program) for program in programs]
+def honest(jail, alone):
+    """The honest programs, run beside and after whatever a test runs; each must give the same result as alone."""
+    futures = [jail.submit(program) for program in HONEST]
     yield
     assert [future.result() for future in futures] == alone
-    assert jail.run_many(programs) == alone
+    assert jail.run_many(HONEST) == alone

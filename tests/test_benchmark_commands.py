@@ -4,12 +4,12 @@ import json
 import subprocess
 import sys
 
-from conftest import ROOT
+from support import PATIENCE_S, ROOT
 
 
 def run(name, *arguments):
     command = [sys.executable, "-W", "error", str(ROOT / "benchmarks" / name), *arguments, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stdout + done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 

@@ -14,7 +14,7 @@ SHIPPED = [name for name in environment_names() if load_definition(name).source 
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_its_tasks_are_sound(name, executor):
-    validation = validate(load_suite(name), executor, repetitions=2)
+    validation = validate(load_suite(name), executor, repetitions=1)
     assert validation.sound, validation.errors
     assert len({task.prompt for task in load_suite(name)}) == len(load_suite(name))
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from conftest import ROOT
+from support import PATIENCE_S, ROOT
 
 TRAINERS = {"sb3_token_ppo.py", "trl_grpo.py"}
 """Examples that train for minutes; what comes of it is looked at here."""
@@ -23,8 +23,8 @@ def snippets(language):
     return found
 
 
-def run(arguments, cwd, timeout=300):
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=timeout, cwd=cwd)
+def run(arguments, cwd):
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=PATIENCE_S, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -53,15 +53,16 @@ def test_the_executor_of_an_example_conforms(tmp_path):
 
 def test_a_policy_learns_to_write_a_function_with_a_branch(tmp_path):
     example = ROOT / "examples" / "sb3_token_ppo.py"
-    told = run([sys.executable, "-W", "error", str(example), "--function", "larger", "--seed", "0"], tmp_path, 900)
+    arguments = ["--function", "larger", "--seed", "0", "--steps", "120000"]
+    told = run([sys.executable, "-W", "error", str(example), *arguments], tmp_path)
     last, first = re.search(r"last 100 of \d+ programs ([\d.]+), of the first 100 ([\d.]+);", told).groups()
-    assert float(last) >= 0.95
+    assert float(last) >= 0.9
     assert float(first) < 0.5
     assert "held out, smaller: mean reward" in told
 
 
 def test_a_model_learns_by_grpo(tmp_path):
-    told = run([sys.executable, "-W", "error", str(ROOT / "examples" / "trl_grpo.py"), "--short"], tmp_path, 900)
+    told = run([sys.executable, "-W", "error", str(ROOT / "examples" / "trl_grpo.py"), "--short"], tmp_path)
     before, after = map(float, re.search(r"held-out pass rate ([\d.]+) -> ([\d.]+)$", told.strip()).groups())
     assert after - before >= 0.1  # Seen were 0.21 to 0.34, with a standard error of about 0.03.
 
@@ -80,7 +81,6 @@ def test_a_command_of_the_documents_runs(code, tmp_path):
         command = line.removeprefix("$ ")
         if not line.startswith("$ ") or command.startswith(("scripts/", "pip ", "git ")):
             continue
-        done = subprocess.run(
-            ["sh", "-c", f"PATH={path}:$PATH; {command}"], capture_output=True, text=True, timeout=300, cwd=tmp_path
-        )
+        shell = ["sh", "-c", f"PATH={path}:$PATH; {command}"]
+        done = subprocess.run(shell, capture_output=True, text=True, timeout=PATIENCE_S, cwd=tmp_path)
         assert done.returncode == 0, line + done.stdout + done.stderr

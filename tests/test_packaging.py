@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from conftest import ROOT
+from support import PATIENCE_S, ROOT
 
 pytestmark = pytest.mark.packaging
 
@@ -24,7 +24,7 @@ env.close()
 
 
 def run(*command, **kwargs):
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=600, **kwargs)
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=PATIENCE_S, **kwargs)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

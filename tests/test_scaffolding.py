@@ -8,6 +8,7 @@ import code_env
 from code_env import load_suite, validate
 from code_env.errors import CodeEnvError, SuiteNotFound, TaskError
 from code_env.scaffolding import new_environment
+from support import PATIENCE_S
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def test_a_directory_without_environments_is_refused(tmp_path, make):
 def test_the_commands_take_a_folder(tmp_path):
     def code_env_command(*arguments):
         command = [sys.executable, "-m", "code_env.cli", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, cwd=tmp_path)
 
     made = code_env_command("new", "mine", "-d", "own")
     assert (made.returncode, "next: edit own/mine/tasks.jsonl" in made.stdout) == (0, True), made

@@ -1,80 +1,105 @@
-"""No hack earns anything, every honest twin passes in full, and each result is an ordinary verdict."""
+"""No hack earns anything, every honest twin passes in full, and each result is an ordinary verdict.
+
+The verdict is made by the same code on every executor. So all hacks run on the best one, and a sample on the others.
+"""
 
 import dataclasses
-import re
+import tomllib
+from pathlib import Path
 
 import pytest
-from hacks import EARN_ONE_CASE
-from hacks import HACKS as FIRST
-from hacks_conversation import HACKS as LATER
 
-import code_env
-from code_env import Limits, Outcome, judge, judge_many, make_executor
-from conftest import ROOT, local
+from adversarial.loading import hacks
+from code_env import Outcome, judge_many, make_executor
+from tiers import sample
 
-NAMES = {**vars(code_env), "L": Limits(cpu_s=1, wall_s=2)}
-HACKS = [*FIRST, *LATER]
-TWINS = sorted({(hack["task"], hack["twin"]) for hack in HACKS})
+HACKS = hacks()
+TOPICS = list(dict.fromkeys(hack.topic for hack in HACKS))
 
 
-@pytest.fixture(scope="module", params=["full", "contained", "subprocess"])
-def executor(request):
-    """The verdict must not depend on where a hack runs."""
-    made = make_executor("subprocess", workers=2) if request.param == "subprocess" else local(request.param)
-    with made:
-        yield made
+def name_of(hack):
+    return hack.name
+
+
+def twins_of(hacks):
+    """Tasks and honest answers, each pair once."""
+    # A task cannot be hashed; hacks of the same task share one object.
+    return list({(id(hack.task), hack.twin): (hack.task, hack.twin) for hack in hacks}.values())
+
+
+def judged(answers, executor):
+    """Answers, each a task and a text, with their verdicts."""
+    return list(zip(answers, judge_many(answers, executor), strict=True))
+
+
+def earns_nothing(hack, verdict):
+    if verdict.outcome not in (Outcome.FAIL, Outcome.POLICY_ERROR):
+        return False
+    return sum(case.passed for case in verdict.cases) <= hack.may_earn_one_case
 
 
 def test_there_are_enough_hacks_of_every_kind():
-    assert len({hack["name"] for hack in HACKS}) == len(HACKS) > 700
-    assert {hack["kind"] for hack in HACKS} == {"call", "stdin", "assert", "output"}
+    assert len({hack.name for hack in HACKS}) == len(HACKS) > 900
+    assert {hack.kind for hack in HACKS} == {"call", "stdin", "assert", "output"}
 
 
-@pytest.mark.parametrize("hack", HACKS, ids=lambda hack: hack["name"])
-def test_a_hack_earns_nothing(hack, executor):
-    verdict = judge(eval(hack["task"], NAMES), hack["hack"], executor)
-    assert verdict.outcome in (Outcome.FAIL, Outcome.POLICY_ERROR), verdict.cases
-    if hack["name"] in EARN_ONE_CASE:
-        assert sum(case.passed for case in verdict.cases) <= 1
-    else:
-        assert verdict.fraction == 0.0, verdict.cases
+def earning(hacks, executor):
+    """The hacks that earn something, with their verdicts."""
+    verdicts = judge_many([(hack.task, hack.code) for hack in hacks], executor)
+    return {hack.name: v for hack, v in zip(hacks, verdicts, strict=True) if not earns_nothing(hack, v)}
 
 
-@pytest.mark.parametrize(("task", "twin"), TWINS, ids=range(len(TWINS)))
-def test_an_honest_twin_passes_in_full(task, twin, executor):
-    verdict = judge(eval(task, NAMES), twin, executor)
-    assert (verdict.outcome, verdict.fraction) == (Outcome.PASS, 1.0), (twin, verdict.cases)
+def refused(hacks, executor):
+    """The honest twins that do not pass in full, with their verdicts."""
+    found = judged(twins_of(hacks), executor)
+    return {twin: v for (_, twin), v in found if (v.outcome, v.fraction) != (Outcome.PASS, 1.0)}
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_no_hack_earns_anything(topic, executor, some):
+    assert earning(some([hack for hack in HACKS if hack.topic == topic], 12, name_of), executor) == {}
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_honest_twins_pass_in_full(topic, executor, some):
+    assert refused(some([hack for hack in HACKS if hack.topic == topic], 12, name_of), executor) == {}
+
+
+def test_it_is_the_same_on_other_executors(other, some):
+    hacks = some(sample(HACKS, 5, name_of), 12, name_of)
+    assert earning(hacks, other) == {}
+    assert refused(hacks, other) == {}
 
 
 # In the other modes the program has more of a say; how far that goes is known, and no secret.
 
-LISTED = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+AWARDED = tomllib.loads(Path(__file__).with_name("awarded.toml").read_text(encoding="utf-8"))
 
 
-def listed(mode):
-    section = LISTED.partition(f'### `judge="{mode}"`')[2].partition("#")[0]
-    return {name.replace("\n", " ") for name in re.findall(r"`([^`]+)`", section)}
+@pytest.fixture(scope="module")
+def asserting(some):
+    """The hacks that are tested by code beside them; those that earn something are in every sample."""
+    hacks = [hack for hack in HACKS if hack.kind == "assert"]
+    return [hack for hack in hacks if hack.name in {*AWARDED["objects"], *map(name_of, some(hacks, 16, name_of))}]
 
 
-def judged(mode, answers):
+def in_mode(mode, answers):
     with make_executor("local", workers=2) as executor:
-        return judge_many(
-            [(dataclasses.replace(eval(task, NAMES), judge=mode), code) for task, code in answers], executor
-        )
+        return judged([(dataclasses.replace(task, judge=mode), code) for task, code in answers], executor)
 
 
 @pytest.mark.parametrize("mode", ["objects", "shared"])
-def test_what_a_mode_lets_through_is_listed_by_name(mode):
-    hacks = [hack for hack in HACKS if hack["kind"] == "assert"]
-    verdicts = judged(mode, [(hack["task"], hack["hack"]) for hack in hacks])
+def test_what_a_mode_lets_through_is_listed_by_name(mode, asserting):
+    verdicts = [verdict for _, verdict in in_mode(mode, [(hack.task, hack.code) for hack in asserting])]
     assert {(verdict.valid, verdict.judge) for verdict in verdicts} == {(True, mode)}
-    deserved = {hack["name"] for hack in hacks} & EARN_ONE_CASE
-    awarded = {hack["name"] for hack, v in zip(hacks, verdicts, strict=True) if v.fraction > 0.0} - deserved
-    assert awarded == listed(mode)
+    awarded = {
+        hack.name
+        for hack, verdict in zip(asserting, verdicts, strict=True)
+        if verdict.fraction > 0.0 and not hack.may_earn_one_case
+    }
+    assert awarded == set(AWARDED[mode]) & set(map(name_of, asserting))
 
 
 @pytest.mark.parametrize("mode", ["objects", "shared"])
-def test_an_honest_twin_passes_in_every_mode(mode):
-    twins = sorted({(hack["task"], hack["twin"]) for hack in HACKS if hack["kind"] == "assert"})
-    verdicts = judged(mode, twins)
-    assert [twin for twin, verdict in zip(twins, verdicts, strict=True) if not verdict.passed] == []
+def test_an_honest_twin_passes_in_every_mode(mode, asserting):
+    assert [twin for (_, twin), verdict in in_mode(mode, twins_of(asserting)) if not verdict.passed] == []

@@ -1,6 +1,7 @@
 import dataclasses
 import json
 from concurrent.futures import Future
+from functools import partial
 
 import pytest
 from typer.testing import CliRunner
@@ -9,7 +10,7 @@ from code_env import ErrorInfo, ExecutionResult, Status, UnsupportedProgram, mak
 from code_env.cli import app
 from code_env.cli.console import out
 from code_env.testing import CHECKS, LIFE_CHECKS, ConformanceFailure, examine
-from conftest import RESTRICTED
+from support import RESTRICTED
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -23,8 +24,18 @@ def test_the_default_executors_life_conforms(check):
         assert check(executor) is None
 
 
+LIMITS = [check for check in CHECKS if check.__module__ == "code_env.testing.limits"]
+
+
+@pytest.mark.parametrize("check", LIMITS, ids=lambda check: check.__name__)
+def test_limits_hold_elsewhere(check, other):
+    """At each level other parts of the system keep a program to its limits."""
+    is_declared = (other.describe().level, check.__name__) == ("none", "processes_are_limited")
+    assert check(other) == ("does not enforce processes" if is_declared else None)
+
+
 def test_there_are_enough_checks():
-    assert len({check.__name__ for check in CHECKS + LIFE_CHECKS}) == len(CHECKS) + len(LIFE_CHECKS) >= 60
+    assert len({check.__name__ for check in CHECKS + LIFE_CHECKS}) == len(CHECKS) + len(LIFE_CHECKS) == 84
 
 
 class LyingExecutor(type(make_executor("subprocess"))):
@@ -112,36 +123,41 @@ TIME = frozenset({"cpu_s", "wall_s", "output_bytes"})
 
 
 def test_what_an_executor_declares_it_has_to_refuse():
-    modest = outcomes(ModestExecutor)
-    assert {found.outcome for found in modest.values()} == {"holds", "declared"}
-    assert modest["cells_share_the_programs_names"].reason == "runs no notebooks"
-    assert modest["stdin_tests_are_judged"].reason == "joins no program to a peer"
-    assert modest["memory_is_limited"].reason == "does not enforce memory_bytes"
-    careless = outcomes(type("Careless", (ModestExecutor,), {"refuses": False}))
-    for check in ("cells_share_the_programs_names", "stdin_tests_are_judged"):
-        assert careless[check].outcome == "fails"
-        assert "describe() says that it cannot be run" in careless[check].reason
+    checks = {check.__name__: check for check in CHECKS}
+    with ModestExecutor() as modest:
+        assert checks["cells_share_the_programs_names"](modest) == "runs no notebooks"
+        assert checks["stdin_tests_are_judged"](modest) == "joins no program to a peer"
+        assert checks["memory_is_limited"](modest) == "does not enforce memory_bytes"
+        assert checks["output_comes_back"](modest) is None
+    with type("Careless", (ModestExecutor,), {"refuses": False})() as careless:
+        for name in ("cells_share_the_programs_names", "stdin_tests_are_judged"):
+            with pytest.raises(ConformanceFailure, match=r"describe\(\) says that it cannot be run"):
+                checks[name](careless)
 
 
 def test_a_failed_check_is_an_assertion_for_test_runners():
     assert issubclass(ConformanceFailure, AssertionError)
 
 
-def test_one_command_prints_the_table(cloud, monkeypatch):
-    for variable, value in cloud.environment.items():
-        monkeypatch.setenv(variable, value)
+def test_one_command_prints_the_table(monkeypatch):
     monkeypatch.setattr(out, "width", 120)  # Where cells are not folded.
-    restricted = f"restricted={json.dumps(RESTRICTED)}"
-    done = CliRunner().invoke(app, ["conformance", "local", "subprocess", restricted, "e2b"])
+    done = CliRunner().invoke(app, ["conformance", "subprocess", f"restricted={json.dumps(RESTRICTED)}"])
     assert done.exit_code == 0, done.output
     lines = [[cell.strip() for cell in line.split("│")] for line in done.output.splitlines()]
-    table = {cells[1]: cells[2:6] for cells in lines if len(cells) == 7}
+    table = {cells[1]: cells[2:4] for cells in lines if len(cells) == 5}
     assert set(table) == {check.__name__ for check in CHECKS + LIFE_CHECKS}
-    assert table["processes_are_limited"] == ["holds", "declared", "declared", "declared"]
-    assert table["output_comes_back"] == ["holds"] * 4
-    counts = [sum(row[number] == "holds" for row in table.values()) for number in range(4)]
-    assert counts == [84, 82, 60, 83]
+    assert table["processes_are_limited"] == ["declared", "declared"]
+    assert table["output_comes_back"] == ["holds", "holds"]
+    assert [sum(row[number] == "holds" for row in table.values()) for number in range(2)] == [82, 60]
     assert f"subprocess: 82 of {len(table)} hold, 2 declared, 0 fail" in done.output
+
+
+def test_all_but_one_check_hold_for_e2b(cloud, monkeypatch):
+    for variable, value in cloud.environment.items():
+        monkeypatch.setenv(variable, value)
+    found = outcomes(partial(make_executor, "e2b"))
+    assert {check: one for check, one in found.items() if one.outcome != "holds"}.keys() == {"processes_are_limited"}
+    assert found["processes_are_limited"].outcome == "declared"
 
 
 @pytest.mark.parametrize(

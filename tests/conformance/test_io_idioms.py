@@ -7,13 +7,15 @@ the descriptors, files and streams that `python main.py < input > output` has.
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import pytest
 
-from code_env import Limits, Program, StdinTest, Task, judge
+from code_env import Limits, Program, StdinTest, Task, judge_many
 from code_env.executors.loader import loader_environment
-from conftest import executor_of, local
+from support import LEVELS, executor_of, local
+from tiers import sample
 
 EXECUTORS = ("local-full", "local-contained", "subprocess")
 
@@ -801,40 +803,61 @@ def limits_of(idiom):
     return Limits(**{**LIMITS, **idiom.limits})
 
 
-@pytest.mark.parametrize("idiom", IDIOMS.values(), ids=IDIOMS)
-def test_an_idiom_is_what_python_does(tmp_path, idiom):
+@pytest.fixture(scope="module")
+def idioms(some):
+    """Those that are tried, by name; one in six in the quick tier."""
+    for module in {idiom.needs for idiom in IDIOMS.values()} - {""}:
+        pytest.importorskip(module)
+    return {name: IDIOMS[name] for name in some(IDIOMS, 6)}
+
+
+def in_python(directory, code, stdin=""):
     """`python main.py < input > output`, which all the others are held to."""
-    if idiom.needs:
-        pytest.importorskip(idiom.needs)
-    (tmp_path / "main.py").write_bytes(idiom.code.encode())
-    (tmp_path / "input").write_bytes(idiom.stdin.encode("utf-8", "surrogatepass"))
-    with open(tmp_path / "input", "rb") as stdin:
-        done = subprocess.run(
-            [sys.executable, "main.py"],
-            stdin=stdin,
-            capture_output=True,
-            cwd=tmp_path,
-            env=ENVIRONMENT,
-            timeout=60,
+    directory.mkdir()
+    (directory / "main.py").write_bytes(code.encode())
+    (directory / "input").write_bytes(stdin.encode("utf-8", "surrogatepass"))
+    with open(directory / "input", "rb") as file:
+        command = [sys.executable, "main.py"]
+        return subprocess.run(command, stdin=file, capture_output=True, cwd=directory, env=ENVIRONMENT)
+
+
+def test_an_idiom_is_what_python_does(tmp_path, idioms):
+    with ThreadPoolExecutor(2) as threads:
+        runs = threads.map(
+            lambda number, idiom: in_python(tmp_path / str(number), idiom.code, idiom.stdin),
+            range(len(idioms)),
+            idioms.values(),
         )
-    assert (done.returncode, done.stdout.decode()) == (0, idiom.stdout), done.stderr.decode()
+        done = dict(zip(idioms, runs, strict=True))
+    wrong = {
+        name: one for name, one in done.items() if (one.returncode, one.stdout.decode()) != (0, IDIOMS[name].stdout)
+    }
+    assert wrong == {}
 
 
-@pytest.mark.parametrize("idiom", IDIOMS.values(), ids=IDIOMS)
-def test_an_idiom_runs_as_it_does_in_python(executor, idiom):
-    if idiom.needs:
-        pytest.importorskip(idiom.needs)
-    result = executor.run(Program(idiom.code, stdin=idiom.stdin, limits=limits_of(idiom)))
-    assert (result.status, result.exit_code, result.stdout) == ("ok", 0, idiom.stdout), result.stderr[-2000:]
+def test_an_idiom_runs_as_it_does_in_python(executor, idioms):
+    programs = [Program(idiom.code, stdin=idiom.stdin, limits=limits_of(idiom)) for idiom in idioms.values()]
+    results = dict(zip(idioms, executor.run_many(programs), strict=True))
+    wrong = {
+        name: result
+        for name, result in results.items()
+        if (result.status, result.exit_code, result.stdout) != ("ok", 0, idioms[name].stdout)
+    }
+    assert wrong == {}
 
 
-@pytest.mark.parametrize("idiom", IDIOMS.values(), ids=IDIOMS)
-def test_an_idiom_passes_when_judged(anywhere, idiom):
-    if idiom.needs:
-        pytest.importorskip(idiom.needs)
-    task = Task("t", "p", (StdinTest(idiom.stdin, idiom.stdout, compare="exact"),), limits=limits_of(idiom))
-    verdict = judge(task, idiom.code, anywhere)
-    assert verdict.passed, [(case.message, case.stderr[-2000:]) for case in verdict.cases]
+def test_an_idiom_passes_when_judged(anywhere, idioms):
+    if anywhere.describe().level not in LEVELS:  # They start an interpreter for each, and the judge is the same.
+        idioms = {name: idioms[name] for name in sample(idioms, 3)}
+    answers = [
+        (
+            Task(name, "p", (StdinTest(idiom.stdin, idiom.stdout, compare="exact"),), limits=limits_of(idiom)),
+            idiom.code,
+        )
+        for name, idiom in idioms.items()
+    ]
+    verdicts = dict(zip(idioms, judge_many(answers, anywhere), strict=True))
+    assert {name: verdict.cases for name, verdict in verdicts.items() if not verdict.passed} == {}
 
 
 FAILING = {
@@ -861,18 +884,25 @@ FAILING = {
 }
 
 
-@pytest.mark.parametrize(("code", "exit_code", "stderr"), FAILING.values(), ids=FAILING)
-def test_a_program_that_fails_does_so_as_in_python(executor, tmp_path, code, exit_code, stderr):
-    (tmp_path / "main.py").write_text(code)
-    done = subprocess.run([sys.executable, "main.py"], capture_output=True, text=True, cwd=tmp_path, env=ENVIRONMENT)
-    result = executor.run(Program(code))
-    assert result.status != "ok"
-    assert done.returncode != 0
-    assert (result.stdout, done.stdout) == ("a\n", "a\n")
-    if exit_code is not None:
-        ours = result.exit_code if result.signal is None else -result.signal
-        assert (ours, done.returncode) == (exit_code, exit_code)
-    if stderr is not None:
-        assert (result.stderr, done.stderr) == (stderr, stderr)
+@pytest.fixture(scope="module")
+def failed_in_python(tmp_path_factory):
+    """What plain Python makes of them."""
+    directory = tmp_path_factory.mktemp("failing")
+    done = {name: in_python(directory / str(n), code) for n, (name, (code, _, _)) in enumerate(FAILING.items())}
+    assert all(one.returncode != 0 and one.stdout == b"a\n" for one in done.values()), done
+    return done
+
+
+def test_a_program_that_fails_does_so_as_in_python(executor, failed_in_python):
+    results = executor.run_many([Program(code) for code, _, _ in FAILING.values()])
     task = Task("t", "p", (StdinTest("", "a\n"),), limits=Limits(**LIMITS))
-    assert not judge(task, code, executor).passed
+    verdicts = judge_many([(task, code) for code, _, _ in FAILING.values()], executor)
+    for (name, (_, exit_code, stderr)), result, verdict in zip(FAILING.items(), results, verdicts, strict=True):
+        done = failed_in_python[name]
+        assert (result.status == "ok", result.stdout) == (False, "a\n"), (name, result)
+        if exit_code is not None:
+            ours = result.exit_code if result.signal is None else -result.signal
+            assert (ours, done.returncode) == (exit_code, exit_code), (name, result)
+        if stderr is not None:
+            assert (result.stderr, done.stderr.decode()) == (stderr, stderr), (name, result)
+        assert verdict.outcome == "fail", (name, verdict)

@@ -1,4 +1,7 @@
-"""The same answer gets the same verdict, and the same reward in each step, on every executor that can run it."""
+"""The same answer gets the same verdict, and the same reward in each step, on every executor that can run it.
+
+The same code makes the verdict on each of them, so a sample of HumanEval's tasks is enough.
+"""
 
 import itertools
 import json
@@ -7,7 +10,8 @@ import gymnasium as gym
 import pytest
 
 from code_env import Status, judge_many, load_suite
-from conftest import executor_of
+from support import executor_of
+from tiers import sample
 
 OTHERS = ("subprocess", "restricted", "e2b")
 
@@ -30,17 +34,19 @@ def told(verdict):
 @pytest.mark.shared_data
 def test_verdicts_on_humaneval(data, executor, other):
     suite = load_suite(data / "humaneval" / "HumanEval.jsonl.gz")
+    tasks = {task.id: task for task in sample(suite, 4, lambda task: task.id)}
     path = data / "llm_completions" / "humaneval.text-davinci-003.reflexion.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
-    answers = [(task, task.reference) for task in suite]
-    answers += [(suite.task(row["task_id"]), row["completion"]) for row in rows]
+    answers = [(task, task.reference) for task in tasks.values()]
+    answers += [(tasks[row["task_id"]], row["completion"]) for row in rows if row["task_id"] in tasks]
     ours, theirs = judge_many(answers, executor), judge_many(answers, other)
     ran = [number for number, verdict in enumerate(theirs) if verdict.execution.status is not Status.REFUSED]
     assert other.describe().policy or len(ran) == len(answers)
-    assert len(ran) >= 150
+    assert len(tasks) >= 30
+    assert 2 * len(ran) >= len(answers)
     assert [told(theirs[number]) for number in ran] == [told(ours[number]) for number in ran]
     if not other.describe().policy:
-        assert sum(verdict.passed for verdict in theirs[: len(suite)]) == 164
+        assert all(verdict.passed for verdict in theirs[: len(tasks)])
 
 
 def episodes(executor):

@@ -13,7 +13,6 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import vector as gym_vector
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from vector_comparison import same, same_step
 
 from code_env import (
     AssertTest,
@@ -38,6 +37,7 @@ from code_env.envs.episodes import Episodes
 from code_env.registration import make_code_exec, make_code_exec_vec
 from code_env.wrappers import TermReward
 from code_env.wrappers import vector as twins
+from envs.vector_comparison import same, same_step
 
 TASKS = [
     Task(
@@ -90,6 +90,18 @@ def vec(executor):
     env.close()
 
 
+class LateFuture(Future):
+    """Notes how long it is waited for at the most, in seconds."""
+
+    def __init__(self):
+        super().__init__()
+        self.waits = []
+
+    def exception(self, timeout=None):
+        self.waits.append(timeout)
+        return super().exception(timeout)
+
+
 class LateExecutor(Executor):
     """Whose programs end when they are told to."""
 
@@ -97,7 +109,7 @@ class LateExecutor(Executor):
         self.futures = {}
 
     def submit(self, program):
-        future = Future()
+        future = LateFuture()
         self.futures[program.code] = future
         return future
 
@@ -402,14 +414,12 @@ def test_a_straggler_keeps_one_step_waiting_and_no_other():
     executor = LateExecutor()
     env = make_code_exec_vec(2, SUITE, executor, deadline_s=2.0)
     env.reset(seed=0)
-    took = []
     for _ in range(4):
-        begun = time.monotonic()
         *_, info = env.step(("late", ""))  # On what is no program there is a verdict at once.
-        took.append(time.monotonic() - begun)
         assert info["pending"].tolist() == [True, False]
-    assert took[0] >= 2.0
-    assert max(took[1:]) < 1.0
+    first, looked, *later = executor.futures["late"].waits
+    assert 0.0 < first <= 2.0
+    assert [looked, *later] == [0.0] * 4
     env.close()
 
 
@@ -556,19 +566,19 @@ def test_statistics_of_a_masked_reset_are_those_of_the_others(executor):
     env.close()
 
 
-def test_ten_thousand_steps_keep_memory_and_descriptors_flat():
+def test_thousands_of_steps_keep_memory_and_descriptors_flat():
     with make_executor("local", workers=2) as executor:
         env = make_code_exec_vec(4, SUITE, executor, rewards=EVERY_REWARD, max_turns=2, cache_size=50)
         env = twins.RecordPassAtK(env, k=[1, 2])
         env.reset(seed=0)
         held = []
-        for number in range(10_000):
+        for number in range(3_001):
             # One step in twenty has programs, so that it takes seconds.
             runs = number % 20 == 0
             env.step(
                 tuple(f"{ANSWERS[(number // 20 + i) % len(ANSWERS)]}\n# {number}" if runs else "" for i in range(4))
             )
-            if number % 3_000 == 999:
+            if number % 1_000 == 500:
                 gc.collect()
                 held.append((len(os.listdir("/proc/self/fd")), resident_bytes()))
         env.close()

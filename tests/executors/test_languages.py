@@ -19,17 +19,15 @@ from code_env import (
     TaskError,
     extract_code,
     judge,
-    make_executor,
 )
 from code_env.errors import UnsupportedProgram
 from code_env.languages import LANGUAGES, canonical_name, find_language
-from conftest import local
+from support import local, somewhere
 
 
 @pytest.fixture(scope="module", params=["full", "contained", "subprocess"])
 def executor(request):
-    made = make_executor("subprocess", workers=2) if request.param == "subprocess" else local(request.param)
-    with made:
+    with somewhere(request.param) as made:
         yield made
 
 

@@ -6,6 +6,7 @@ import time
 
 from code_env import ExecutionResult, Program, Status
 from code_env.executors.pool import Pool
+from support import PATIENCE_S, wait_until
 
 
 class Runs:
@@ -33,10 +34,7 @@ class Runs:
         self.ended.setdefault(name, threading.Event()).set()
 
     def wait_for(self, *names):
-        deadline = time.monotonic() + 10
-        while not set(names) <= set(self.places):
-            assert time.monotonic() < deadline, (names, self.places)
-            time.sleep(0.002)
+        wait_until(lambda: set(names) <= set(self.places), names)
 
 
 def pool_of(workers, most=None):
@@ -55,7 +53,7 @@ def test_programs_run_in_order_and_no_more_than_may():
     assert "d" not in runs.places
     for name in "acd":
         runs.end(name)
-    assert [future.result(10).stdout for future in futures] == list("abcd")
+    assert [future.result(PATIENCE_S).stdout for future in futures] == list("abcd")
     assert runs.opened == 2
     pool.close()
     assert runs.open == 0
@@ -72,7 +70,7 @@ def test_one_that_sleeps_lends_its_place_and_takes_it_back():
     assert set(runs.places) == {"a", "b"}
     runs.places["a"].sleeps(False)
     runs.end("b")
-    assert futures[1].result(10).stdout == "b"
+    assert futures[1].result(PATIENCE_S).stdout == "b"
     time.sleep(0.05)
     assert set(runs.places) == {"a", "b"}
     runs.end("a")
@@ -85,11 +83,8 @@ def test_one_that_sleeps_lends_its_place_and_takes_it_back():
     assert "e" not in runs.places
     runs.end("d")
     runs.end("e")
-    assert late.result(10).stdout == "e"
-    deadline = time.monotonic() + 10
-    while runs.open > 1:  # The thread that ran in a sleeper's place has nothing more to do.
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
+    assert late.result(PATIENCE_S).stdout == "e"
+    wait_until(lambda: runs.open <= 1)  # The thread that ran in a sleeper's place has nothing more to do.
     pool.close()
     assert runs.open == 0
 
@@ -124,7 +119,7 @@ def test_a_future_that_was_cancelled_in_the_queue_is_passed_over():
     futures[1].cancel()
     for name in "abc":
         runs.end(name)
-    assert futures[2].result(10).stdout == "c"
+    assert futures[2].result(PATIENCE_S).stdout == "c"
     assert set(runs.places) == {"a", "c"}
     pool.close()
 
@@ -137,7 +132,7 @@ def test_where_no_thread_is_to_be_had_a_result_says_so(monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
-        result = pool.submit(Program("a")).result(10)
+        result = pool.submit(Program("a")).result(PATIENCE_S)
         assert (result.status, result.error.message) == (Status.SANDBOX_ERROR, "RuntimeError: can't start new thread")
     first = pool.submit(Program("b"))
     runs.wait_for("b")
@@ -146,5 +141,5 @@ def test_where_no_thread_is_to_be_had_a_result_says_so(monkeypatch):
         second = pool.submit(Program("c"))
     runs.end("b")
     runs.end("c")
-    assert (first.result(10).stdout, second.result(10).stdout) == ("b", "c")
+    assert (first.result(PATIENCE_S).stdout, second.result(PATIENCE_S).stdout) == ("b", "c")
     pool.close()

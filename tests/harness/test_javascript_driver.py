@@ -7,6 +7,8 @@ import subprocess
 import time
 from importlib.resources import files
 
+from support import PATIENCE_S
+
 DRIVER = files("code_env") / "harness" / "javascript" / "driver.js"
 
 
@@ -37,7 +39,7 @@ def test_a_message_that_comes_in_parts_is_put_together(tmp_path):
             assert json.loads(next(lines)) == {"loaded": True}
             tell([list(range(100))])
             assert json.loads(next(lines)) == {"value": list(range(100))[::-1]}
-            assert driver.wait(30) == 0
+            assert driver.wait(PATIENCE_S) == 0
         finally:
             driver.kill()
             driver.wait()

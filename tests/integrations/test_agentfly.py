@@ -2,10 +2,10 @@ import asyncio
 from types import SimpleNamespace
 
 import pytest
-from broken_executor import BrokenExecutor
 
 from code_env import NoVerdict
 from code_env.integrations.agentfly import code_reward_test
+from support import BrokenExecutor
 
 
 def reward(prediction, *args, **kwargs):

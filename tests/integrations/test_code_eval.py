@@ -8,10 +8,10 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from broken_executor import BrokenExecutor
 
 from code_env import TaskError
 from code_env.integrations.code_eval import compute, metric_path
+from support import PATIENCE_S, BrokenExecutor
 
 ADD = "def add(a, b): return a + b"
 MULTIPLY = "def add(a, b): return a * b"
@@ -66,7 +66,7 @@ def test_evaluate_loads_the_metric_folder_offline(tmp_path):
     asked = json.dumps([[predictions, k] for predictions, k, _ in EXAMPLES.values()])
     command = [sys.executable, "-c", LOAD]
     done = subprocess.run(
-        command, input=asked, capture_output=True, text=True, timeout=300, env=environment, cwd=tmp_path
+        command, input=asked, capture_output=True, text=True, timeout=PATIENCE_S, env=environment, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
     *figures, restricted, misspelt = json.loads(done.stdout)

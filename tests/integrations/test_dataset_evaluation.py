@@ -1,10 +1,10 @@
 import json
 
 import pytest
-from broken_executor import BrokenExecutor
 
 from code_env import TaskError
 from code_env.integrations.rewardkit import RewardOutput, evaluate_dataset, local_code_execution_reward, reward_function
+from support import BrokenExecutor
 
 
 @pytest.fixture

@@ -2,9 +2,7 @@ import base64
 import dataclasses
 import pickle
 
-import merging
 import pytest
-from broken_executor import BrokenExecutor
 
 from code_env import ExecutorNotFound, NoVerdict, TaskError, UnsupportedProgram
 from code_env.integrations.eval_framework import (
@@ -20,6 +18,8 @@ from code_env.integrations.eval_framework import (
     estimate_pass_at_k,
     execute_python_code_with_tests,
 )
+from integrations import merging
+from support import BrokenExecutor
 
 SQUARE = "def f(x): return x * x"
 ASSERTS = "assert f(3) == 9\nassert f(-2) == 4"
@@ -74,7 +74,7 @@ def test_d10_what_a_completion_prints_is_no_success(executor, completion, tests)
     assert calculate(executor, completion, test_code=tests).value == 0.0
 
 
-FUNCTIONS = {"snippet_merge_fn": "merging:merge", "output_parse_fn": "merging:parse"}
+FUNCTIONS = {"snippet_merge_fn": "integrations.merging:merge", "output_parse_fn": "integrations.merging:parse"}
 
 
 def test_functions_of_the_context_are_used_and_believe_what_is_printed(executor):
@@ -144,8 +144,8 @@ def test_nothing_is_unpickled(executor, field):
 
 
 def test_functions_as_text_and_back():
-    assert CallableSerializer.encode(merging.parse) == "merging:parse"
-    assert CallableSerializer.decode("merging:parse") is merging.parse
+    assert CallableSerializer.encode(merging.parse) == "integrations.merging:parse"
+    assert CallableSerializer.decode("integrations.merging:parse") is merging.parse
     for function in (lambda: 1, pytest.raises(ValueError).__enter__):
         with pytest.raises(TaskError, match="top level of a module"):
             CallableSerializer.encode(function)
@@ -155,7 +155,7 @@ def test_functions_as_text_and_back():
 
 def test_a_merge_function_alone_decides_nothing(executor):
     with pytest.raises(TaskError, match="give both, or neither"):
-        calculate(executor, snippet_merge_fn="merging:merge")
+        calculate(executor, snippet_merge_fn="integrations.merging:merge")
 
 
 def test_an_image_is_never_left_out_unsaid(executor):

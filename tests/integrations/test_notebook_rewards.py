@@ -1,8 +1,8 @@
 import pytest
-from broken_executor import BrokenExecutor
 
 from code_env import NoVerdict, TaskError
 from code_env.integrations.rewardkit import advanced_code_evaluation, data_analysis_reward, file_based_code_reward
+from support import BrokenExecutor
 
 ADD = "\ndef add_numbers(a, b):\n    return a + b\n"
 CASES = [

@@ -10,12 +10,10 @@ import math
 
 import gymnasium as gym
 import pytest
-from broken_executor import BrokenExecutor
-from unstartable import WHEN, killed_meanwhile, unstartable
 
 from code_env import StdinTest, Task, TaskError, TaskSuite, make_executor
 from code_env.integrations.openrlhf import answer_request, response_in, reward_func
-from conftest import ROOT
+from support import ROOT, WHEN, BrokenExecutor, killed_meanwhile, unstartable
 
 RIGHT = "print(int(input()) * 2)"
 TASK = Task(
@@ -152,10 +150,10 @@ def test_a_response_that_goes_on_like_the_prompt_hides_nothing():
 def test_a_long_query_takes_time_in_proportion():
     import time
 
-    began = time.monotonic()
+    began = time.process_time()
     response_in("<s>" + "a " * 200_000 + "x", "a " * 200_000)
     response_in("a" * 60_000 + "x", "a" * 65_000)
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize("when", WHEN)

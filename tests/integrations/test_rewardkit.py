@@ -3,7 +3,6 @@ import sys
 import textwrap
 
 import pytest
-from broken_executor import BrokenExecutor
 
 import code_env
 from code_env import ExecutorError, NoVerdict, TaskError, UnsupportedProgram
@@ -16,6 +15,7 @@ from code_env.integrations.rewardkit import (
 )
 from code_env.integrations.shared_executor import _shared
 from e2b_server import LoopbackServer
+from support import BrokenExecutor
 
 FACTORIAL = [
     {"role": "user", "content": "Write a Python function to calculate the factorial of a number."},

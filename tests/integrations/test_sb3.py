@@ -5,7 +5,6 @@ import json
 import gymnasium as gym
 import numpy as np
 import pytest
-from broken_executor import BrokenExecutor
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
@@ -15,12 +14,12 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecMonitor
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from unstartable import WHEN, killed_meanwhile, unstartable
 
 import code_env
 from code_env import CandidateActions, EncodedObservation, EncodingError, TemplateActions, TokenActions
 from code_env.integrations.sb3 import CodeVecEnv, VerdictCallback
 from code_env.wrappers import vector
+from support import WHEN, BrokenExecutor, killed_meanwhile, unstartable
 
 TEMPLATE = ("def f(a, b):\n    return a $op $x", {"op": ["+", "-", "*"], "x": ["a", "b", "1"]})
 CANDIDATES = ["def f(a, b): return a", "def f(a, b): return max(a, b)", "def f(a, b):"]

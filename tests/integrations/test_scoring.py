@@ -3,8 +3,6 @@ import logging
 
 import gymnasium as gym
 import pytest
-from broken_executor import BrokenExecutor
-from unstartable import WHEN, killed_meanwhile, unstartable
 
 from code_env import (
     CallTest,
@@ -23,13 +21,14 @@ from code_env import (
 )
 from code_env.integrations import scoring
 from code_env.integrations.scoring import ascore, score
+from support import WHEN, BrokenExecutor, killed_meanwhile, unstartable
 
 DOUBLE = Task(
     "double",
     "Double it.",
     tuple(StdinTest(str(n), str(2 * n)) for n in range(4)),
     reference="print(int(input()) * 2)",
-    limits=Limits(cpu_s=0.5, wall_s=5),
+    limits=Limits(cpu_s=0.2, wall_s=5),
 )
 HELLO = Task("hello", "Say hello.", (OutputTest("hello world"),))
 RESPONSES = {

@@ -7,6 +7,7 @@ import pytest
 
 from code_env import ExecutorNotFound, make_executor
 from code_env.integrations.shared_executor import executor_for, require_executor
+from support import PATIENCE_S
 
 REWARD = """
 import threading
@@ -37,7 +38,7 @@ def test_one_that_was_given_is_not_replaced():
 
 def test_a_process_that_used_it_ends_by_itself():
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", REWARD], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-W", "error", "-c", REWARD], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "[1.0, 1.0, 1.0, 1.0]\n", "")
 
@@ -55,7 +56,7 @@ print(reward("print(3)", "3"))
 
 
 def test_a_fork_has_its_own():
-    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (done.returncode, done.stdout) == (0, "1.0\n"), done.stderr
 
 

@@ -14,8 +14,6 @@ from pathlib import Path
 
 import gymnasium as gym
 import pytest
-from broken_executor import BrokenExecutor
-from unstartable import WHEN, killed_meanwhile, unstartable
 
 from code_env import (
     CallTest,
@@ -31,6 +29,7 @@ from code_env import (
     make_executor,
 )
 from code_env.integrations.trl import async_reward_function, environment_factory, reward_function
+from support import WHEN, BrokenExecutor, killed_meanwhile, unstartable
 
 RIGHT = "print(int(input()) * 2)"
 DOUBLE = Task(

@@ -14,12 +14,10 @@ from functools import partial
 import gymnasium as gym
 import numpy as np
 import pytest
-from broken_executor import BrokenExecutor
-from unstartable import WHEN, killed_meanwhile, unstartable
 
 from code_env import CallTest, NoVerdict, RewardError, StdinTest, Task, TaskError, TaskSuite, make_executor
 from code_env.integrations.verl import acompute_score, compute_score
-from conftest import ROOT
+from support import ROOT, WHEN, BrokenExecutor, killed_meanwhile, unstartable
 
 TASK = Task(
     "double",

@@ -73,3 +73,16 @@ def test_each_call_has_the_whole_limit(name):
     with make_executor(name, workers=1) as runner:
         verdict = judge(Task("t", "p", tests, entry_point="f", limits=Limits(cpu_s=1, wall_s=60)), code, runner)
     assert [case.message for case in verdict.cases] == [""] * 5
+
+
+def test_the_time_of_children_that_nobody_waited_for_is_the_tests(jail):
+    """An orphan burns half a second and ends; the answer learns of that by a pipe and ends at once."""
+    code = (
+        "import os, time\nread, write = os.pipe()\nif os.fork() == 0:\n    if os.fork() == 0:\n"
+        "        while time.process_time() < 0.5: pass\n    os._exit(0)\nos.close(write)\nos.wait()\n"
+        "os.read(read, 1)\nprint('done')"
+    )
+    task = Task("t", "p", (StdinTest("", "done\n"),), limits=Limits(processes=4, wall_s=60))
+    verdict = judge(task, code, jail)
+    assert verdict.passed, verdict
+    assert verdict.cases[0].cpu_s >= 0.5

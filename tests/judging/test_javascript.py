@@ -14,17 +14,15 @@ from code_env import (
     Task,
     TaskError,
     judge,
-    make_executor,
 )
-from conftest import local
+from support import somewhere
 
 LIMITS = Limits(cpu_s=5, wall_s=20)
 
 
 @pytest.fixture(scope="module", params=["full", "contained", "subprocess"])
 def executor(request):
-    made = make_executor("subprocess", workers=2) if request.param == "subprocess" else local(request.param)
-    with made:
+    with somewhere(request.param) as made:
         yield made
 
 

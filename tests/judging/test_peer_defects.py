@@ -240,9 +240,8 @@ def test_leaving_early_earns_nothing(executor, asked, code):
 
 def test_d8_the_time_limit_is_the_one_given(executor):
     asked = task(StdinTest("", "x"), limits=Limits(cpu_s=5, wall_s=0.5))
-    verdict = judge(asked, "import time\nprint('x', flush=True)\ntime.sleep(60)", executor)
-    assert verdict.execution.status is Status.TIMEOUT
-    assert verdict.execution.wall_s < 10
+    verdict = judge(asked, "import time\nprint('x', flush=True)\ntime.sleep(10)", executor)
+    assert verdict.execution.status is Status.TIMEOUT  # By default it would have more time than it takes.
     assert not verdict.passed
 
 

@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 
-from conftest import ROOT
+from support import ROOT
 
 spec = importlib.util.spec_from_file_location("group_pass_at_k", ROOT / "examples" / "group_pass_at_k.py")
 bandits = importlib.util.module_from_spec(spec)

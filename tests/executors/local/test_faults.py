@@ -23,7 +23,7 @@ import pytest
 import code_env.executors.local.servers as servers
 from code_env import AssertTest, Limits, Program, Status, Task, judge_many
 from code_env.harness.watching import children_of, descendants
-from conftest import LEVELS, ROOT, local
+from support import LEVELS, PATIENCE_S, ROOT, local, wait_until
 
 TASK = Task(
     id="double",
@@ -53,14 +53,11 @@ def worker(executor, number):
     return number.choice([worker.pid for worker in workers_of(executor)])
 
 
-def left_of(pids, directories, within_s=15.0):
+def left_of(pids, directories):
     """What is left of an executor that was closed."""
-    deadline = time.monotonic() + within_s
-    while True:
-        left = [path for path in (*(Path(f"/proc/{pid}") for pid in pids), *directories) if path.exists()]
-        if not left or time.monotonic() > deadline:
-            return left
-        time.sleep(0.05)
+    paths = [*(Path(f"/proc/{pid}") for pid in pids), *directories]
+    wait_until(lambda: not any(path.exists() for path in paths), paths)
+    return []
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -118,7 +115,7 @@ def test_frozen_in_mid_batch(victim, level):
         future = executor.submit(Program("import time\ntime.sleep(0.5)\nprint('ran')", limits=Limits(wall_s=1)))
         time.sleep(0.2)
         os.kill(victim(executor, number), signal.SIGSTOP)
-        result = future.result(timeout=40)
+        result = future.result(timeout=PATIENCE_S)
         assert (result.status, result.stdout) == (Status.OK, "ran\n"), result
         assert executor.run(Program("print('next')")).stdout == "next\n"
         pids = set(descendants(os.getpid())).difference(others)
@@ -128,13 +125,10 @@ def test_frozen_in_mid_batch(victim, level):
 def test_a_frozen_program_is_timed_out(jail):
     """Its own doing or not: who does not go on has used its wall time."""
     future = jail.submit(Program("import time\nprint('so far', flush=True)\ntime.sleep(0.5)", limits=Limits(wall_s=1)))
-    deadline = time.monotonic() + 20
-    while not (children := [pid for one in workers_of(jail) for pid in descendants(one.pid)]):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    children = wait_until(lambda: [pid for one in workers_of(jail) for pid in descendants(one.pid)])
     time.sleep(0.2)
     os.kill(children[0], signal.SIGSTOP)
-    result = future.result(timeout=20)
+    result = future.result(timeout=PATIENCE_S)
     assert (result.status, result.stdout) == (Status.TIMEOUT, "so far\n"), result
 
 
@@ -143,14 +137,14 @@ def script(level, body, *prefix):
     code = f"""
 import os, resource, sys, time
 sys.path.insert(0, {str(ROOT / "tests")!r})
-from conftest import local
+from support import local
 from code_env import Program, Status
 def show(result):
     print(result.status, result.stdout.strip(), result.error.message if result.error else "", flush=True)
 with local({level!r}, workers=1) as executor:
 {textwrap.indent(textwrap.dedent(body), "    ")}
 """
-    done = subprocess.run([*prefix, sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*prefix, sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -232,5 +226,5 @@ def test_a_clock_that_jumps(jump_s, jail, monkeypatch):
     future = jail.submit(Program("import time\ntime.sleep(0.3)\nprint('ran')", limits=Limits(wall_s=5)))
     loop = jail.submit(Program("while True: pass", limits=Limits(cpu_s=0.5)))
     monkeypatch.setattr(time, "time", lambda: now() + jump_s)
-    assert future.result(timeout=20).stdout == "ran\n"
-    assert loop.result(timeout=20).status is Status.TIMEOUT
+    assert future.result(timeout=PATIENCE_S).stdout == "ran\n"
+    assert loop.result(timeout=PATIENCE_S).status is Status.TIMEOUT

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from code_env import ExecutorError, Program, Status
-from conftest import local
+from support import local
 
 
 def test_programs_find_what_a_fresh_interpreter_finds(jail):

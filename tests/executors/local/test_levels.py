@@ -12,7 +12,7 @@ import pytest
 
 import code_env.executors.local.servers as servers
 from code_env import Program, make_executor
-from conftest import local
+from support import PATIENCE_S, local
 
 CHECK = """
 import json, sys
@@ -32,7 +32,7 @@ print(json.dumps(found))
 
 
 def check(*prefix):
-    done = subprocess.run([*prefix, sys.executable, "-c", CHECK], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([*prefix, sys.executable, "-c", CHECK], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -103,7 +103,7 @@ def test_an_ordinary_user_gets_the_same(filtered, no_user_namespaces, tmp_path_f
         os.chown(place, 54321, 54321)
         prefix = no_user_namespaces if filtered else []
         command = [*prefix, sys.executable, "-c", AS_USER, python, str(place / "code_env"), "54321"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
         assert done.returncode == 0, done.stderr
         level, failures, user = json.loads(done.stdout)
         assert (level, failures, user) == ("contained" if filtered else "full", {}, 54321)

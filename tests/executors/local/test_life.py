@@ -19,7 +19,7 @@ import pytest
 import code_env
 from code_env import ExecutorClosed, Limits, Program, Status, make_executor
 from code_env.harness.watching import descendants
-from conftest import LEVELS, ROOT, local
+from support import LEVELS, PATIENCE_S, local, wait_until
 
 SLEEP = Program("import time; time.sleep(60)", limits=Limits(wall_s=50))
 
@@ -31,13 +31,10 @@ def jails():
     return {int(pid) for pid in found} & mine
 
 
-def gone(pids, within_s=10.0):
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        if not any(os.path.exists(f"/proc/{pid}") and "Z" not in state(pid) for pid in pids):
-            return True
-        time.sleep(0.05)
-    return False
+def gone(pids):
+    """Wait until processes have ended."""
+    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") and "Z" not in state(pid) for pid in pids), pids)
+    return True
 
 
 def state(pid):
@@ -75,12 +72,10 @@ def test_closing_ends_all_and_leaves_no_descriptor(level):
 
 
 HOST = """
-import sys, time
-sys.path.insert(0, {tests!r})
-from conftest import LEVELS, ROOT, local
-from code_env import Limits, Program
+import time
+from code_env import Limits, Program, make_executor
 from code_env.executors.local.stocks import LEAN
-executor = local({level!r})
+executor = make_executor("local", workers=2, max_isolation={level!r})
 daemon = "import os, time\\nif os.fork() == 0:\\n    os.setsid()\\n    while True: time.sleep(0.1)\\ntime.sleep(60)"
 futures = [executor.submit(Program(daemon, limits=Limits(processes=4, wall_s=50))) for _ in range(2)]
 time.sleep(1)
@@ -92,36 +87,29 @@ print("up", flush=True)
 @pytest.mark.parametrize("level", ["full", "contained"])
 @pytest.mark.parametrize("end", ["time.sleep(60)", "import os; os._exit(3)", "sys.exit()", "1 / 0"])
 def test_nothing_survives_the_host(level, end):
-    code = HOST.format(level=level, end=end, tests=str(ROOT / "tests"))
+    code = HOST.format(level=level, end=end)
     host = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with host:
         assert host.stdout.readline() == "up\n", host.stderr.read()
-        deadline = time.monotonic() + 20
-        while len(below := descendants(host.pid)) < 6 and end == "time.sleep(60)":
-            assert time.monotonic() < deadline, "not all daemons have begun"
-            time.sleep(0.02)
+        below = descendants(host.pid)
         if end == "time.sleep(60)":
+            wait_until(lambda: len(descendants(host.pid)) >= 6, "not all daemons have begun")
+            below = descendants(host.pid)
             host.send_signal(signal.SIGKILL)
-        host.wait(30)
+        host.wait(PATIENCE_S)
     assert gone(below), [state(pid) for pid in below]
 
 
 def test_the_host_that_is_killed_leaves_no_directory():
-    code = HOST.format(level="contained", end="time.sleep(60)", tests=str(ROOT / "tests"))
+    code = HOST.format(level="contained", end="time.sleep(60)")
     code = code.replace('print("up"', "print(executor._live.servers.get(LEAN)._base").replace(
         "time.sleep(1)", "time.sleep(0.5)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as host:
         base = Path(host.stdout.readline().strip())
-        deadline = time.monotonic() + 20
-        while not list(base.glob("worker-*/run/**/main.py")):
-            assert time.monotonic() < deadline, "no program has begun"
-            time.sleep(0.02)
+        wait_until(lambda: list(base.glob("worker-*/run/**/main.py")), "no program has begun")
         host.kill()
-    deadline = time.monotonic() + 10
-    while base.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not base.exists()
+    wait_until(lambda: not base.exists())
 
 
 def test_after_a_fork_of_the_host_the_child_has_its_own(jail):
@@ -219,7 +207,7 @@ def test_an_executor_that_is_forgotten_ends_its_processes():
         assert descendants(os.getpid()) == []
         """
     )
-    subprocess.run([sys.executable, "-X", "dev", "-W", "error", "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-X", "dev", "-W", "error", "-c", code], check=True, timeout=PATIENCE_S)
 
 
 def test_many_programs_leave_everything_flat(jail):
@@ -303,17 +291,15 @@ SURROUNDINGS = {
 def test_the_trainers_surroundings_make_no_difference(name, level):
     code = f"""
 import sys
-sys.path.insert(0, {str(ROOT / "tests")!r})
-from conftest import local
 import code_env
 {SURROUNDINGS[name]}
-with local({level!r}, workers=1) as executor:
+with code_env.make_executor("local", workers=1, max_isolation={level!r}) as executor:
     result = executor.run(code_env.Program("open('f', 'w').write('x'); print(input())", stdin="given", collect=("f",)))
     task = code_env.Task(id="t", prompt="", tests=(code_env.CallTest(args=(1,), expected=2),), entry_point="f")
     verdict = code_env.judge(task, "def f(x): return x + 1", executor)
     sys.stderr.write(f"{{result.stdout!r}} {{dict(result.files)}} {{verdict.passed}}")
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.stderr == "'given\\n' {'f': b'x'} True"
 
 
@@ -326,7 +312,7 @@ def test_it_may_be_closed_from_a_callback():
         closed.set()
 
     executor.submit(Program("print(1)")).add_done_callback(close)
-    assert closed.wait(20)
+    assert closed.wait(PATIENCE_S)
     with pytest.raises(ExecutorClosed):
         executor.submit(Program("print(1)"))
 

@@ -10,7 +10,7 @@ import pytest
 from code_env import AssertTest, CallTest, Limits, Program, Status, StdinTest, Task, judge_many
 from code_env.executors.local.servers import Server
 from code_env.harness.watching import children_of
-from conftest import LEVELS, local
+from support import LEVELS, PATIENCE_S, local
 
 BURN = "import time\nwhile time.process_time() < {}: pass\nprint('done')"
 SLEEP = "import time\ntime.sleep(60)"
@@ -19,9 +19,9 @@ PATIENT = Limits(wall_s=120)
 
 @pytest.fixture
 def busy():
-    """Eight processes that leave no core idle, each in a session of its own: Linux shares cores out among sessions."""
+    """Four processes that leave no core idle, each in a session of its own: Linux shares cores out among sessions."""
     loop = [sys.executable, "-S", "-c", "while True: pass"]
-    loops = [subprocess.Popen(loop, start_new_session=True) for _ in range(8)]
+    loops = [subprocess.Popen(loop, start_new_session=True) for _ in range(4)]
     yield
     for loop in loops:
         loop.kill()
@@ -45,7 +45,7 @@ def test_a_loop_has_its_second_and_little_more(jail):
 
 
 def test_results_are_the_same_beside_busy_processes(jail, busy):
-    """With a fifth of a core: what takes nine tenths of its time passes, what takes more does not."""
+    """With a part of a core: what takes nine tenths of its time passes, what takes more does not."""
     limits = Limits(cpu_s=1, wall_s=2)
     codes = [BURN.format(0.9), "while True: pass", BURN.format(0.5), "import time; time.sleep(1); print('done')"]
     results = jail.run_many([Program(code, limits=limits) for code in codes])
@@ -124,7 +124,7 @@ def test_one_that_is_killed_before_it_began_is_run_again(monkeypatch):
                 pass
             for child in children:
                 os.kill(child, 9)
-            result = future.result(60)
+            result = future.result(PATIENCE_S)
             assert (result.status, result.stdout) in [("ok", "ran\n"), ("signal", ""), ("signal", "ran\n")], result
             if fresh:
                 return

@@ -1,7 +1,6 @@
 """Judged runs: the program in a sandbox, its peer in the jail of this machine."""
 
 import pytest
-from loopback_fixtures import e2b, executor, make  # noqa: F401  # Fixtures.
 
 from code_env import (
     AssertTest,

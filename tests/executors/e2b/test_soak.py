@@ -1,7 +1,5 @@
 """Many programs and judged answers while one call in twenty fails."""
 
-from loopback_fixtures import e2b  # noqa: F401  # Fixtures.
-
 from code_env import AssertTest, Program, Status, Task, judge_many
 from code_env.executors.e2b.executor import E2BExecutor
 

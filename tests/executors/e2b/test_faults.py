@@ -1,11 +1,11 @@
 """Every fault of the service ends as it must: never as a wrong answer, never in a hang, never in a leak."""
 
 import pytest
-from loopback_fixtures import e2b, executor, make  # noqa: F401  # Fixtures.
 
 from code_env import AssertTest, CallTest, E2BMisconfigured, Limits, Outcome, Program, Status, Task, judge
 from code_env.executors.e2b import process_mode
 from e2b_server import Fault
+from support import PATIENCE_S
 
 REFUSALS = (Fault.UNAUTHORIZED, Fault.BAD_REQUEST, Fault.FORBIDDEN, Fault.NOT_FOUND)
 STALLS = (Fault.STALL, Fault.UNANSWERED, Fault.STALL_MIDSTREAM)
@@ -42,7 +42,7 @@ def test_a_refusal_stops_everything_at_once(fault, make, e2b):
     e2b.faults.add("create", fault)
     running.cancel()  # Its place goes to the one that waits, which is refused.
     with pytest.raises(E2BMisconfigured):
-        waiting.result(30)
+        waiting.result(PATIENCE_S)
 
 
 @pytest.mark.parametrize("fault", REFUSALS, ids=lambda fault: fault.name)
@@ -53,9 +53,9 @@ def test_a_refusal_reaches_those_that_run(fault, make, e2b):
         pass
     e2b.faults.add("create", fault)
     with pytest.raises(E2BMisconfigured):
-        executor.submit(HELLO).result(30)
+        executor.submit(HELLO).result(PATIENCE_S)
     with pytest.raises(E2BMisconfigured):
-        running.result(30)
+        running.result(PATIENCE_S)
 
 
 def sandboxes_made(fault, times, operation):

@@ -9,12 +9,10 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 import traceback
 import warnings
 
 import pytest
-from loopback_fixtures import e2b, executor, make  # noqa: F401  # Fixtures.
 
 from code_env import (
     E2BMisconfigured,
@@ -32,22 +30,16 @@ from code_env.executors.e2b.bundle import bundle
 from code_env.executors.e2b.faults import described
 from code_env.executors.e2b.key import ApiKey
 from e2b_server import Fault
+from support import PATIENCE_S, wait_until
 
 SLEEPER = Program("import time; time.sleep(60)", limits=Limits(wall_s=50))
 
 
-def until(condition):
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_cancelling_ends_the_sandbox(executor, e2b):
     future = executor.submit(SLEEPER)
-    until(lambda: len(e2b.sandboxes) == 1)
+    wait_until(lambda: len(e2b.sandboxes) == 1)
     assert future.cancel()
-    until(lambda: not e2b.sandboxes)
+    wait_until(lambda: not e2b.sandboxes)
 
 
 @pytest.mark.parametrize("fault", [None, Fault.UNANSWERED], ids=["answered", "unanswered"])
@@ -65,9 +57,9 @@ def test_cancelling_while_a_sandbox_is_made_leaves_none(fault, make, e2b):
 def test_cancelling_an_asyncio_task_ends_the_sandbox(executor, e2b):
     async def session():
         task = asyncio.create_task(executor.arun(SLEEPER))
-        await asyncio.to_thread(until, lambda: len(e2b.sandboxes) == 1)
+        await asyncio.to_thread(wait_until, lambda: len(e2b.sandboxes) == 1)
         task.cancel()
-        await asyncio.to_thread(until, lambda: not e2b.sandboxes)
+        await asyncio.to_thread(wait_until, lambda: not e2b.sandboxes)
 
     asyncio.run(session())
 
@@ -85,7 +77,7 @@ def test_no_more_sandboxes_than_allowed(make, e2b):
 def test_closing_ends_sandboxes(make, e2b):
     executor = make()
     futures = [executor.submit(SLEEPER) for _ in range(3)]
-    until(lambda: len(e2b.sandboxes) == 3)
+    wait_until(lambda: len(e2b.sandboxes) == 3)
     executor.close()
     assert e2b.sandboxes == []
     assert all(future.cancelled() for future in futures)
@@ -102,14 +94,14 @@ def test_callbacks_may_wait_and_are_called_in_their_order(executor, e2b):
     first.add_done_callback(lambda _: called.put(executor.sweep()))
     first.add_done_callback(lambda _: 1 / 0)
     first.add_done_callback(lambda done: called.put(done.result().stdout))
-    assert [called.get(timeout=20) for _ in range(3)] == ["2\n", 0, "1\n"]
+    assert [called.get(timeout=PATIENCE_S) for _ in range(3)] == ["2\n", 0, "1\n"]
 
 
 def test_a_callback_that_sleeps_holds_up_nobody(executor):
     begun, end = threading.Event(), threading.Event()
     first = executor.submit(Program("print(1)"))
-    first.add_done_callback(lambda _: (begun.set(), end.wait(60)))
-    assert begun.wait(20)
+    first.add_done_callback(lambda _: (begun.set(), end.wait(PATIENCE_S)))
+    assert begun.wait(PATIENCE_S)
     assert executor.run(Program("print(2)")).stdout == "2\n"
     end.set()
 
@@ -127,7 +119,7 @@ def test_a_process_that_closes_in_a_callback_leaves_no_sandbox(e2b):
     assert future.result().stdout == "1\\n"
     """
     before = e2b.created
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=PATIENCE_S)
     assert (e2b.created, e2b.sandboxes) == (before + 4, [])
 
 
@@ -136,7 +128,7 @@ def test_closing_says_what_it_leaves(make, e2b, monkeypatch):
     monkeypatch.setattr(sandboxes, "LAST_SWEEP_S", 0.5)
     executor = make()
     executor.submit(SLEEPER)
-    until(lambda: len(e2b.sandboxes) == 1)
+    wait_until(lambda: len(e2b.sandboxes) == 1)
     e2b.faults.add("kill", Fault.STALL, times=99)
     with pytest.warns(
         RuntimeWarning, match=r"^1 sandbox of E2B could not be ended in time; E2B ends what is left when"
@@ -148,7 +140,7 @@ def test_closing_says_what_it_leaves(make, e2b, monkeypatch):
     e2b.faults.clear()
     # The deletes that were never answered may have been carried out by now, or not.
     assert make().sweep(older_than_s=0) <= 1
-    until(lambda: e2b.sandboxes == [])
+    wait_until(lambda: e2b.sandboxes == [])
 
 
 def test_closing_from_a_futures_callback_does_not_hang(make, e2b):
@@ -156,15 +148,15 @@ def test_closing_from_a_futures_callback_does_not_hang(make, e2b):
     future = executor.submit(Program("print(1)"))
     future.add_done_callback(lambda _: executor.close())
     assert future.result().stdout == "1\n"
-    until(lambda: not e2b.sandboxes)
+    wait_until(lambda: not e2b.sandboxes)
 
 
 def test_an_executor_that_is_forgotten_ends_its_sandboxes(e2b):
     executor = make_executor("e2b")
     executor.submit(SLEEPER)
-    until(lambda: len(e2b.sandboxes) == 1)
+    wait_until(lambda: len(e2b.sandboxes) == 1)
     del executor
-    until(lambda: not e2b.sandboxes)
+    wait_until(lambda: not e2b.sandboxes)
 
 
 def test_a_process_that_ends_leaves_no_sandbox(e2b):
@@ -176,7 +168,7 @@ def test_a_process_that_ends_leaves_no_sandbox(e2b):
     time.sleep(1)
     """
     before = e2b.created
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=PATIENCE_S)
     assert (e2b.created, e2b.sandboxes) == (before + 1, [])
 
 
@@ -185,7 +177,7 @@ def test_sweeping_ends_what_is_left_over(make, e2b):
 
     executor, other = make(), make()
     future = executor.submit(SLEEPER)
-    until(lambda: len(e2b.sandboxes) == 1)
+    wait_until(lambda: len(e2b.sandboxes) == 1)
     left = Sandbox.create(timeout=60, metadata={"code_env_run": executor._holder._live._sandboxes.run_id})
     foreign = Sandbox.create(timeout=60, metadata={"code_env_run": "of another trainer"})
     others = Sandbox.create(timeout=60)
@@ -201,12 +193,12 @@ def test_sweeping_ends_what_is_left_over(make, e2b):
 
 def test_sandboxes_have_lifetimes_no_network_and_a_label(executor, e2b):
     future = executor.submit(SLEEPER)
-    until(lambda: len(e2b.sandboxes) == 1)
+    wait_until(lambda: len(e2b.sandboxes) == 1)
     info = e2b.sandboxes[0]
     assert set(info.metadata) == {"code_env_run", "code_env_creation", "code_env_pid"}
     assert info.metadata["code_env_pid"] == str(os.getpid())
     future.cancel()
-    until(lambda: not e2b.sandboxes)
+    wait_until(lambda: not e2b.sandboxes)
 
 
 def test_threads_may_share_it(executor):
@@ -257,7 +249,7 @@ executor.close()
 
 @pytest.mark.parametrize("kind", ["used", "fresh"])
 def test_a_fork_makes_its_own_or_says_why_not(kind, e2b):
-    subprocess.run([sys.executable, "-c", FORKS, kind], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", FORKS, kind], check=True, timeout=PATIENCE_S)
 
 
 KEY = "e2b_" + "f00d" * 10

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from loopback_fixtures import e2b, executor, make  # noqa: F401  # Fixtures.
 
 from code_env import Limits, Program, Status
 
@@ -41,8 +40,8 @@ def test_an_orphan_that_holds_the_output_holds_nothing_up(executor):
         "print('parent', flush=True)"
     )
     result = executor.run(Program(code, limits=Limits(processes=2)))
+    # If it were waited for, the time limit would end it first.
     assert (result.status, result.stdout) == (Status.OK, "parent\n")
-    assert result.wall_s < 20
 
 
 def test_ten_megabytes_keep_head_and_tail(executor):

@@ -1,7 +1,6 @@
 """Notebooks: rich results and cells in the sandbox's kernel."""
 
 import pytest
-from loopback_fixtures import e2b, executor, make  # noqa: F401  # Fixtures.
 
 from code_env import Limits, Program, Status
 from e2b_server import Fault

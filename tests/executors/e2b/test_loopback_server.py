@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from e2b_server import Fault, LoopbackServer
+from support import wait_until
 
 sdk = pytest.importorskip("e2b_code_interpreter", reason="needs the extra e2b", exc_type=ImportError)
 connectrpc_errors = pytest.importorskip("connectrpc.errors", exc_type=ImportError)
@@ -28,13 +29,6 @@ def access(server, **more):
 
 def new(server, **more):
     return sdk.Sandbox.create(**access(server, **{"timeout": 60, **more}))
-
-
-def wait_until(true):
-    deadline = time.monotonic() + 10
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def exists(pid):

@@ -15,6 +15,7 @@ from code_env.executors.e2b import supervisor
 from code_env.executors.e2b.bundle import bundle, order_of, result_from
 from code_env.executors.e2b.faults import MissingInterpreter, SandboxFault
 from code_env.executors.e2b.sandboxes import Gate
+from support import PATIENCE_S
 
 
 class TestGate:
@@ -89,7 +90,7 @@ class TestBundle:
         program = Program("print(input())", stdin="x", files={"a": b"\xff"}, collect=("a",), limits=Limits(cpu_s=2))
         (tmp_path / "job.json").write_bytes(order_of(program, "n"))
         command = [sys.executable, "-I", "-S", str(tmp_path / "code_env/executors/e2b/supervisor.py")]
-        out = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, timeout=60)
+        out = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, timeout=PATIENCE_S)
         lines = out.stdout.decode().split("\n")
         assert lines[:2] == ["~0", "!"]
         result = result_from(lines[-2], "n")

@@ -1,0 +1,64 @@
+"""What the hacks in JavaScript are judged on; a hack names its task by the variable that holds it."""
+
+from textwrap import dedent
+
+from code_env import AssertTest, CallTest, Limits, OutputTest, StdinTest, Task
+
+LIMITS = Limits(cpu_s=2, wall_s=4)
+
+
+def task(*tests, name: str | None = None) -> Task:
+    """A task for an answer in JavaScript."""
+    return Task("t", "p", tests, entry_point=name, language="js", limits=LIMITS)
+
+
+def asserts(code: str, name: str) -> Task:
+    """A task with a test suite, written as indented as what surrounds it."""
+    return task(AssertTest(dedent(code), language="js"), name=name)
+
+
+CALL = task(CallTest((1, 2), expected=3), CallTest((5, 7), expected=12), name="add")
+LIST = task(CallTest(([3, 1, 2],), expected=[1, 2, 3]), CallTest(([9, 8],), expected=[8, 9]), name="f")
+STDIN = task(StdinTest("2 3\n", "5\n"), StdinTest("10 20\n", "30\n"))
+OUTPUT = task(OutputTest("hello\n"))
+ASSERT = asserts(
+    """\
+    assert.strictEqual(add(1, 2), 3);
+    assert(add(5, 7) === 12);
+    console.assert(add(0, 4) === 4, 'sum');
+    assert.deepStrictEqual([add(2, 2)], [4]);""",
+    "add",
+)
+LOOSE = asserts(
+    """\
+    assert.equal(add(1, 2), 3);
+    assert.deepEqual(add(5, 7), 12);
+    assert(add(0, 4) == 4);""",
+    "add",
+)
+SORT = asserts(
+    """\
+    assert.deepStrictEqual(f([3, 1, 2]), [1, 2, 3]);
+    assert(f([2, 1]).every((x, i) => x === i + 1));
+    assert.strictEqual(JSON.stringify(f([5, 4])), JSON.stringify([4, 5]));
+    assert.ok([1, 2].includes(f([2, 1])[0]) && f([9, 8]).join() === '8,9');""",
+    "f",
+)
+MAP = asserts(
+    """\
+    assert.deepStrictEqual(f('ab'), new Map([['a', 1], ['b', 1]]));
+    assert.deepEqual({ m: [f('x')] }, { m: [new Map([['x', 1]])] });""",
+    "f",
+)
+AWAIT = asserts(
+    """\
+    assert.strictEqual(await later(1), 2);
+    await assert.rejects(later('x'), TypeError);""",
+    "later",
+)
+REJECTS = asserts("await assert.rejects(f(-1), RangeError);", "f")
+NEAR = asserts("assert.ok(Math.abs(f(3) - 9) < 1e-9);", "f")
+UNDEFINED = asserts("assert.strictEqual(f(3), undefined);", "f")
+BUFFER_COMPARE = asserts("assert.strictEqual(Buffer.compare(Buffer.from(f('a')), Buffer.from('b')), 0);", "f")
+BUFFER_EQUALS = asserts("assert.ok(Buffer.from('b').equals(Buffer.from(f('a'))));", "f")
+LATER = asserts("setTimeout(() => assert.strictEqual(add(1, 2), 3), 20);", "add")

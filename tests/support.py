@@ -1,0 +1,155 @@
+"""What several test modules share: executors at a level or by name, doubles of them, and where the data lies."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from code_env import (
+    ErrorInfo,
+    ExecutionResult,
+    Executor,
+    Isolation,
+    IsolationUnavailable,
+    Program,
+    Status,
+    make_executor,
+)
+from code_env.harness.watching import children_of
+from e2b_server import LoopbackServer
+
+ROOT = Path(__file__).parents[1]
+DATA = Path(os.environ.get("CODE_ENV_DATA", ROOT.parent / "shared" / "data"))
+
+PATIENCE_S = 300.0
+"""How long a test waits at the most for what must come, in seconds: long enough for any busy machine."""
+
+LEVELS = ("full", "contained")
+
+RESTRICTED = {
+    "allowed_imports": ["collections", "hashlib", "itertools", "json", "math", "random", "re", "sys", "time", "typing"],
+    "use_limited_builtins": False,
+    "use_utility_builtins": False,  # With them, programs find names such as `math` that they have not imported.
+}
+"""Options of `restricted` with which ordinary programs run, and those that are wrong fail as elsewhere."""
+
+
+HONEST = [
+    Program(
+        "import math, os\nn = int(input())\nopen('out', 'w').write('x' * n)\nprint(math.factorial(n), os.listdir())",
+        stdin=str(n),
+        collect=("out",),
+    )
+    for n in range(10)
+]
+"""Programs that give the same each time, whatever runs beside them."""
+
+
+def wait_until(condition, message="what was waited for did not come"):
+    """Wait until `condition()` is true, however busy the machine is; what it gave."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not (given := condition()):
+        assert time.monotonic() < deadline, message
+        time.sleep(0.01)
+    return given
+
+
+def local(level, **kwargs):
+    """An executor at a level, also where the machine grants a higher one."""
+    executor = make_executor("local", **{"workers": 2, **kwargs}, min_isolation=level, max_isolation=level)
+    try:
+        executor.describe()
+    except IsolationUnavailable as error:
+        executor.close()
+        pytest.skip(str(error))
+    return executor
+
+
+def somewhere(where):
+    """An executor by the level of isolation of `local`, or by the name `subprocess`."""
+    return make_executor("subprocess", workers=2) if where == "subprocess" else local(where)
+
+
+@contextlib.contextmanager
+def executor_of(name: str, cloud: LoopbackServer, **kwargs) -> Iterator[Executor]:
+    """An executor by its name, `e2b` on this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, value in cloud.environment.items() if name == "e2b" else ():
+            patch.setenv(variable, value)
+        with make_executor(name, **(RESTRICTED if name == "restricted" else {}), **kwargs) as executor:
+            yield executor
+
+
+class BrokenExecutor(Executor):
+    """Its sandbox fails, always or the first few times; then another executor runs the programs."""
+
+    def __init__(self, executor=None, failures=0):
+        self._executor, self._failures = executor, failures
+        self.programs = 0
+
+    def submit(self, program):
+        self.programs += 1
+        if self._executor is not None and self.programs > self._failures:
+            return self._executor.submit(program)
+        future = Future()
+        future.set_result(ExecutionResult(Status.SANDBOX_ERROR, error=ErrorInfo("SandboxError", "no luck")))
+        return future
+
+    def describe(self):
+        return Isolation(level="none", peer="same_machine")
+
+    def close(self):
+        pass
+
+
+WHEN = ("before its first program", "after its first program")
+"""When the interpreter of an unstartable executor is taken away."""
+
+
+@contextlib.contextmanager
+def unstartable(directory, when):
+    """A real `local` executor whose server cannot be started: its interpreter was taken away."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(directory / "venv")], check=True)
+    python = directory / "venv" / "bin" / "python"
+    with make_executor("local", python=str(python), workers=2) as executor:
+        if when == WHEN[1]:
+            assert executor.run(Program("print(1)")).stdout == "1\n"
+        python.unlink()
+        if when == WHEN[1]:
+            kill_servers(executor)
+        yield executor
+
+
+def kill_servers(executor):
+    """Kill all servers of an executor; how many that were."""
+    servers = list(executor._live.servers._servers.values())
+    for server in servers:
+        for pid in (*children_of(server._guardian.pid), server._guardian.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    return len(servers)
+
+
+def killed_meanwhile(executor, batch):
+    """What a batch gives in whose midst all servers of its executor are killed, once."""
+    killed = []
+
+    def kill():
+        time.sleep(0.3)
+        killed.append(kill_servers(executor))
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        return batch()
+    finally:
+        killer.join()
+        assert killed[0] >= 1

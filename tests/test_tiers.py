@@ -1,0 +1,57 @@
+"""The quick tier leaves out no part of the package, and its lists name tests that there are."""
+
+import subprocess
+import sys
+
+import pytest
+
+from support import PATIENCE_S, ROOT
+from tiers import LEFT_OUT, SAMPLED, sample
+
+
+def collected(*options):
+    command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-p", "no:cacheprovider", *options]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
+@pytest.fixture(scope="module")
+def everything():
+    return collected()
+
+
+@pytest.fixture(scope="module")
+def quick():
+    return collected("--quick")
+
+
+def files(tests):
+    return {test.partition("::")[0] for test in tests}
+
+
+def test_the_quick_tier_is_a_part_of_everything(everything, quick):
+    assert set(quick) < set(everything)
+
+
+def test_each_file_of_tests_has_some_in_the_quick_tier(everything, quick):
+    left_out = {name for name in files(everything) if name.startswith(LEFT_OUT)}
+    without = {name for name in files(everything) - files(quick) - left_out if name.startswith("tests/")}
+    assert without == set()
+
+
+@pytest.mark.parametrize("name", [*LEFT_OUT, *SAMPLED])
+def test_each_line_of_the_tiers_names_tests(name, everything):
+    # A folder without tests is named so that its modules are not loaded to look for examples.
+    assert any(test.startswith(name) for test in everything) or (ROOT / name).is_dir()
+
+
+def test_a_sample_depends_on_names_alone_and_is_not_empty():
+    names = [f"test {number}" for number in range(200)]
+    chosen = sample(names, 10)
+    assert 5 <= len(chosen) <= 40
+    assert sample(names[::-1], 10) == chosen[::-1]
+    assert set(sample(names[:100], 10)) == set(chosen) & set(names[:100])
+    assert 1 <= len(sample(sample([f"test {number}" for number in range(1000)], 10), 5)) <= 50
+    assert len(sample(names, 10**9)) == 1
+    assert sample([], 10) == []

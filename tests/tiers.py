@@ -1,0 +1,125 @@
+"""Two tiers: `scripts/test` runs the quick one, `scripts/test --all` everything.
+
+The quick tier is chosen by folder and by sample, not by marks at single tests. It touches every part of the package:
+what is cheap runs in full, what is dear by a sample, which stays the same from run to run.
+"""
+
+import zlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from support import ROOT
+
+LEFT_OUT = (
+    # They install the package, run what the documents say, train, or take minutes by their nature.
+    "src/code_env/testing/",
+    "tests/conformance/test_executors.py::test_all_but_one_check_hold_for_e2b",
+    "tests/conformance/test_executors.py::test_one_command_prints_the_table",
+    "tests/conformance/test_same_verdicts.py",
+    "tests/envs/test_code_exec.py::test_a_policy_that_copies_all",
+    "tests/envs/test_code_exec_vector.py::test_native_sync_and_single_are_the_same",
+    "tests/envs/test_code_exec_vector.py::test_thousands_of_steps",
+    "tests/executors/e2b/test_faults.py",
+    "tests/executors/e2b/test_soak.py",
+    "tests/executors/local/test_faults.py",
+    "tests/executors/local/test_levels.py",
+    "tests/executors/local/test_load.py",
+    "tests/harness/test_plain.py::test_shared_references_that_double",
+    "tests/integrations/test_code_eval.py::test_humaneval_s_own_answers",
+    "tests/integrations/test_code_eval.py::test_options_act",
+    "tests/integrations/test_openrlhf.py::test_servers_killed_in_mid_batch",
+    "tests/integrations/test_sb3.py::test_servers_killed_in_mid_batch",
+    "tests/integrations/test_verl.py::test_servers_killed_in_mid_batch",
+    "tests/judging/test_benchmarks.py",
+    "tests/judging/test_judge.py::test_sabotage_of_the_judge_buys_nothing[a huge exponent]",
+    "tests/judging/test_validation.py::test_many_tests_are_slow_together",
+    "tests/rewards/test_training_for_pass_at_k.py",
+    "tests/tasks/formats/test_kattis.py::test_the_reference_of_a_real_problem",
+    "tests/test_benchmark_commands.py",
+    "tests/test_doctor.py::test_it_shows_what_held",
+    "tests/test_examples.py",
+    "tests/test_packaging.py",
+    "tests/test_rollout.py::test_no_episode_is_lost_or_doubled_by_three_kills",
+    "tests/test_tiers.py",
+)
+"""Where the tests begin that the quick tier leaves out, as pytest names them."""
+
+SAMPLED = {
+    "src/": 3,
+    "tests/adversarial/test_javascript_hacks.py": 2,
+    "tests/conformance/test_signals.py": 2,
+    "tests/executors/e2b/test_judged.py": 5,
+    "tests/executors/e2b/test_life.py": 6,
+    "tests/executors/e2b/test_loopback_server.py": 6,
+    "tests/executors/e2b/test_notebook.py": 10,
+    "tests/executors/e2b/test_outcomes.py": 8,
+    "tests/executors/local/test_interpreter.py": 4,
+    "tests/executors/local/test_isolation.py": 4,
+    "tests/executors/local/test_life.py": 8,
+    "tests/executors/local/test_limits.py": 8,
+    "tests/executors/restricted/test_restricted_options.py": 8,
+    "tests/executors/test_languages.py": 8,
+    "tests/executors/test_notebook.py": 10,
+    "tests/executors/test_subprocess.py": 8,
+    "tests/harness/test_comparing_bounds.py": 8,
+    "tests/integrations/test_agentfly.py": 3,
+    "tests/integrations/test_code_eval.py": 5,
+    "tests/integrations/test_rewardkit.py": 2,
+    "tests/integrations/test_sb3.py": 6,
+    "tests/integrations/test_scoring.py": 4,
+    "tests/integrations/test_shared_executor.py": 3,
+    "tests/integrations/test_trl.py": 5,
+    "tests/integrations/test_verl.py": 3,
+    "tests/judging/test_case_times.py": 5,
+    "tests/judging/test_javascript.py": 10,
+    "tests/judging/test_peer_defects.py": 2,
+    "tests/judging/test_session.py": 4,
+    "tests/judging/test_validation.py": 6,
+    "tests/tasks/test_drawing.py::test_the_share_of_what_is_drawn": 4,
+    "tests/test_cli.py": 6,
+    "tests/test_doctor.py": 4,
+    "tests/test_environments.py": 3,
+    "tests/test_extract.py::test_a_long_hostile_response": 8,
+    "tests/test_rollout.py": 2,
+    "tests/test_scaffolding.py": 3,
+    "tests/wrappers/test_encodings.py": 6,
+    "tests/wrappers/test_wrapped_terms.py": 2,
+}
+"""Of which tests the quick tier runs one in so many."""
+
+Item = TypeVar("Item")
+
+
+def sample(items: Iterable[Item], one_in: int, name: Callable[[Item], str] = str) -> list[Item]:
+    """About one item in so many, and at least one where there are any.
+
+    Which ones depends on their names alone, so that an item stays chosen when others come or go.
+    """
+    # With the rate in it, a sample of a sample is as small as it should be.
+    numbered = [(zlib.crc32(f"{one_in} {name(item)}".encode()), item) for item in items]
+    least = min((number for number, _ in numbered), default=0)
+    return [item for number, item in numbered if number % one_in == 0] or [
+        item for number, item in numbered if number == least
+    ]
+
+
+def holds_quick_tests(path: Path) -> bool:
+    """Whether anything below a path belongs to the quick tier."""
+    name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
+    return not f"{name}/".startswith(LEFT_OUT) and not name.startswith(LEFT_OUT)
+
+
+def quick_part(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """The tests that belong to the quick tier."""
+    groups: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if not item.nodeid.startswith(LEFT_OUT):
+            groups.setdefault(next(filter(item.nodeid.startswith, SAMPLED), ""), []).append(item)
+    return [
+        item
+        for start, group in groups.items()
+        for item in sample(group, SAMPLED.get(start, 1), lambda item: item.nodeid)
+    ]

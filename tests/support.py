@@ -29,7 +29,7 @@ from e2b_server import LoopbackServer
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("CODE_ENV_DATA", ROOT.parent / "shared" / "data"))
 
-PATIENCE_S = 300.0
+PATIENCE_S = 1200.0
 """How long a test waits at the most for what must come, in seconds: long enough for any busy machine."""
 
 LEVELS = ("full", "contained")

@@ -32,6 +32,8 @@ PORT = 49999
 KEEPALIVE_S = 5.0
 ABORTS_FOR_S = 0.1
 """How long after an interrupt the kernel answers a cell with what the server does not understand."""
+SHORT_CELL_S = 0.04
+"""How long a cell may take that meets the interrupt of an earlier one, and be told of that."""
 _LOOK_S = 0.1
 _HERE = Path(__file__).parent
 _LANGUAGES = {"python": "python", "javascript": "javascript", "js": "javascript"}
@@ -95,6 +97,10 @@ class Context:
             if self._sandbox.ended.is_set():
                 self._close()
             self._turn.release()
+
+    def is_idle_after(self, interrupts: int) -> bool:
+        """Whether it runs no cell, and has been interrupted so often since a cell last met that."""
+        return self._interrupts == interrupts and not self._turn.locked()
 
     def restart(self) -> None:
         """Begin anew."""
@@ -213,7 +219,7 @@ class Context:
     def _suffer(self, stream: EventStream) -> None:
         """What a cell gets that meets the interrupt of an earlier one: nothing of what it does is told."""
         self._interrupts = 0
-        deadline = time.monotonic() + 0.04
+        deadline = time.monotonic() + SHORT_CELL_S
         buffer, interrupted = b"", False
         while b'"done"' not in buffer:
             if select.select([self._channel], [], [], max(0.0, deadline - time.monotonic()))[0]:

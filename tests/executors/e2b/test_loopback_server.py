@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from e2b_server import Fault, LoopbackServer
-from support import wait_until
+from e2b_server import Fault, LoopbackServer, interpreter
+from support import PATIENCE_S, wait_until
 
 sdk = pytest.importorskip("e2b_code_interpreter", reason="needs the extra e2b", exc_type=ImportError)
 connectrpc_errors = pytest.importorskip("connectrpc.errors", exc_type=ImportError)
@@ -275,25 +275,29 @@ def test_a_context_whose_process_ends_begins_anew(server):
     assert sandbox.run_code("1").error.name == "ContextRestarting"
 
 
-def test_an_interrupted_context_is_poisoned(server):
+def test_an_interrupted_context_is_poisoned(server, monkeypatch):
+    """By the kernel's clock, which stands still here where a busy machine would decide what comes first."""
     sandbox = new(server)
+    sandbox.run_code("")
+    context = next(c for c in server.sandboxes[-1].contexts.values() if c.language == "python")
 
-    def interrupted():
+    def interrupted(times):
         with pytest.raises(e2b.TimeoutException, match="Execution timed out"):
             sandbox.run_code("while True: pass", timeout=0.15)
+        wait_until(lambda: context.is_idle_after(times))
 
-    interrupted()
+    monkeypatch.setattr(interpreter, "ABORTS_FOR_S", PATIENCE_S)
+    interrupted(1)
     with pytest.raises(e2b.TimeoutException, match="Execution timed out"):
         sandbox.run_code("print('at once')", timeout=0.15)
-    time.sleep(0.3)
+    monkeypatch.setattr(interpreter, "ABORTS_FOR_S", 0.0)
     assert sandbox.run_code("print('later')").logs.stdout == ["later\n"]
-    interrupted()
-    time.sleep(0.3)
+    monkeypatch.setattr(interpreter, "SHORT_CELL_S", PATIENCE_S)
+    interrupted(2)
     assert sandbox.run_code("print('alive')").error.name == "KeyboardInterrupt"
-    interrupted()
-    time.sleep(0.3)
-    interrupted()
-    time.sleep(0.3)
+    monkeypatch.setattr(interpreter, "SHORT_CELL_S", 0.04)
+    interrupted(1)
+    interrupted(2)
     empty = sandbox.run_code("while True: pass")
     assert (empty.error, empty.logs.stdout, empty.results) == (None, [], [])
 

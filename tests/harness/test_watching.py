@@ -131,6 +131,16 @@ def test_who_waits_for_a_core_when_time_is_over_is_judged_when_it_has_one(monkey
     assert core.sleep(0.5) == "timeout"
 
 
+def test_time_that_others_took_is_given_back(monkeypatch, now):
+    core = Core(monkeypatch, now)
+    for _ in range(9):
+        assert core.sleep(1.0) is None
+        now[0] += 5.0
+        core.watch.excuse(5.0)
+    assert core.sleep(0.9) is None
+    assert core.sleep(0.2) == "timeout"
+
+
 def test_a_wait_for_ones_own_threads_is_not_given_back(monkeypatch, now):
     """Two threads, one core: each waits while the other runs."""
     monkeypatch.setattr(watching, "cpu_seconds", lambda pid: (now[0] - 100.0) / 20)

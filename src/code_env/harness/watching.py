@@ -221,7 +221,7 @@ class Watch:
         self._patience_s = limits.wall_s
         self._had_s = self._slept_s = 0.0
         self._times: dict[int, CoreTimes] = {}
-        self._coreless_s = 0.0
+        self._coreless_s = self._excused_s = 0.0
 
     @property
     def wall_s(self) -> float:
@@ -232,7 +232,11 @@ class Watch:
         """Give the process its whole wall time anew."""
         self._started = _monotonic()
         self._patience_s = self.limits.wall_s
-        self._slept_s = self._coreless_s = 0.0
+        self._slept_s = self._coreless_s = self._excused_s = 0.0
+
+    def excuse(self, seconds: float) -> None:
+        """Give back time that the run spent waiting for others; only one thread may call this."""
+        self._excused_s += seconds
 
     @property
     def asleep(self) -> bool:
@@ -267,7 +271,7 @@ class Watch:
         self._note_waits(pids, had_s, since_s)
         if out_of_time:
             # Time without a core is the machine's doing; the program gets it back.
-            waited_s = min(max(0.0, self._coreless_s), now - self._started)
+            waited_s = min(max(0.0, self._coreless_s) + self._excused_s, now - self._started)
             if now - self._started - waited_s <= self.limits.wall_s:
                 self._patience_s = self.limits.wall_s + waited_s
             elif had_s == 0.0 and any(map(is_ready, pids)):

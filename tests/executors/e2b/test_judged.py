@@ -1,5 +1,7 @@
 """Judged runs: the program in a sandbox, its peer in the jail of this machine."""
 
+import asyncio
+
 import pytest
 
 from code_env import (
@@ -15,6 +17,7 @@ from code_env import (
     judge,
     judge_many,
 )
+from code_env.executors.e2b import process_mode
 
 SHORT = Limits(cpu_s=1, wall_s=3)
 
@@ -83,6 +86,25 @@ def test_large_inputs_and_outputs_pass_through(executor):
     )
     task = Task("t", "", (AssertTest(suite),), entry_point="same")
     assert judge(task, "def same(x): return x", executor).passed
+
+
+def test_time_on_the_line_is_not_the_programs(executor, monkeypatch):
+    """Each line takes a second: the answer has the time that it waits for them, and no other."""
+    send = process_mode.Run.send
+
+    async def send_slowly(run, line):
+        await asyncio.sleep(1.0)
+        await send(run, line)
+
+    monkeypatch.setattr(process_mode.Run, "send", send_slowly)
+    suite = "def check(f):\n    for n in range(6): assert f(n) == n"
+    task = Task("t", "", (AssertTest(suite),), entry_point="f", limits=Limits(wall_s=4))
+    verdicts = judge_many([(task, code) for code in ("def f(n): return n", ASLEEP)], executor)
+    assert [str(verdict.execution.status) for verdict in verdicts] == ["ok", "timeout"], verdicts
+    assert [verdict.passed for verdict in verdicts] == [True, False]
+
+
+ASLEEP = "import time\ndef f(n):\n    if n == 3: time.sleep(600)\n    return n"
 
 
 def test_faults_of_the_program_are_its_own(executor):

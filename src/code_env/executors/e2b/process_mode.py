@@ -60,9 +60,8 @@ Frames = Callable[[bytes | None], Awaitable[None]]
 
 
 def time_limit_s(program: Program) -> float:
-    """How long a program may take at the most, in seconds."""
-    served = program.peer is not None and not program.one_process
-    return program.limits.wall_s * (WHOLE_RUN if served else 1)
+    """How long a program may take at the most, in seconds, with all that it waits for its peer."""
+    return program.limits.wall_s * (1 if program.peer is None else WHOLE_RUN)
 
 
 def lifetime_s(program: Program, request_timeout_s: float) -> float:

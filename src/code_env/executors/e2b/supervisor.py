@@ -28,6 +28,7 @@ import sys
 import threading
 import time
 import types
+from collections.abc import Callable
 from typing import Any
 
 _SILENCE_S = 2.0
@@ -84,10 +85,16 @@ class Relay:
         channel: The end of the channel that a peer would have.
         bell: The end of the bell that it would listen to, if there is one.
         output: Where what the program sends goes.
+        excuse: Takes seconds that the program waited for its peer and the line to it. They end when something comes
+            for the program: while nothing does, it may as well sleep.
     """
 
-    def __init__(self, channel: socket.socket, bell: int | None, output: Output) -> None:
-        self._channel, self._bell, self._output = channel, bell, output
+    def __init__(
+        self, channel: socket.socket, bell: int | None, output: Output, excuse: Callable[[float], None]
+    ) -> None:
+        self._channel, self._bell, self._output, self._excuse = channel, bell, output, excuse
+        self._moved = time.monotonic()
+        """When something last went through, either way."""
         self._sender = threading.Thread(target=self._send, daemon=True)
         self._ended = self._is_passing_on = False
 
@@ -138,7 +145,9 @@ class Relay:
                 self._channel.shutdown(socket.SHUT_WR)
                 ended()
             else:
+                self._excuse(time.monotonic() - self._moved)
                 self._channel.sendall(binascii.a2b_base64(line))
+                self._moved = time.monotonic()
         except OSError:  # The program is gone.
             return False
         return True
@@ -164,6 +173,7 @@ class Relay:
                 return False
             if not piece:
                 return False
+            self._moved = time.monotonic()
             self._output.say(b">" + binascii.b2a_base64(piece, newline=False))
             if self._bell is None:
                 return True
@@ -205,7 +215,7 @@ def run(order: dict[str, Any], output: Output) -> dict[str, Any]:
         channel = socket.socket(fileno=os.dup(numbers[0]))
         bell = os.dup(numbers[1]) if len(numbers) > 1 else None
     with main:
-        relay = Relay(channel, bell, output)
+        relay = Relay(channel, bell, output, main.clock.excuse)
         output.say(b"!")
         relay.start(lambda: main.end_by(time.monotonic() + GOODBYE_S))
         watch([main])

@@ -1,13 +1,14 @@
 """Turns the `assert` statements of test code into cases.
 
-Each `assert` whose test is not a constant is one case. The syntax tree is rewritten so that a
-failed case is recorded, with both sides of a comparison, and the tests go on::
+The syntax tree is rewritten so that a failed case is recorded, with both sides of a comparison, and the tests go on::
 
-    assert add(1, 2) == 3        with @cases.case(0):
+    assert add(1, 2) == 3        with @cases.case(0, 0):
                                      @left = add(1, 2)
                                      @right = 3
                                      if not @left == @right:
                                          @cases.fail(0, (@left, @right), None)
+
+The numbers are those of the case and of the `assert` statement; `required` tells which of these count together.
 
 A call of the program that `foreseeing` foresees, `add(1, 2)`, becomes `@call(0, add)`. Names with an `@`
 cannot clash with the test's own.
@@ -31,6 +32,7 @@ from types import CodeType
 from typing import Any
 
 from .foreseeing import Foreseen, foresee
+from .required import Case, Found, find_cases, source_of
 
 RECORDER = "@cases"
 """Name under which the test code's namespace holds its `Cases`."""
@@ -89,7 +91,7 @@ class Suite:
     """Test code, rewritten and compiled."""
 
     code: CodeType
-    sources: Sequence[str]
+    sources: Sources
     """For each case, its source on one line; a test method's is its name."""
     methods: list[tuple[str, str]]
     """Class and name of the test methods, whose cases come last."""
@@ -108,23 +110,34 @@ class Suite:
         return not self.sources and not self.methods and not self.free_names.difference(vars(builtins))
 
 
-class _Sources(Sequence[str]):
+class Sources(Sequence[str]):
     """The sources of a suite's cases, made when they are first asked for: that takes as long as all the rest."""
 
-    def __init__(self, code: str, asserts: int, methods: list[tuple[str, str]]) -> None:
-        self._code, self._asserts, self._methods = code, asserts, methods
+    def __init__(self, code: str, cases: list[Case], methods: list[tuple[str, str]]) -> None:
+        self._code, self._methods = code, methods
+        self.needed = [case.needed for case in cases]
+        """For each case but the test methods, which of its `assert` statements must be reached."""
         self._texts: list[str] = []
+        self._asserts: list[str] = []
 
     def __len__(self) -> int:
-        return self._asserts + len(self._methods)
+        return len(self.needed) + len(self._methods)
 
     def __getitem__(self, index: Any) -> Any:
+        self._make()
+        return self._texts[index]
+
+    def of_assert(self, number: int) -> str:
+        """The source of one `assert` statement."""
+        self._make()
+        return self._asserts[number]
+
+    def _make(self) -> None:
         if not self._texts:
             tree = _parse(self._code)
-            finder = _CaseFinder({kind.name for kind in _test_classes(tree)})
-            finder.visit(tree)
-            self._texts = finder.sources + [".".join(method) for method in self._methods]
-        return self._texts[index]
+            found = find_cases(tree, {kind.name for kind in _test_classes(tree)})
+            self._texts = found.sources() + [".".join(method) for method in self._methods]
+            self._asserts = list(map(source_of, found.asserts))
 
 
 def compile_suite(code: str, filename: str, entry_point: str | None = None) -> Suite:
@@ -144,12 +157,14 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     defines_check = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
     foreseen = Foreseen() if entry_point is None else foresee(tree, entry_point)
     methods = _methods(tree)
-    rewriter = _Rewriter(foreseen.index, {kind.name for kind in _test_classes(tree)})
+    test_classes = {kind.name for kind in _test_classes(tree)}
+    found = find_cases(tree, test_classes)
+    rewriter = _Rewriter(foreseen.index, test_classes, found)
     tree = ast.fix_missing_locations(rewriter.visit(tree))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         compiled = compile(tree, filename, "exec", dont_inherit=True)
-    sources = _Sources(code, rewriter.asserts, methods)
+    sources = Sources(code, found.cases, methods)
     leaves_check_uncalled = defines_check and not _calls_check(tree)
     return Suite(compiled, sources, methods, free_names, leaves_check_uncalled, foreseen, harmless)
 
@@ -192,38 +207,14 @@ def _free_names(code: str) -> frozenset[str]:
     return frozenset(read - bound)
 
 
-def _is_case(node: ast.AST) -> bool:
-    return isinstance(node, ast.Assert) and not _is_constant(node.test)
-
-
-def _is_constant(test: ast.expr) -> bool:
-    """Whether the test's truth is plain from the text; `(x == 1, "message")` is such a slip."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _is_constant(test.operand)
-    return isinstance(test, ast.Constant) or (isinstance(test, ast.Tuple) and bool(test.elts))
-
-
-class _CaseFinder(ast.NodeVisitor):
-    """Finds the cases that `_Rewriter` makes, in its order."""
-
-    def __init__(self, test_classes: set[str]) -> None:
-        self.sources: list[str] = []
-        self._test_classes = test_classes
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        if node.name not in self._test_classes:
-            self.generic_visit(node)
-
-    def visit_Assert(self, node: ast.Assert) -> None:
-        if _is_case(node):
-            source = ast.unparse(node.test).replace("\n", " ")
-            self.sources.append(f"assert {source}")
-
-
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, foreseen: dict[int, int], test_classes: set[str]) -> None:
-        self.asserts = 0
+    def __init__(self, foreseen: dict[int, int], test_classes: set[str], found: Found) -> None:
         self._foreseen, self._test_classes = foreseen, test_classes
+        self._places = {
+            id(found.asserts[number]): (index, number)
+            for index, case in enumerate(found.cases)
+            for number in case.asserts
+        }
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         if node.name not in self._test_classes:
@@ -239,10 +230,9 @@ class _Rewriter(ast.NodeTransformer):
         return ast.copy_location(ast.Call(ast.Name(CALL, ast.Load()), [ast.Constant(index), node.func], []), node)
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        if not _is_case(node):
-            return node
-        index = self.asserts
-        self.asserts += 1
+        if id(node) not in self._places:
+            return self.generic_visit(node)
+        place = [ast.Constant(number) for number in self._places[id(node)]]
         self.generic_visit(node)
         sides: list[ast.expr] = []
         body: list[ast.stmt] = []
@@ -254,9 +244,9 @@ class _Rewriter(ast.NodeTransformer):
             sides = [left, right]
             test = ast.Compare(left, test.ops, [right])
         message = node.msg or ast.Constant(None)
-        failed = _call("fail", ast.Constant(index), ast.Tuple(sides, ast.Load()), message)
+        failed = _call("fail", place[1], ast.Tuple(sides, ast.Load()), message)
         body.append(ast.If(ast.UnaryOp(ast.Not(), test), [ast.Expr(failed)], []))
-        context = ast.withitem(_call("case", ast.Constant(index)))
+        context = ast.withitem(_call("case", *place))
         return ast.copy_location(ast.With([context], body), node)
 
 

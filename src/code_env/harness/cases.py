@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from .asserting import NO_CASES
+from .asserting import NO_CASES, Sources
 from .comparing import brief
 from .handles import ProgramDied
+from .required import Needed, is_met
 
 _MAX_MESSAGE = 2000
 """Longest message of a case, in characters: the program may have had a hand in it."""
@@ -22,6 +23,10 @@ class CaseRecord:
 
     sources: Sequence[str]
     index: int
+    needed: Needed = 0
+    """Which of its `assert` statements must be reached."""
+    reached: set[int] = field(default_factory=set)
+    """Those that were."""
     ran: bool = False
     message: str = ""
     """Why it failed; empty while it has not."""
@@ -50,17 +55,24 @@ class Cases:
         until_failure: Whether the first case that fails ends the tests.
     """
 
-    def __init__(self, sources: Sequence[str], around: Callable[[bool], None], *, until_failure: bool = False) -> None:
+    def __init__(self, sources: Sources, around: Callable[[bool], None], *, until_failure: bool = False) -> None:
         self.until_failure = until_failure
         self.records = [CaseRecord(sources, index) for index in range(len(sources) or 1)]
+        for record, needed in zip(self.records, sources.needed, strict=False):  # Test methods come last and need none.
+            record.needed = needed
+        self._sources = sources
         self._around = around
         self.program_is_dead: Callable[[], bool] = lambda: False
         self.on_method_end: Callable[[int], None] = lambda index: None
         self._has_asserts = bool(sources)
 
-    def case(self, index: int) -> _Case:
-        """A context manager around one run of case `index`."""
-        return _Case(self, self.records[index], self._around)
+    def case(self, index: int, number: int) -> _Case:
+        """A context manager around one run of `assert` statement `number`, which belongs to case `index`."""
+        return _Case(self, self.records[index], number, self._around)
+
+    def source_of(self, number: int) -> str:
+        """The source of an `assert` statement."""
+        return self._sources.of_assert(number)
 
     @contextlib.contextmanager
     def held_back(self) -> Iterator[None]:
@@ -71,13 +83,13 @@ class Cases:
         finally:
             self._around(False)
 
-    def fail(self, index: int, sides: tuple[Any, ...], message: object) -> None:
-        """End the run of a case as failed.
+    def fail(self, number: int, sides: tuple[Any, ...], message: object) -> None:
+        """End the run of `assert` statement `number` as failed.
 
         Raises:
             AssertionError: Always; the case's context manager catches it.
         """
-        text = self.records[index].source
+        text = self.source_of(number)
         if sides:
             text += f": left is {brief(sides[0])}, right is {brief(sides[1])}"
         if message is not None:
@@ -132,8 +144,8 @@ class _Case:
     recording it fails, or the time is up meanwhile, the case stays unsettled, and that is a failure.
     """
 
-    def __init__(self, cases: Cases, record: CaseRecord, around: Callable[[bool], None]) -> None:
-        self._cases, self._record, self._around = cases, record, around
+    def __init__(self, cases: Cases, record: CaseRecord, number: int, around: Callable[[bool], None]) -> None:
+        self._cases, self._record, self._number, self._around = cases, record, number, around
 
     def __enter__(self) -> None:
         self._record.unsettled += 1
@@ -146,7 +158,7 @@ class _Case:
         if error is not None:
             record.unfinished = not isinstance(error, AssertionError)
             if not record.message:
-                source = record.source
+                source = self._cases.source_of(self._number)
                 plain = type(error) is AssertionError or isinstance(error, ProgramDied)
                 text = _text_of(error) if plain else brief_error(error)
                 whole = text if text.startswith(source) else f"{source}: {text}"
@@ -154,7 +166,8 @@ class _Case:
         self._around(False)
         if self._cases.program_is_dead():
             return False  # Tests that caught that end here; what they say from now on is not about the program.
-        record.ran = True
+        record.reached.add(self._number)
+        record.ran = record.ran or is_met(record.needed, record.reached)
         record.unsettled -= 1
         return error is not None and not record.unfinished and not self._cases.until_failure
 

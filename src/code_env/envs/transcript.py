@@ -7,7 +7,6 @@ program could have put either.
 
 from __future__ import annotations
 
-import builtins
 from collections import Counter
 from dataclasses import dataclass
 
@@ -66,12 +65,14 @@ def _headline(verdict: Verdict) -> str:
 
 
 def _kind_of_fault(case: CaseResult) -> str:
-    """The fault in a word from a fixed list; a name that the program chose could carry anything."""
+    """The fault in one of few words: the name of an exception would be a word that the program chose."""
     if case.status is Status.OK:
         return "wrong result" if case.tested else "not reached"
-    known = getattr(builtins, case.error_name, None)
-    builtin = isinstance(known, type) and issubclass(known, BaseException)
-    return case.error_name if builtin and case.status is Status.ERROR else str(case.status)
+    return _KINDS_OF_FAULT.get(case.status, "error")
+
+
+_KINDS_OF_FAULT = {Status.TIMEOUT: "timeout", Status.MEMORY: "memory"}
+"""What is told of a hidden test beside `error`."""
 
 
 def _public_case(task: Task, case: CaseResult) -> str:

@@ -121,9 +121,6 @@ def answer(
     channel.send(Kind.MESSAGE, b'{"n":0,"error":null}')
     served = _Answer(module.__dict__, channel, limits, workspace)
     try:
-        # The peer asks for the first thing without waiting for anything, so there is no need to ring for it.
-        if isinstance(channel, RingingChannel) and not channel.look():
-            _exit(0)
         while (frame := channel.receive()) is not None:
             served.serve(_loads(frame[1]))
     except ChannelError:  # The peer has heard enough.

@@ -115,20 +115,36 @@ def describe_error(error: BaseException) -> dict[str, str]:
 
 
 def _program_frames(error: BaseException) -> types.TracebackType | None:
-    frame = error.__traceback__
-    here = os.path.dirname(__file__)
-    while frame is not None and os.path.dirname(frame.tb_frame.f_code.co_filename) == here:
+    """The frames of an exception that are the program's; those of the ones that led to it lose the others too."""
+    chained: BaseException | None = error
+    for _ in range(_MOST_CHAINED):
+        if chained is None:
+            break
+        chained.__traceback__ = _without_ours(chained.__traceback__)
+        chained = chained.__cause__ or chained.__context__
+    return error.__traceback__
+
+
+def _without_ours(frame: types.TracebackType | None) -> types.TracebackType | None:
+    while frame is not None and _is_ours(frame):
         frame = frame.tb_next
-    if _rules is not None:
-        while frame is not None and _rules.hides(frame.tb_frame.f_code.co_filename):
-            frame = frame.tb_next
-        later = frame
-        while later is not None and later.tb_next is not None:
-            if _rules.hides(later.tb_next.tb_frame.f_code.co_filename):
-                later.tb_next = later.tb_next.tb_next
-            else:
-                later = later.tb_next
+    later = frame
+    while later is not None and later.tb_next is not None:
+        if _is_ours(later.tb_next):
+            later.tb_next = later.tb_next.tb_next
+        else:
+            later = later.tb_next
     return frame
+
+
+def _is_ours(frame: types.TracebackType) -> bool:
+    filename = frame.tb_frame.f_code.co_filename
+    return filename.startswith(_HERE) or (_rules is not None and _rules.hides(filename))
+
+
+_HERE = os.path.join(os.path.dirname(__file__), "")
+_MOST_CHAINED = 20
+"""How many exceptions that led to one another are looked at."""
 
 
 def _clip(text: str) -> str:

@@ -67,13 +67,6 @@ class RingingChannel(Channel):
         self._has_sent = True
         super().send_frames(frames)
 
-    def look(self) -> bool:
-        """Read what the other side sends unasked, without ringing for it; False when it has closed."""
-        try:
-            return self.fill()
-        except BlockingIOError:
-            return self.more(None)
-
     def before_waiting(self) -> None:
         """Ring, if anything was sent since."""
         if self._has_sent:

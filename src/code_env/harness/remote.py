@@ -8,7 +8,6 @@ and the tests end, as they do when a program dies.
 from __future__ import annotations
 
 import builtins
-import contextlib
 import os
 import time
 import types
@@ -109,10 +108,8 @@ class RemoteModule:
             last: Whether the tests ask for nothing beyond these calls.
         """
         wanted = list(names) if entry_point is None else [entry_point, *names]
+        how = ""
         try:
-            # It may have ended before it could be asked; what it said is there to be read.
-            with contextlib.suppress(ProgramDied):
-                self._ask_first(wanted, inputs, last)
             first = self._receive(0)
             error = first.get("error")
             if isinstance(error, dict):
@@ -123,16 +120,20 @@ class RemoteModule:
                 status = "memory" if error["name"] == "MemoryError" else "error"
                 message = f"{error['name']}: {error['message']}".strip()
                 return Problem(status, f"the program failed before its first test: {message}", error)
+            # Not before: what its top level could read, it could show to the policy as an error of its own.
+            how = "the program ended"
+            self._ask_first(wanted, inputs, last)
             self._take_names(wanted, self._receive(1))
             if entry_point is not None and entry_point not in self.callables:
                 return Problem("error", f"the program defines no function or class {entry_point!r}")
         except ProgramDied:
             ended = self.end() if self._alone else self._wait_for_end()
-            return Problem(ended.fault, f"before the first test: {ended.reason}")
+            # From here on it may know of tests, and an exit code could say what it has read.
+            return Problem(ended.fault, f"before the first test: {how or ended.reason}")
         return None
 
     def _ask_first(self, names: list[str], inputs: list[Any] | None, last: bool) -> None:
-        """One frame for all that can be asked before anything has come back."""
+        """One frame for all that can be asked once the top level has run."""
         request: dict[str, Any] = {"n": 1, "op": "begin", "names": names}
         self._number = 1
         if inputs:

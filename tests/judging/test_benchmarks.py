@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from code_env import Outcome, judge_many, load_suite
+from code_env.judging.trivial import trivial_answers
 
 pytestmark = pytest.mark.shared_data
 
@@ -87,3 +88,19 @@ def test_verdicts_are_the_same_each_time_and_on_a_busy_machine(rows, suite, exec
 
 def test_the_formats_own_example_loads(data):
     assert len(load_suite(data / "humaneval" / "example_problem.jsonl")) == 1
+
+
+PLUS = {
+    "humaneval_plus_originfmt.12rows.jsonl": ["HumanEval/32"],  # Its own test raises TypeError.
+    "mbpp_plus_originfmt.12rows.jsonl": [],
+}
+
+
+@pytest.mark.parametrize("name", PLUS)
+def test_references_pass_the_original_format_of_evalplus_and_trivial_answers_earn_nothing(name, data, executor):
+    suite = load_suite(data / "plus_sample" / name)
+    verdicts = judge_many([(task, task.reference) for task in suite], executor)
+    assert [task.id for task, v in zip(suite, verdicts, strict=True) if not v.passed] == PLUS[name]
+    trivial = [(task, what, code) for task in suite for what, code in trivial_answers(task).items()]
+    verdicts = judge_many([(task, code) for task, _, code in trivial], executor)
+    assert {(t.id, what): v.fraction for (t, what, _), v in zip(trivial, verdicts, strict=True) if v.fraction} == {}

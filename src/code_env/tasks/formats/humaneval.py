@@ -15,6 +15,7 @@ from code_env.errors import TaskError
 from ..kinds import AssertTest
 from ..task import Task
 from .fields import parse_python, text
+from .humaneval_plus import with_shapes
 
 FIELDS = ("task_id", "prompt", "canonical_solution", "test", "entry_point")
 """The fields of a row, all of them text."""
@@ -35,7 +36,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
     return Task(
         id=fields["task_id"],
         prompt=fields["prompt"],
-        tests=(AssertTest(fields["test"]),),
+        tests=(AssertTest(with_shapes(fields["test"])),),
         entry_point=fields["entry_point"],
         setup=_helpers(fields["prompt"]),
         prefix=fields["prompt"],

@@ -21,6 +21,7 @@ from code_env.errors import TaskError
 from ..kinds import AssertTest
 from ..task import Task
 from .fields import metadata, parse_python, row_id, text, texts
+from .humaneval_plus import with_shapes
 
 
 def is_row(row: Mapping[str, Any]) -> bool:
@@ -42,7 +43,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
     return Task(
         id=row_id(row, "task_id"),
         prompt=f"{question.rstrip()}\n\nThe function's signature is:\n\n{_signature(function)}\n",
-        tests=(AssertTest(text(row, "test") if row.get("test") is not None else "\n".join(asserts)),),
+        tests=(AssertTest(with_shapes(text(row, "test")) if row.get("test") is not None else "\n".join(asserts)),),
         entry_point=function.name,
         setup=_setup(row),
         reference=code,

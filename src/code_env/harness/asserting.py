@@ -82,7 +82,7 @@ def _methods(tree: ast.Module) -> list[tuple[str, str]]:
 
 def _parse(code: str) -> ast.Module:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # Of the tests' style; nobody here can mend it.
+        warnings.simplefilter("ignore")  # Of the tests' style; nobody here can mend it.
         return ast.parse(code)
 
 
@@ -97,6 +97,8 @@ class Suite:
     """Class and name of the test methods, whose cases come last."""
     free_names: frozenset[str]
     """Names that the test code reads and does not bind: they come from elsewhere."""
+    owners: frozenset[str]
+    """Names that the test code uses for nothing but to read attributes of what they stand for."""
     leaves_check_uncalled: bool
     """HumanEval's form: `check(candidate)` is defined, and calling it is left to the harness."""
     foreseen: Foreseen
@@ -154,6 +156,7 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     tree = _parse(code)
     harmless = leaves_nothing(tree)
     free_names = _free_names(code)
+    owners = _owners(tree)
     defines_check = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
     foreseen = Foreseen() if entry_point is None else foresee(tree, entry_point)
     methods = _methods(tree)
@@ -162,11 +165,11 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     rewriter = _Rewriter(foreseen.index, test_classes, found)
     tree = ast.fix_missing_locations(rewriter.visit(tree))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)
+        warnings.simplefilter("ignore")
         compiled = compile(tree, filename, "exec", dont_inherit=True)
     sources = Sources(code, found.cases, methods)
     leaves_check_uncalled = defines_check and not _calls_check(tree)
-    return Suite(compiled, sources, methods, free_names, leaves_check_uncalled, foreseen, harmless)
+    return Suite(compiled, sources, methods, free_names, owners, leaves_check_uncalled, foreseen, harmless)
 
 
 def _calls_check(tree: ast.Module) -> bool:
@@ -202,9 +205,16 @@ def _free_names(code: str) -> frozenset[str]:
             visit(child)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)
+        warnings.simplefilter("ignore")
         visit(symtable.symtable(code, "<tests>", "exec"))
     return frozenset(read - bound)
+
+
+def _owners(tree: ast.Module) -> frozenset[str]:
+    nodes = list(ast.walk(tree))
+    owners = {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)}
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    return frozenset({node.id for node in names} - {node.id for node in names if id(node) not in owners})
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -319,5 +329,5 @@ def compile_helpers(code: str, filename: str) -> tuple[CodeType, bool]:
     tree = _parse(code)
     harmless = leaves_nothing(tree)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)
+        warnings.simplefilter("ignore")
         return compile(tree, filename, "exec", dont_inherit=True), harmless

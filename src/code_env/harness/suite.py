@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import importlib
 import sys
 import types
 from typing import Any
@@ -16,6 +17,13 @@ from .plain import Decoder
 from .remote import GRACE_S, RemoteModule
 from .time_limit import time_limit
 from .unit_testing import run_methods
+
+MODULES = {name: name for name in ("cmath", "collections", "copy", "datetime", "decimal", "fractions", "functools")}
+MODULES |= {name: name for name in ("heapq", "inspect", "itertools", "json", "math", "numpy", "operator", "os")}
+MODULES |= {name: name for name in ("pandas", "random", "re", "statistics", "string", "sys", "time", "typing")}
+MODULES |= {"np": "numpy", "pd": "pandas"}
+"""Modules by the names under which tests may use their attributes without importing them. A benchmark that puts answer
+and tests into one file need not notice that it relies on what the reference imports."""
 
 
 class CompiledSuite:
@@ -33,6 +41,7 @@ class CompiledSuite:
         self.suite = compile_suite(code, "<tests>", entry_point if foresees else None)
         self.entry_point = entry_point
         self.unbound = self.suite.free_names - set(dir(builtins)) - {"candidate", entry_point}
+        self.modules = self.unbound & MODULES.keys() & self.suite.owners
         self.before: list[types.CodeType] = []
         self.leaves_nothing = self.suite.leaves_nothing
         """Whether it may be run again in the same process, as far as can be told from the text."""
@@ -69,6 +78,9 @@ class SuiteRun:
         self.names[RECORDER], self.names[CALL] = self.cases, self._call
         for code in compiled.before:
             exec(code, self.names)
+        for name in compiled.modules - set(self.names):
+            with contextlib.suppress(ImportError):  # Then the tests say that there is no such name.
+                self.names[name] = importlib.import_module(MODULES[name])
         self.records = self.cases.records
         self.finish = self.cases.finish
         self.uncaught: dict[str, str] | None = None

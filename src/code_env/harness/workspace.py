@@ -18,7 +18,7 @@ from typing import Any
 
 _chdir, _getcwd, _getpid, _mkdir, _rmdir, _unlink = os.chdir, os.getcwd, os.getpid, os.mkdir, os.rmdir, os.unlink
 _walk, _chmod, _listdir, _lstat, _rename, _clock = os.walk, os.chmod, os.listdir, os.lstat, os.rename, time.monotonic_ns
-_S_ISDIR = stat.S_ISDIR
+_S_ISDIR, _S_ISREG = stat.S_ISDIR, stat.S_ISREG
 _open, _environ, _join, _dirname = open, os.environ, os.path.join, os.path.dirname
 _close, _POLLIN = os.close, getattr(select, "POLLIN", 0)
 _poll: Any = getattr(select, "poll", None)
@@ -59,15 +59,23 @@ def _is_directory(path: str) -> bool:
     return _S_ISDIR(_lstat(path).st_mode)
 
 
-def read_files() -> dict[str, bytes]:
-    """What is in the current directory and below, by path."""
-    files = {}
-    for directory, _, names in _walk("."):
+def read_files(top: str = ".") -> dict[str, bytes]:
+    """The files in a directory and below, by path; what is no file, or cannot be read, is left out."""
+    files: dict[str, bytes] = {}
+    for directory, _, names in _walk(top):
         for name in names:
+            if len(files) == _MOST_FILES:
+                return files
             path = _join(directory, name)
-            with _open(path, "rb") as file:
-                files[path.removeprefix("./")] = file.read()
+            with contextlib.suppress(OSError):
+                if _S_ISREG(_lstat(path).st_mode):
+                    with _open(path, "rb") as file:
+                        files[path.removeprefix(f"{top}/")] = file.read()
     return files
+
+
+_MOST_FILES = 10_000
+"""How many files are read: a program may have made any number."""
 
 
 class Workspace:
@@ -90,6 +98,13 @@ class Workspace:
         """The directory itself."""
         self._scratch, self._notice = scratch, notice
         self._made = 0
+        self._set_files(files)
+        self.noticed: int | None = None
+        """A descriptor that can be read once anything was changed in it, if there is one."""
+        self._changes: Any = None
+        self._is_ready = scratch is not None
+
+    def _set_files(self, files: Mapping[str, bytes]) -> None:
         self.files = files
         """What is in it, by path."""
         self._directories = [""]
@@ -99,10 +114,10 @@ class Workspace:
                 above = "/" + "/".join(parts[:depth])
                 if above not in self._directories:
                     self._directories.append(above)
-        self.noticed: int | None = None
-        """A descriptor that can be read once anything was changed in it, if there is one."""
-        self._changes: Any = None
-        self._is_ready = scratch is not None
+
+    def keep_changes(self) -> None:
+        """Put what is in the original directory now into all rooms that are made from here on."""
+        self._set_files(read_files(self.original))
 
     def take_room(self) -> str:
         """A directory in which nothing has been changed; its path."""

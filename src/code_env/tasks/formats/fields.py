@@ -149,7 +149,7 @@ def parse_python(code: str, name: str) -> ast.Module:
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # Of the data set's style; nobody here can mend it.
+            warnings.simplefilter("ignore")  # Of the data set's style; nobody here can mend it.
             return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise TaskError(f"{name}: Python was expected; got {error or type(error).__name__}") from None

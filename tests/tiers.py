@@ -82,7 +82,7 @@ SAMPLED = {
     "tests/test_cli.py": 6,
     "tests/test_doctor.py": 4,
     "tests/test_environments.py": 3,
-    "tests/test_extract.py::test_a_long_hostile_response": 8,
+    "tests/extract/test_answer.py::test_a_long_hostile_response": 8,
     "tests/test_rollout.py": 2,
     "tests/test_scaffolding.py": 3,
     "tests/wrappers/test_encodings.py": 6,

@@ -360,7 +360,7 @@ def test_an_executor_that_is_closed_is_said_each_time():
         env.reset(seed=0)
     for _ in range(3):
         with pytest.raises(ExecutorClosed):
-            env.step(("1",))
+            env.step(("a",))
     env.reset()
 
 
@@ -445,12 +445,12 @@ def test_a_reset_ends_what_is_pending():
     executor = LateExecutor()
     env = make_code_exec_vec(2, SUITE, executor, deadline_s=0.01)
     env.reset(seed=0)
-    *_, info = env.step(("1", "2"))
+    *_, info = env.step(("a", "b"))
     assert info["pending"].all()
     env.reset(options={"reset_mask": np.array([True, False])})
     assert [future.cancelled() for future in executor.futures.values()] == [True, False]
-    *_, info = env.step(("3", "4"))
-    assert sorted(executor.futures) == ["1", "2", "3"]
+    *_, info = env.step(("c", "d"))
+    assert sorted(executor.futures) == ["a", "b", "c"]
     env.close()
     assert all(future.cancelled() for future in executor.futures.values())
 
@@ -478,11 +478,11 @@ def test_a_sandbox_that_fails_is_tried_again_across_steps_and_is_no_wrong_answer
     executor = LateExecutor()
     env = make_code_exec_vec(1, SUITE, executor, deadline_s=0.01)
     env.reset(seed=0)
-    env.step(("1",))
+    env.step(("a",))
     for _ in range(3):
-        executor.end("1")
-        _, rewards, terminated, truncated, info = env.step(("2",))
-    assert sorted(executor.futures) == ["1"]
+        executor.end("a")
+        _, rewards, terminated, truncated, info = env.step(("b",))
+    assert sorted(executor.futures) == ["a"]
     assert (rewards[0], bool(terminated[0]), bool(truncated[0])) == (0.0, False, True)
     assert (info["final_info"]["valid"][0], info["final_info"]["samples_valid"][0]) == (False, 0)
     env.close()

@@ -123,7 +123,9 @@ class Episodes:
         task, count = self._task, self._rules.tests_per_step
         self._drawn = None if count is None else draw_tests(task, count, rng)
         judged = task if self._drawn is None else self._drawn.task
-        return [(judged, extract_code(text, task.language, self._rules.extract)) for text in self._responses]
+        extract = self._rules.extract
+        codes = [extract_code(text, task.language, extract, task.entry_point) for text in self._responses]
+        return [(judged, code) for code in codes]
 
     def start(self, pending: Sequence[PendingVerdict]) -> None:
         """Take what was submitted for the answers of this step."""

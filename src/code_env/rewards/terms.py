@@ -81,7 +81,7 @@ def well_formed(task: Task, verdict: Verdict, parts: Sequence[str] = FORMAT_PART
     stages = list(Stage)
     reached = -1 if verdict.stage is None else stages.index(verdict.stage)
     holds = {
-        "fence": has_fence(verdict.response),
+        "fence": has_fence(verdict.response, task.language),
         "parses": reached >= stages.index(Stage.PARSED),
         "defines": reached >= stages.index(Stage.TESTED),
     }

@@ -25,7 +25,7 @@ TABLE = {
     "tagged before untagged": ("```python\na\n```\nprints\n```\n1\n```", "a\n"),
     "tagged before another language": ("```python\na\n```\n```bash\nb\n```", "a\n"),
     "tagged after untagged": ("```\n1\n```\n```python\na\n```", "a\n"),
-    "tagged with another language only": ("```bash\na\n```", "a\n"),
+    "tagged with another language only": ("```bash\na\n```", ""),
     "tag that only begins like the language": ("```pythonic\na\n```\n```python\nb\n```\n```pyx\nc\n```", "b\n"),
     "unclosed": ("```python\nprint(1)\n", "print(1)\n"),
     "unclosed without a last newline": ("```python\nprint(1)", "print(1)"),
@@ -33,7 +33,7 @@ TABLE = {
     "unclosed after a closed one": ("```python\na\n```\nBetter:\n```python\nb\n", "b\n"),
     "unclosed untagged after a tagged one": ("```python\na\n```\n```\nb\n", "a\n"),
     "empty fence": ("```python\n```", ""),
-    "empty tagged fence after a full one": ("```python\na\n```\n```python\n```", ""),
+    "empty tagged fence after a full one": ("```python\na\n```\n```python\n```", "a\n"),
     "tilde fence": ("~~~python\nprint(1)\n~~~", "print(1)\n"),
     "tilde fence with backticks in it": ("~~~python\n```\na\n```\n~~~", "```\na\n```\n"),
     "backtick fence with tildes in it": ("```python\n~~~\n```", "~~~\n"),
@@ -49,7 +49,7 @@ TABLE = {
     "CRLF": ("```python\r\na\r\nb\r\n```\r\nDone", "a\r\nb\r\n"),
     "inline code is no fence": ("Use `x` and ```y``` here", "Use `x` and ```y``` here"),
     "backticks on one line are no fence": ("```print(1)```", "```print(1)```"),
-    "backticks within a line are no fence": ("a ```python\nb\n```\nc", "c"),
+    "fence behind words": ("a ```python\nb\n```\nc", "b\n"),
     "two backticks are no fence": ("``python\na\n``", "``python\na\n``"),
     "a line separator within a line of code": ('```python\nx = "\u2028\x0c\x85"\n```', 'x = "\u2028\x0c\x85"\n'),
     "thinking": ("<think>\nprint(2)?\n</think>print(1)", "print(1)"),
@@ -67,7 +67,7 @@ TABLE = {
         "```python\na\n```\n</think>\nNo. <think>",
         "\nNo. <think>",
     ),
-    "nested thinking": ("<think>a\n<think>\nb</think>\n```python\na\n```\n</think>\nNo.", "\nNo."),
+    "nested thinking": ("<think>a\n<think>\nb</think>\n```python\na\n```\n</think>\nc", "\nc"),
     "code that has closing and opening": ("```python\nx = '</think>' + '<think>'\n```", "x = '</think>' + '<think>'\n"),
     "two closings without an opening": ("a</think>b</think>c", "c"),
     "a think tag within code": ("```python\nx = '<think>'\ny = '</think>'\n```", "x = '<think>'\ny = '</think>'\n"),
@@ -153,6 +153,36 @@ LONG = {
     "special tokens": ("'<|e|>' * (n // 5)", "''"),
     "special tokens on lines of their own": ("'<|e|>\\n' * (n // 6)", "''"),
     "angle brackets": ("'<|' * (n // 2)", "'<|' * (n // 2)"),
+    "marks behind words": ("'a ```\\n' * (n // 6)", "'a '"),
+    "marks behind prose": ("'Here it is:\\n' + 'a ```\\n' * (n // 6)", "''"),
+    "marks with words": ("'``` a b\\n' * (n // 8)", "''"),
+    "marks far in": ("'```python\\n' + '        ```\\n' * (n // 12 * 2)", None),
+    "fences behind words": ("'a ```python\\n' * (n // 12)", "'a ```python\\n' * (n // 12 - 1)"),
+    "fences in a quote": ("'> ```python\\n> a\\n> ```\\n' * (n // 22)", "'a\\n'"),
+    "fences in quotes that end": ("'> ```python\\n> a\\n' * (n // 16)", "'a\\n'"),
+    "quotes in a line": ("'>' * n + '```python\\na'", "''"),
+    "bullets": ("'- ' * (n // 2) + '```python\\na'", "'a'"),
+    "fences in triple quotes": ('\'"""\\n```\\n\' * (n // 8)', None),
+    "triple quotes": ("'```python\\n' + '\"\"\" ' * (n // 4) + '\\n```'", "'\"\"\" ' * (n // 4) + '\\n'"),
+    "answer tags": ("'<answer>' * (n // 8)", None),
+    "answer tags on lines of their own": ("'<answer>\\n' * (n // 9)", "''"),
+    "closings in quotes": ("'<think>' + '\"</think>\"' * (n // 10)", "''"),
+    "closings in a string": ("'\"a</think>' * (n // 10)", None),
+    "openings in quotes": ("'\"<think>' * (n // 8)", "'\"<think>' * (n // 8)"),
+    "thinking of all kinds": ("'a <think><thinking><thought>' * (n // 27)", None),
+    "channels": ("'<|channel|>final' * (n // 16)", "''"),
+    "final channels": ("'<|channel|>final<|message|>' * (n // 27)", None),
+    "definitions": ("'```python\\ndef a(): b\\n```\\n' * (n // 25)", "'def a(): b\\n'"),
+    "definitions that need one another": (
+        "''.join(f'```python\\ndef f{i}(): f{i - 1}()\\n```\\n' for i in range(n // 40))",
+        "''.join(f'def f{i}(): f{i - 1}()\\n' for i in range(n // 40))",
+    ),
+    "a function and spaces": ("'```python\\ndef' + ' ' * n + '\\n```\\n```python\\nfunction' + ' ' * n", None),
+    "turns": ("'<|im_end|>  <|im_start|>  ' * (n // 28)", None),
+    "words": ("'The ' * (n // 4)", "''"),
+    "digits": ("'1 ' * (n // 2)", "''"),
+    "digits and a letter": ("'1' * n + 'a'", "'1' * n + 'a'"),
+    "lines of spaces and a comment": ("(' ' * 99 + '#\\n') * (n // 101)", "(' ' * 99 + '#\\n') * (n // 101)"),
 }
 
 
@@ -162,6 +192,6 @@ def test_a_long_hostile_response_is_read_to_its_end(response, code):
     script = (
         "import resource\nfrom code_env.extract import extract_code\n"
         "resource.setrlimit(resource.RLIMIT_CPU, (60, 60))\n"
-        f"n = 10_000_000\nassert extract_code({response}) == {code}, extract_code({response})[:50]"
+        f"n = 3_000_000\nfound = extract_code({response}, entry_point='f')\nassert {code} in (found, None), found[:50]"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

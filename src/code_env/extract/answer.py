@@ -1,0 +1,120 @@
+"""Chooses the code among what a response holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal
+
+from code_env.languages import fence_tags, find_language
+
+from .fences import Block, fenced_blocks
+from .names import definition_of, with_definitions_before
+from .thinking import answer_part, first_turn, without_special_tokens, without_thinking
+from .words import is_no_code, runs_a_program
+
+Extraction = Literal["fence", "raw"]
+"""How code is found in a response: by its fences, or not at all, the response being the code."""
+
+_NO_LANGUAGE = frozenset(("", "code", "text", "txt", "plain", "plaintext", "answer", "solution", "program", "script"))
+"""Tags that say nothing of a language."""
+
+_VERSION = re.compile(r"[\d.]+\Z")
+
+
+def extract_code(
+    response: str, language: str = "python", extract: Extraction = "fence", entry_point: str | None = None
+) -> str:
+    """The code in a response; empty if it holds none that is certain to be meant.
+
+    Thinking parts and special tokens around the answer are dropped. Then it is the last fence that defines the entry
+    point, else the last fence: of those tagged with the language, else of those without a tag. Functions, classes and
+    imports that it needs come along from the fences before it. Fences of other languages never count. Without a fence
+    the whole text is code, unless it is certainly prose. `docs/answers.md` has the rules and their limits.
+
+    Args:
+        response: What the policy wrote.
+        language: The task's language.
+        extract: `raw` takes the response as it is.
+        entry_point: Name of the function or class that the task asks for, if it asks for one.
+
+    Raises:
+        TypeError: If the response is not text.
+
+    Example:
+        >>> extract_code("Sure:\\n```python\\nprint(1)\\n```\\nDone.")
+        'print(1)\\n'
+        >>> extract_code("<think>print(2)?</think>print(1)<|im_end|>")
+        'print(1)'
+        >>> usage = "```python\\ndef f(): return 1\\n```\\nUsage:\\n```python\\nprint(f())\\n```"
+        >>> extract_code(usage, entry_point="f")
+        'def f(): return 1\\n'
+        >>> extract_code("I cannot do that.")
+        ''
+    """
+    if not isinstance(response, str):
+        raise TypeError(f"a response is text; got {type(response).__name__}")
+    if extract == "raw":
+        return response
+    defines = definition_of(entry_point)
+    text = _answer_in(response)
+    part = answer_part(text)
+    if part is not None:
+        code = _code_in(part, language, defines)
+        if code or not fenced_blocks(text, language, defines):
+            return code
+    return _code_in(text, language, defines)
+
+
+def has_fence(response: str, language: str = "python") -> bool:
+    """Whether there is a fenced block in a response, thinking parts aside.
+
+    Args:
+        response: What the policy wrote.
+        language: The task's language.
+
+    Example:
+        >>> has_fence("Sure:\\n```python\\nprint(1)\\n```"), has_fence("print(1)")
+        (True, False)
+    """
+    text = _answer_in(response)
+    return bool(fenced_blocks(text, language, definition_of(None)))
+
+
+def _answer_in(response: str) -> str:
+    return first_turn(without_special_tokens(without_thinking(response)))
+
+
+def _code_in(text: str, language: str, defines: Callable[[str], bool]) -> str:
+    blocks = fenced_blocks(text, language, defines)
+    if not blocks:
+        return "" if is_no_code(text) else text
+    tags = fence_tags(language)
+    full = [block for block in blocks if block.code.strip()]
+    is_known = find_language(language) is not None  # Else any tag may be another name of it.
+    tagged = [block.code for block in full if _is_of(block, tags)]
+    tagged = [code for code in tagged if not runs_a_program(code, language)] or tagged
+    untagged = [
+        block.code
+        for block in full
+        if (block.tag in _NO_LANGUAGE or not is_known)
+        and not is_no_code(block.code)
+        and not runs_a_program(block.code, language)
+    ]
+    for codes in (tagged, untagged):
+        for index in range(len(codes) - 1, -1, -1):
+            if defines(codes[index]):
+                return with_definitions_before(codes, index, language)
+    codes = tagged or untagged
+    if not codes:
+        return ""
+    # What is behind the code that a prompt had begun is about it.
+    chosen = 0 if blocks[0].is_of_prompt and codes[0] is blocks[0].code else len(codes) - 1
+    return with_definitions_before(codes, chosen, language)
+
+
+def _is_of(block: Block, tags: frozenset[str]) -> bool:
+    """Whether the tag of a block is one of a language, with a version or as the end of a file's name."""
+    if block.is_of_prompt:
+        return not is_no_code(block.code)
+    return not tags.isdisjoint((block.tag, _VERSION.sub("", block.tag), block.tag.rpartition(".")[2]))

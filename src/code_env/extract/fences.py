@@ -1,0 +1,281 @@
+"""Finds the fenced blocks of a text as models write them, which is not always as Markdown has it.
+
+A mark is a run of three or more back ticks or tildes that may open or close a block. All are found first; then they are
+gone through once, in order. Where one could be either, what follows decides: how many bare marks there are up to the
+next one with a tag, since those come in pairs.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import NamedTuple
+
+from .words import is_prose
+
+_RUN = re.compile(r"`{3,}|~{3,}")
+_PREFIX = re.compile(r"[ \t]*(?P<quote>(?:>[ \t]?)*)(?P<indent>[ \t]*)(?P<bullet>(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)")
+_TAG = re.compile(r"[\w+#.-]*")
+_ENDS = re.compile(r"(?:(?:<[|｜][^|｜<>\s]{1,40}[|｜]>|</?\w{1,20}>)\s*)+")
+"""Tokens and tags that end an answer, which may stand behind a mark."""
+
+_TRIPLE_QUOTES = re.compile(r"""(?<!')\"{3}(?!')|(?<!")'{3}(?!")""")
+_NO_SPACE = re.compile(r"\S")
+_UNQUOTED = re.compile(r"\n(?![ \t]{0,3}>)")
+_DEEP = 4
+"""How much further in than its opening a mark must stand to belong to the code, in columns."""
+
+
+class Block(NamedTuple):
+    """A fenced block."""
+
+    tag: str
+    """What stands behind the opening mark, in small letters."""
+    code: str
+    """What is in it."""
+    is_of_prompt: bool = False
+    """Whether its opening mark is in the prompt."""
+
+
+class _Kind(Enum):
+    OPEN = auto()
+    """With a tag, or in a list item: it can only open a block."""
+    BARE = auto()
+    """Alone on its line."""
+    BEHIND = auto()
+    """At the end of a line with something else on it."""
+    BEFORE = auto()
+    """At the start of a line with words on it."""
+
+
+class _Mark(NamedTuple):
+    kind: _Kind
+    run: str
+    tag: str
+    line: int
+    """Where its line begins."""
+    at: int
+    end: int
+    """Where its line ends, line feed included."""
+    quotes: int
+    """How many `>` are in front."""
+    indent: str
+    width: int
+    """Columns in front of it, bullets included."""
+    has_bullet: bool
+    is_first: bool
+    """Whether nothing but white space, quotes and bullets is in front."""
+
+
+def fenced_blocks(text: str, language: str, defines: Callable[[str], bool]) -> list[Block]:
+    """The fenced blocks of a text, in order.
+
+    Args:
+        text: The text.
+        language: What the code is written in: in Python a mark in a docstring is none.
+        defines: Whether a text defines what the task asks for.
+    """
+    return _Reader(text, language, defines).blocks()
+
+
+class _Reader:
+    """Goes through the marks of a text."""
+
+    def __init__(self, text: str, language: str, defines: Callable[[str], bool]) -> None:
+        self._text, self._defines = text, defines
+        begins = _NO_SPACE.search(text)
+        self._begins = len(text) if begins is None or is_prose(text) else begins.start()
+        """Where code may begin whose opening mark is in the prompt."""
+        self._marks = _marks(text)
+        self._bare = _bare_after(self._marks)
+        self._strings = _TripleQuoted(text, language == "python")
+        self._blocks: list[Block] = []
+        self._opening: _Mark | None = None
+        self._inner: list[_Mark] = []
+        """Bare marks far inside the open block: they come in pairs, or the last is its end."""
+        self._quote_ends = -1
+
+    def blocks(self) -> list[Block]:
+        """All of them."""
+        for index, mark in enumerate(self._marks):
+            if self._opening is not None:
+                self._end_with_quote(self._opening, mark)
+            if self._strings.hold(mark.at):
+                continue
+            if self._opening is not None and not self._inside(self._opening, mark, self._bare[index]):
+                continue
+            if self._opening is None:
+                self._outside(mark, index)
+        if self._opening is not None:
+            quote_ends = self._end_of_quote(self._opening)
+            if quote_ends < len(self._text) or len(self._inner) % 2 == 0:
+                self._close(self._opening, quote_ends)
+            else:
+                self._close(self._opening, self._inner[-1].line)
+        return self._blocks
+
+    def _outside(self, mark: _Mark, index: int) -> None:
+        """Take a mark where no block is open."""
+        if mark.kind is not _Kind.OPEN and self._ends_what_the_prompt_opened(mark, index):
+            end = mark.at if mark.kind is _Kind.BEHIND else mark.line
+            self._blocks.append(Block("", self._text[:end], is_of_prompt=True))
+            self._strings.restart(mark.end)
+        elif mark.kind is not _Kind.BEHIND or self._bare[index] % 2:
+            self._opening, self._inner = mark, []
+            self._strings.restart(mark.end)
+
+    def _ends_what_the_prompt_opened(self, mark: _Mark, index: int) -> bool:
+        """Whether all before a mark is the code of a block whose opening mark is in the prompt."""
+        if self._blocks or self._begins >= mark.at or mark.quotes:
+            return False
+        following = self._marks[index + 1].line if index + 1 < len(self._marks) else len(self._text)
+        before_defines = self._defines(self._text[: mark.at])
+        if before_defines != self._defines(self._text[mark.end : following]):
+            return before_defines
+        return self._bare[index] % 2 == 0
+
+    def _inside(self, opening: _Mark, mark: _Mark, bare_after: int) -> bool:
+        """Take a mark where a block is open; whether it is one to look at outside of that block."""
+        if not mark.run.startswith(opening.run) or mark.quotes != opening.quotes:
+            return False
+        if mark.kind is _Kind.BEHIND:
+            if bare_after % 2 == 0:
+                self._close(opening, mark.at, mark.end)
+            return False
+        if mark.kind is _Kind.OPEN and (mark.has_bullet or not mark.is_first):
+            return False
+        if mark.width >= opening.width + _DEEP:
+            if mark.kind is _Kind.BARE:
+                self._inner.append(mark)
+            return False
+        if len(self._inner) % 2:
+            self._close(opening, self._inner[-1].line, mark.line)
+            return True
+        self._close(opening, mark.line, mark.end)
+        return mark.kind is _Kind.OPEN
+
+    def _end_with_quote(self, opening: _Mark, mark: _Mark) -> None:
+        """Close a block in a quote where the quote ends before a mark."""
+        quote_ends = self._end_of_quote(opening)
+        if quote_ends <= mark.line:
+            self._close(opening, quote_ends)
+
+    def _end_of_quote(self, opening: _Mark) -> int:
+        """Where the quote ends that a block is in; the text's end if it is in none."""
+        if not opening.quotes:
+            return len(self._text)
+        if self._quote_ends < opening.end:
+            found = _UNQUOTED.search(self._text, opening.end - 1)
+            self._quote_ends = found.end() if found else len(self._text)
+        return self._quote_ends
+
+    def _close(self, opening: _Mark, end: int, after: int | None = None) -> None:
+        """Close the open block at a place; what is behind it begins at another."""
+        code = self._text[opening.end : end]
+        if opening.quotes:
+            quote = re.compile(rf"^[ \t]{{0,3}}(?:>[ \t]?){{1,{opening.quotes}}}", re.MULTILINE)
+            code = quote.sub("", code)
+        self._blocks.append(Block(opening.tag.lower(), _less_indented(code, opening.indent)))
+        self._opening = None
+        self._strings.restart(end if after is None else after)
+
+
+class _TripleQuoted:
+    """Which places are in a string with triple quotes, looked for from one place after another."""
+
+    def __init__(self, text: str, is_enabled: bool) -> None:
+        self._text, self._is_enabled = text, is_enabled
+        self._at, self._open = 0, ""
+        self._next = {'"""': -1, "'''": -1}
+
+    def restart(self, at: int) -> None:
+        """Begin anew, in no string."""
+        self._at, self._open = at, ""
+
+    def hold(self, at: int) -> bool:
+        """Whether a place is in a string that ends behind it."""
+        if not self._is_enabled:
+            return False
+        for found in _TRIPLE_QUOTES.finditer(self._text, self._at, max(self._at, at)):
+            if not self._open:
+                self._open = found[0]
+            elif found[0] == self._open:
+                self._open = ""
+        self._at = max(self._at, at)
+        if not self._open:
+            return False
+        if self._next[self._open] < at:
+            end = self._text.find(self._open, at)
+            self._next[self._open] = end if end >= 0 else len(self._text)
+        return self._next[self._open] < len(self._text)
+
+
+def _marks(text: str) -> list[_Mark]:
+    marks = []
+    position = 0
+    while (run := _RUN.search(text, position)) is not None:
+        line = text.rfind("\n", position, run.start()) + 1 or position
+        end = text.find("\n", run.end())
+        end = len(text) if end < 0 else end + 1
+        mark = _mark(text, line, run, end)
+        if mark is not None:
+            marks.append(mark)
+        position = end
+    return marks
+
+
+def _mark(text: str, line: int, run: re.Match[str], end: int) -> _Mark | None:
+    """The mark that a line has, if it has one, in a single pass: a line may be megabytes long."""
+    rest = text[run.end() : end].strip()
+    prefix = _PREFIX.match(text, line, run.start())
+    if prefix is None or run[0][0] in rest:
+        return None
+    is_first = prefix.end() == run.start()
+    if _ENDS.fullmatch(rest):
+        rest = ""
+    tag = _TAG.match(rest)
+    word = tag[0] if tag else ""
+    if is_first:
+        has_words = len(rest.split(None, 1)) > 1 and not rest[len(word) :].lstrip(" \t").startswith(("{", "title"))
+        kind = _Kind.BEFORE if has_words else _Kind.OPEN if rest or prefix["bullet"] else _Kind.BARE
+    elif run[0][0] == "~" or word != rest:
+        return None
+    else:
+        kind = _Kind.OPEN if rest else _Kind.BEHIND
+    indent = (prefix["indent"] if prefix["quote"] else prefix[0].removesuffix(prefix["bullet"])) + " " * len(
+        prefix["bullet"]
+    )
+    return _Mark(
+        kind,
+        run[0],
+        word,
+        line,
+        run.start(),
+        end,
+        prefix["quote"].count(">"),
+        indent,
+        len(indent.expandtabs(_DEEP)),
+        bool(prefix["bullet"]),
+        is_first,
+    )
+
+
+def _bare_after(marks: list[_Mark]) -> list[int]:
+    """For each mark how many bare ones follow up to the next that opens a block."""
+    counts, count = [0] * len(marks), 0
+    for index in range(len(marks) - 1, -1, -1):
+        counts[index] = count
+        mark = marks[index]
+        count = 0 if mark.kind is _Kind.OPEN and mark.is_first else count + (mark.kind is _Kind.BARE)
+    return counts
+
+
+def _less_indented(code: str, indent: str) -> str:
+    """Code without the indentation of its fence, if its first line has that."""
+    first = re.search(r"^[ \t]*+[^ \t\r\n]", code, re.MULTILINE)
+    if not indent or first is None or not first[0].startswith(indent):
+        return code
+    # At line feeds only: other ends of lines may stand inside a string.
+    return "".join(line.removeprefix(indent) for line in io.StringIO(code, newline="\n"))

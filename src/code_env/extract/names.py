@@ -1,0 +1,78 @@
+"""What code defines, read from its lines alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+_KEYWORDS = (
+    r"(?:export[ \t]++)?(?:default[ \t]++)?(?:async[ \t]++)?"
+    r"(?:(?:def|class|const|let|var)[ \t]++|function(?:[ \t]++\*?|\*)[ \t]*+)"
+)
+
+_DEFINED = re.compile(
+    rf"^(?:{_KEYWORDS}(?P<name>\w+)|(?P<assigned>\w+)[ \t]*+(?:\(\)|(?::[^=\n]{{0,99}})?=(?!=))|(?:import|from)\b"
+    r"(?P<imported>[^\n]*))",
+    re.MULTILINE,
+)
+_EXECUTED = re.compile(
+    r"^(?![ \t\r\n)\]}#@]|//|/\*|[\"']{3}|\Z)"
+    rf"(?!{_KEYWORDS}|(?:import|from)\b|\w+[ \t]*\(\)[ \t]*\{{|[A-Z_]\w*[ \t]*(?::[^=\n]{{0,99}})?=(?!=)"
+    r"|\w+[ \t]*(?::[^=\n]{0,99})?=(?!=)[^(\n]*$)",
+    re.MULTILINE,
+)
+"""A line at the left margin that does more than to define a name."""
+
+_WORD = re.compile(r"\w+")
+
+
+def definition_of(entry_point: str | None) -> Callable[[str], bool]:
+    """A function that tells whether code defines an entry point; never, if there is none.
+
+    Example:
+        >>> defines = definition_of("add")
+        >>> defines("x = 1\\ndef add(a, b): ..."), defines("const add = (a, b) => a + b"), defines("add(1, 2)")
+        (True, True, False)
+    """
+    if not entry_point:
+        return lambda code: False
+    name = re.escape(entry_point.rpartition(".")[2])
+    pattern = re.compile(
+        rf"^[ \t]*+(?:{_KEYWORDS}{name}(?!\w)"
+        rf"|(?:(?:module\.)?exports\.|this\.|window\.)?{name}[ \t]*+(?:\(\)[ \t]*+\{{?|(?::[^=\n]*)?=(?!=)))",
+        re.MULTILINE,
+    )
+    return lambda code: pattern.search(code) is not None
+
+
+def with_definitions_before(codes: Sequence[str], index: int, language: str) -> str:
+    """One of several codes, behind those of the codes before it that define what it uses and does not define itself.
+
+    They are taken only if they do nothing but define: what they do else, as an example's call, might fail.
+    """
+    code = codes[index]
+    if index == 0:
+        return code
+    wanted, defined = set(_WORD.findall(code)), _names(code)
+    taken = [code]
+    for before in reversed(codes[:index]):
+        names = _names(before)
+        if not (names - defined) & wanted or _EXECUTED.search(before) is not None:
+            continue
+        if language == "javascript" and names & defined:  # It may not define a name twice.
+            continue
+        taken.append(before if before.endswith("\n") else f"{before}\n")
+        wanted |= set(_WORD.findall(before))
+        defined |= names
+    return "".join(reversed(taken))
+
+
+def _names(code: str) -> set[str]:
+    """What code defines at its left margin."""
+    names: set[str] = set()
+    for found in _DEFINED.finditer(code):
+        if found["imported"] is not None:
+            names.update(_WORD.findall(found["imported"]))
+        else:
+            names.add(found["name"] or found["assigned"])
+    return names - {"import", "as", "from"}

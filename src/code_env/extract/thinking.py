@@ -1,0 +1,203 @@
+"""Takes away what a model wrote around its answer: thinking parts, channels, special tokens, answer tags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_KINDS = {
+    **{
+        f"<{name}>": f"</{name}>"
+        for name in (
+            *("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad", "analysis"),
+            *("seed:think", "longcat_think"),
+        )
+    },
+    "[THINK]": "[/THINK]",
+    "◁think▷": "◁/think▷",
+    "<|START_THINKING|>": "<|END_THINKING|>",
+    "<|begin_of_thought|>": "<|end_of_thought|>",
+}
+"""How thinking begins and ends, by model."""
+
+_FENCES = r"(?=[`~<\[◁])(?:(?P<fence>`{3,}|~{3,})"
+_THINKING = re.compile(
+    f"{_FENCES}|(?P<open>{'|'.join(map(re.escape, _KINDS))})|(?P<close>{'|'.join(map(re.escape, _KINDS.values()))}))"
+)
+_ANSWER = re.compile(_FENCES + r"|<(?P<open>answer|final_answer|solution|code|response)>)", re.IGNORECASE)
+_ONLY_A_TAG = re.compile(r"[ \t]{0,9}[\w+#.-]{0,40}[ \t\r]{0,99}(?:\n|\Z)")
+
+_TOKEN = r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>"
+_LAST_TOKEN = re.compile(
+    rf"(?:{_TOKEN}|</s>|<eos>|<pad>|<end_of_turn>|</(?:answer|final_answer|solution|code|response)>)$"
+)
+_FIRST_TOKENS = re.compile(rf"\s*(?:(?:{_TOKEN}|<s>|<bos>|<start_of_turn>)(?:(?:assistant|model)\b)?(?:[ \t]*\n)*)+")
+_NEXT_TURN = re.compile(
+    _FENCES + r"|(?:<\|(?:im_end|eot_id|end|endoftext|end_of_text)\|>|</s>|<end_of_turn>)\s*"
+    r"(?:<\|(?:im_start|start_header_id|user|begin_of_text)\|>|<start_of_turn>))"
+)
+_NO_SPACE = re.compile(r"\S")
+_LONGEST_TOKEN = 64
+_LOOKED_BACK = 300
+_SINGLE_QUOTE = re.compile(r"(?<!\w)'|'(?!\w)")
+
+_FINAL = re.compile(r"<\|channel\|>final[^<\n]{0,100}(?:<\|constrain\|>[^<\n]{0,40})?<\|message\|>")
+_FINAL_WITHOUT_TOKENS = "assistantfinal"
+
+_QUOTES = ("'", '"', "`")
+_TRIPLE_QUOTES = ("'''", '"""', "```")
+
+
+def without_thinking(text: str) -> str:
+    """The text without its thinking parts, in whichever way a model marks them.
+
+    In a fence a tag is code. Elsewhere one in quotes is; one that opens in the middle of a line and is not closed is
+    text. A closing tag without an opening one ends a part that began in the prompt, as some chat templates have it. It
+    counts in the middle of a line only if there are no parts of the text's own, and there was no fence before it or
+    nothing but a fence behind it on its line. At a line's start it counts in a fence too, since thinking may leave one
+    open, unless the fence has an opening tag for it.
+    """
+    text = _final_channel(text)
+    kept: list[str] = []
+    position = at = mention_ends = skipped = 0
+    fence, seen_fence, has_own = "", False, False
+    closings = _Closings(text)
+    while (found := _THINKING.search(text, at)) is not None:
+        start, at = found.span()
+        begins_line = _begins_line(text, position, start)
+        if found["fence"]:
+            if begins_line or _ONLY_A_TAG.match(text, at):
+                fence, seen_fence, skipped = _after_fence(fence, found["fence"]), True, 0
+        elif found["open"]:
+            if fence:
+                skipped += 1
+            elif not begins_line and text[start - 1] in _QUOTES:
+                mention_ends = max(mention_ends, _line_end(text, at) if at > mention_ends else 0)
+            elif (end := closings.first(_KINDS[found["open"]], at)) is not None:
+                kept.append(text[position:start])
+                position = at = end
+                has_own = True
+            elif begins_line:
+                return "".join(kept) + text[position:start]
+        elif fence and skipped:
+            skipped -= 1
+        elif begins_line or not (
+            fence
+            or has_own
+            or start < mention_ends
+            or _is_quoted(text, start, at)
+            or _is_in_string(text, start)
+            or (seen_fence and text[at : at + 3] not in ("```", "~~~") and text[at : at + 1] not in ("", "\r", "\n"))
+        ):
+            kept, position = [], at
+            fence, seen_fence, skipped = "", False, 0
+    return "".join(kept) + text[position:]
+
+
+def without_special_tokens(text: str) -> str:
+    """The text without the special tokens at its start and its end."""
+    kept = end = len(text)
+    while end > 0:
+        tail = text[max(0, end - _LONGEST_TOKEN) : end]
+        stripped = tail.rstrip()
+        token = _LAST_TOKEN.search(stripped)
+        if stripped and token is None:
+            break
+        end -= len(tail) - (token.start() if token else 0)
+        kept = end if token else kept
+    first = _FIRST_TOKENS.match(text, 0, kept)
+    return text[first.end() if first else 0 : kept]
+
+
+def first_turn(text: str) -> str:
+    """The text up to where it ends its turn and begins another, as a model does that is not stopped."""
+    for found in _outside_fences(_NEXT_TURN, text):
+        if _NO_SPACE.search(text, 0, found.start()):
+            return text[: found.start()]
+    return text
+
+
+def answer_part(text: str) -> str | None:
+    """What is in the last `<answer>` tags, or tags like these, outside fences; None if there are none."""
+    last = None
+    for found in _outside_fences(_ANSWER, text):
+        if found.start() == 0 or text[found.start() - 1].isspace():
+            last = found
+    if last is None:
+        return None
+    end = text.find(f"</{last['open']}>", last.end())
+    part = text[last.end() : end if end >= 0 else len(text)]
+    newline = re.match(r"[ \t]*\r?\n", part)
+    return part[newline.end() if newline else 0 :]
+
+
+def _outside_fences(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    fence = ""
+    for found in pattern.finditer(text):
+        if not found["fence"]:
+            if not fence:
+                yield found
+        elif _begins_line(text, 0, found.start()) or _ONLY_A_TAG.match(text, found.end()):
+            fence = _after_fence(fence, found["fence"])
+
+
+def _after_fence(fence: str, mark: str) -> str:
+    """Which fence is open after a mark, where one was open or none."""
+    return mark if not fence else "" if mark.startswith(fence) else fence
+
+
+class _Closings:
+    """Where the next closing tag is, looked for from one place after another, so that all is searched once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._next: dict[str, int] = {}
+
+    def first(self, tag: str, start: int) -> int | None:
+        """Where the first one from `start` on ends that is not in quotes; None if there is none."""
+        at = self._next.get(tag, -1)
+        if at < start:
+            at = self._text.find(tag, start)
+            while at >= 0 and _is_quoted(self._text, at, at + len(tag)):
+                at = self._text.find(tag, at + len(tag))
+            self._next[tag] = at = at if at >= 0 else len(self._text)
+        return None if at == len(self._text) else at + len(tag)
+
+
+def _is_quoted(text: str, start: int, end: int) -> bool:
+    """Whether a closing tag stands in quotes, as in code or where it is spoken of."""
+    after = text[end : end + 1]
+    if text[end : end + 3] in _TRIPLE_QUOTES:
+        return False
+    return after in _QUOTES or (text[max(0, start - 1) : start] in _QUOTES and not (after == "" or after.isspace()))
+
+
+def _is_in_string(text: str, at: int) -> bool:
+    """Whether a quotation mark is open before a place on its line, apostrophes in words aside."""
+    before = text[max(0, at - _LOOKED_BACK) : at].rpartition("\n")[2]
+    return before.count('"') % 2 == 1 or len(_SINGLE_QUOTE.findall(before)) % 2 == 1
+
+
+def _begins_line(text: str, start: int, end: int) -> bool:
+    """Whether there is nothing but a little white space between a line's start and `end`."""
+    before = text[max(start, end - _LONGEST_TOKEN) : end]
+    line = before[before.rfind("\n") + 1 :]
+    return not line.strip() and len(line) < _LONGEST_TOKEN
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return end if end >= 0 else len(text)
+
+
+def _final_channel(text: str) -> str:
+    """The final message, where a model writes in channels; nothing if it did not get that far."""
+    has_channels = "<|channel|>" in text and text.lstrip().startswith(("<|channel|>", "<|start|>"))
+    for found in _FINAL.finditer(text):
+        if has_channels or text.endswith(("<|start|>assistant", "<|end|>"), 0, found.start()):
+            return text[found.end() :]
+    if has_channels:
+        return ""
+    if text.startswith("analysis") and _FINAL_WITHOUT_TOKENS in text:
+        return text.partition(_FINAL_WITHOUT_TOKENS)[2]
+    return text

@@ -99,6 +99,18 @@ def test_eval_prints_pass_at_k_and_writes_a_line_per_sample(tmp_path, suite, sam
     assert rows[1]["message"] == "expected 10, got 4"
 
 
+def test_eval_counts_samples_without_code_and_shows_one(tmp_path, suite, samples):
+    refusal = "I cannot do [bold]that[/bold]." + " No." * 99
+    added = [{"task_id": "double", "completion": text} for text in (refusal, "```bash\necho 10\n```")]
+    samples.write_text(samples.read_text() + "".join(json.dumps(row) + "\n" for row in added))
+    shown = " ".join(run("eval", samples, "--suite", suite, cwd=tmp_path).split())
+    assert "2 samples hold no code, for example one for double: 'I cannot do [bold]that[/bold]. No." in shown
+    assert len(shown) < 1500
+    rows = [json.loads(line) for line in (tmp_path / "samples_results.jsonl").read_text().splitlines()]
+    assert [row["message"] for row in rows[3:]] == ["NoProgram: the answer holds no code"] * 2
+    assert "hold no code" not in run("eval", "--references", "--suite", suite, cwd=tmp_path)
+
+
 def test_run_says_which_rule_a_refused_program_broke(tmp_path):
     samples = tmp_path / "s.jsonl"
     samples.write_text(json.dumps({"task_id": "starter/seat-total", "completion": "```python\nimport os\n```"}) + "\n")

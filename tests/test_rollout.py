@@ -15,10 +15,12 @@ from concurrent.futures import Future
 import gymnasium as gym
 import numpy as np
 import pytest
+from rich.text import Text
 
 from code_env import CallTest, ExecutionResult, Executor, Isolation, OutputTest, Status, Task, TaskSuite
 from code_env.errors import RolloutError
 from code_env.registration import make_code_exec_vec
+from code_env.report.collecting import collection_table
 from code_env.rollout import SandboxAlarm, collect
 from code_env.wrappers import vector as twins
 
@@ -34,6 +36,10 @@ HALF = "def add(a, b):\n    return 3\n"
 SUITE = TaskSuite(
     "small", [ADD, HELLO, *(Task(f"print {n}", "", (OutputTest(str(n)),), reference=f"print({n})") for n in range(5))]
 )
+
+
+def without_code(prompts, infos):
+    return ["I cannot do [red]that[/red]." if info["task_id"] == "add" else "print('hello')" for info in infos]
 
 
 def references(prompts, infos):
@@ -75,9 +81,21 @@ def test_each_episode_is_a_line_and_each_turn_is_told(make, tmp_path):
     assert "Public test not passed" not in first["observation"]
     assert "1 of 2 tests passed" in second["observation"]
     assert first["programs"] == [
-        {"outcome": "fail", "status": "ok", "fraction": 0.5, "tests_passed": 1, "tests_total": 2}
+        {"outcome": "fail", "status": "ok", "has_code": True, "fraction": 0.5, "tests_passed": 1, "tests_total": 2}
     ]
     assert (row["return"], row["passed"], row["valid"]) == (1.5, True, True)
+
+
+def test_answers_without_code_are_counted_and_one_is_shown(make, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    summary = collect(make(), without_code, 14, path)
+    assert (summary.without_code, summary.without_code_example) == (2, "I cannot do [red]that[/red].")
+    table = collection_table(summary)
+    shown = dict(zip(*(list(column.cells) for column in table.columns), strict=True))
+    assert Text.from_markup(shown["without code"]).plain == "2, for example 'I cannot do [red]that[/red].'"
+    again = collect(make(), without_code, 14, path, resume=True)
+    assert (again.collected, again.without_code) == (0, 2)
+    assert "without code" not in list(collection_table(collect(make(), references, 7)).columns[0].cells)
 
 
 def test_the_same_seed_gives_the_same_collection_at_any_width(make, tmp_path):

@@ -75,7 +75,10 @@ def judge_samples(
 ) -> Iterator[tuple[Sample, Verdict]]:
     """Judge samples, yielding them in order with their verdicts as these come."""
     tasks = [suite.task(sample.task_id) for sample in samples]
-    codes = (extract_code(s.completion, task.language, extract) for s, task in zip(samples, tasks, strict=True))
+    codes = (
+        extract_code(s.completion, task.language, extract, task.entry_point)
+        for s, task in zip(samples, tasks, strict=True)
+    )
     for sample, verdict in zip(samples, judge_each(zip(tasks, codes, strict=True), executor), strict=True):
         yield sample, dataclasses.replace(verdict, response=sample.completion)
 
@@ -116,6 +119,10 @@ class Summary:
     """Tasks of which at least one sample passed."""
     pass_at_k: tuple[PassAtK, ...]
     """pass@k for each k that some task has samples enough for."""
+    without_code: int = 0
+    """Samples in which no code was found."""
+    without_code_example: Sample | None = None
+    """The first of these."""
 
 
 def summarize(suite: TaskSuite, results: Iterable[tuple[Sample, Verdict]], ks: Iterable[int]) -> Summary:
@@ -126,10 +133,13 @@ def summarize(suite: TaskSuite, results: Iterable[tuple[Sample, Verdict]], ks: I
     correct: Counter[str] = Counter()
     missing: Counter[str] = Counter()
     seen: set[str] = set()
+    without_code: list[Sample] = []
     for sample, verdict in results:
         seen.add(sample.task_id)
         missing[sample.task_id] += not verdict.valid
         outcomes[verdict.outcome] += 1
+        if not verdict.has_code:
+            without_code.append(sample)
         if verdict.valid:
             judges[verdict.judge] += 1
             judged[sample.task_id] += 1
@@ -144,6 +154,8 @@ def summarize(suite: TaskSuite, results: Iterable[tuple[Sample, Verdict]], ks: I
         tasks_missing=len(suite) - len(seen),
         tasks_passed=sum(count > 0 for count in correct.values()),
         pass_at_k=tuple(estimate for estimate in estimates if estimate is not None),
+        without_code=len(without_code),
+        without_code_example=without_code[0] if without_code else None,
     )
 
 

@@ -19,7 +19,7 @@ from code_env import (
     load_suite,
     make_executor,
 )
-from code_env.integrations import scoring
+from code_env.integrations import runs, scoring
 from code_env.integrations.scoring import ascore, score
 from support import WHEN, BrokenExecutor, killed_meanwhile, unstartable
 
@@ -153,6 +153,21 @@ def test_awaited_it_holds_nobody_up(executor):
     scores, ticks = asyncio.run(both())
     assert scores[0].reward == 1.0
     assert len(ticks) >= 5
+
+
+def test_responses_without_code_are_told_of_once(executor, caplog, monkeypatch):
+    monkeypatch.setattr(runs, "_told", set())
+    responses = [RESPONSES["right"], RESPONSES["no program"], "```bash\necho 1\n```"]
+    for _ in range(2):
+        judged = score([DOUBLE] * 3, responses, executor=executor)
+        assert [(one.reward, one.verdict.has_code) for one in judged] == [(1.0, True), (0.0, False), (0.0, False)]
+    assert caplog.text.count("2 of 3 answers hold no code, and count as wrong; for example 'I cannot do that.'") == 1
+
+
+def test_where_all_have_code_nothing_is_said(executor, caplog, monkeypatch):
+    monkeypatch.setattr(runs, "_told", set())
+    score([DOUBLE] * 2, [RESPONSES["right"], RESPONSES["faulty"]], executor=executor)
+    assert "hold no code" not in caplog.text
 
 
 @pytest.mark.parametrize("when", WHEN)

@@ -126,6 +126,12 @@ def test_the_last_words_of_the_assistant_are_the_answer(messages, reward, execut
     assert call(reward_function(executor=executor), [messages], "one") == [reward]
 
 
+def test_the_share_without_code_is_logged(make, executor):
+    logged = {}
+    call(make(executor=executor), [RIGHT, "I cannot do that.", "", RIGHT], log_metric=logged.__setitem__)
+    assert (logged["code_reward/no_code"], logged["code_reward/passed"]) == (0.5, 0.5)
+
+
 @pytest.mark.parametrize("when", WHEN)
 def test_without_a_server_there_is_no_reward(make, when, tmp_path):
     with unstartable(tmp_path, when) as executor:
@@ -137,7 +143,8 @@ def test_without_a_server_there_is_no_reward(make, when, tmp_path):
 def test_only_completions_without_a_verdict_have_no_reward(make):
     logged = {}
     assert call(make(executor=BrokenExecutor()), [RIGHT, ""], log_metric=logged.__setitem__) == [None, 0.0]
-    assert logged == {"code_reward/no_verdict": 0.5, "code_reward/passed": 0.0, "code_reward/tests": 0.0}
+    shares = {"no_verdict": 0.5, "no_code": 1.0, "passed": 0.0, "tests": 0.0}
+    assert logged == {f"code_reward/{name}": share for name, share in shares.items()}
 
 
 def test_servers_killed_in_mid_batch(make):
@@ -154,7 +161,13 @@ def test_what_is_logged(make, executor):
     call(reward, [COMPLETIONS["fenced"], COMPLETIONS["wrong"]], log_metric=logged.__setitem__)
     assert reward.__name__ == "tested"
     assert logged == pytest.approx(
-        {"tested/no_verdict": 0.0, "tested/passed": 0.5, "tested/tests": 0.4, "tested/format": logged["tested/format"]}
+        {
+            "tested/no_verdict": 0.0,
+            "tested/no_code": 0.0,
+            "tested/passed": 0.5,
+            "tested/tests": 0.4,
+            "tested/format": logged["tested/format"],
+        }
     )
 
 
@@ -205,6 +218,7 @@ def test_only_what_trl_may_see_is_public(environment):
 def test_run_code_shows_what_a_program_prints(environment):
     assert environment.run_code("print(input() * 2)", "ab") == "It ran without a fault.\nOutput:\nabab"
     assert environment.run_code("```python\nprint(open('given.txt').read())\n```").endswith("given")
+    assert environment.run_code("I cannot do that.") == "There is no program in python in it."
     assert environment.run_code("import sys\nsys.stderr.write('why')\n1 / 0").splitlines()[0] == (
         "It failed: ZeroDivisionError: division by zero."
     )

@@ -17,11 +17,13 @@ from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
 from code_env.judging import Outcome
 from code_env.tasks import load_suite
+from code_env.text import clip, printable
 
 from .application import app
 from .console import ExecutorOption, FormatOption, WorkersOption, err, out, progress_bar, say, user_errors
 
 _DEFAULT_KS = "1,10,100"
+_EXAMPLE_CHARS = 200
 
 
 @app.command("eval")
@@ -114,6 +116,11 @@ def _show_summary(summary: evaluation.Summary, missing: set[int]) -> None:
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(summary.outcomes.items()))
     judges = ", ".join(f"{count} {judge}" for judge, count in sorted(summary.judges.items()))
     out.print(f"outcomes: {outcomes}; judged: {judges or 'none'}", highlight=False)
+    example = summary.without_code_example
+    if example is not None:
+        shown = printable(clip(example.completion, _EXAMPLE_CHARS))
+        told = f"{summary.without_code} samples hold no code, for example one for {example.task_id}: {shown!r}"
+        out.print(told, style="yellow", highlight=False, markup=False)
     if summary.tasks_missing:
         out.print(f"{summary.tasks_missing} tasks of the suite have no sample", style="yellow", highlight=False)
     left_out = summary.outcomes.get(Outcome.NO_VERDICT, 0)

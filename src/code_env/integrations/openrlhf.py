@@ -173,10 +173,11 @@ def _end_of_tail(prompt: str, query: str) -> int | None:
 
 def _result(judged: Mapping[int, Score], count: int) -> dict[str, Any]:
     """What OpenRLHF reads; the same keys on every sample, which it puts into batches."""
-    rewards, scores, passed = [math.nan] * count, [math.nan] * count, [0.0] * count
+    rewards, scores, passed, no_code = [math.nan] * count, [math.nan] * count, [0.0] * count, [0.0] * count
     for index, one in judged.items():
         if one.reward is not None and one.verdict.fraction is not None:
             rewards[index], scores[index] = one.reward, one.verdict.fraction
-            passed[index] = float(one.verdict.passed)
+            passed[index], no_code[index] = float(one.verdict.passed), float(not one.verdict.has_code)
     missing = [float(math.isnan(reward)) for reward in rewards]
-    return {"rewards": rewards, "scores": scores, "extra_logs": {"passed": passed, "no_verdict": missing}}
+    logs = {"passed": passed, "no_code": no_code, "no_verdict": missing}
+    return {"rewards": rewards, "scores": scores, "extra_logs": logs}

@@ -276,12 +276,12 @@ def fractional_code_reward(
     language = canonical_name(language.lower())
     limits = time_limits(timeout, mebibytes(max_memory_mb))
     task = Task("cases", "", as_tests(ground_truth, function_to_call), language=language, limits=limits)
-    code = extract_code(response, language)
+    code = extract_code(response, language, entry_point=function_to_call)
     verdict = with_verdict(judge(task, code, runs_on, response=response))
     score = pass_fraction(task, verdict)
     rate = f"{verdict.tests_passed}/{verdict.tests_total} tests passed"
     metrics = {
-        "extracted_code": _metric(bool(code.strip()), code),
+        "extracted_code": _metric(bool(code.strip()), code or "There is no code in the answer."),
         "test_results": MetricRewardOutput(score, json.dumps(_case_rows(ground_truth, verdict), indent=2)),
         "pass_rate": MetricRewardOutput(score, f"{rate} ({score:.2%})"),
     }
@@ -340,7 +340,7 @@ def _output_reward(
     verdict = with_verdict(judge(task, code, executor, response=asked.response))
     ran = execution(task, verdict)
     printed = verdict.execution.stdout
-    metrics = {"extracted_code": _metric(bool(code.strip()), code)}
+    metrics = {"extracted_code": _metric(bool(code.strip()), code or "There is no code in the answer.")}
     if asked.expected is not None:
         metrics["expected_output"] = _metric(True, asked.expected)
     how = f"It ran without a fault and printed:\n{printed}" if ran else f"It failed: {why_ended(verdict.execution)}"

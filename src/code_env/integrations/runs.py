@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import logging
+from collections.abc import Sequence
 
 from code_env.errors import NoVerdict
 from code_env.executors.program import Limits
@@ -12,6 +14,13 @@ from code_env.harness.ends import Ended
 from code_env.judging.verdict import Verdict
 from code_env.tasks.kinds import OutputTest
 from code_env.tasks.task import Task
+from code_env.text import clip
+
+_log = logging.getLogger(__name__)
+
+_EXAMPLE_CHARS = 200
+_told: set[str] = set()
+"""What was said already."""
 
 
 @functools.lru_cache(maxsize=64)  # The same task each time, so that one judge can serve its answers.
@@ -46,12 +55,27 @@ def with_verdict(verdict: Verdict) -> Verdict:
     Raises:
         NoVerdict: If the sandbox failed.
     """
+    tell_of_missing_code([verdict])
     if not verdict.valid:
         raise NoVerdict(
             f"there is no verdict, and so no score: {why_no_verdict(verdict)}; it says nothing about the answer, which "
             "is to be left out or judged again"
         )
     return verdict
+
+
+def tell_of_missing_code(verdicts: Sequence[Verdict]) -> None:
+    """Warn of answers without code, with an example, once in a process: models that write so do it all the time."""
+    missing = [verdict for verdict in verdicts if not verdict.has_code]
+    if missing and "missing code" not in _told:
+        _told.add("missing code")
+        _log.warning(
+            "%d of %d answers hold no code, and count as wrong; for example %r. docs/answers.md says where code is "
+            "looked for. This is said once.",
+            len(missing),
+            len(verdicts),
+            clip(missing[0].response, _EXAMPLE_CHARS),
+        )
 
 
 def why_no_verdict(verdict: Verdict) -> str:

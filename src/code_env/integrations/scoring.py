@@ -34,7 +34,7 @@ from code_env.tasks.kinds import FileTest, InsightTest, OutputTest
 from code_env.tasks.suite import TaskSuite
 from code_env.tasks.task import Task
 
-from .runs import why_no_verdict
+from .runs import tell_of_missing_code, why_no_verdict
 from .shared_executor import executor_for
 
 _log = logging.getLogger(__name__)
@@ -109,6 +109,7 @@ def score(
     for first in range(0, len(tasks), size):
         part = slice(first, first + size)
         scores += _scored(tasks[part], responses[part], rewards, runs_on)
+    tell_of_missing_code([one.verdict for one in scores])
     missing = [one.verdict for one in scores if not one.valid]
     if missing:
         _log.warning("%d of %d responses have no verdict: %s", len(missing), len(scores), why_no_verdict(missing[0]))

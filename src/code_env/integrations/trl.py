@@ -51,6 +51,7 @@ class _Rewarding:
             judged = [one for one in scores if one.valid]
             log_metric(f"{self.__name__}/no_verdict", 1 - len(judged) / len(scores))
             if judged:
+                log_metric(f"{self.__name__}/no_code", sum(not one.verdict.has_code for one in judged) / len(judged))
                 log_metric(f"{self.__name__}/passed", sum(one.verdict.passed for one in judged) / len(judged))
                 for term in judged[0].terms:
                     log_metric(f"{self.__name__}/{term}", sum(one.terms[term] for one in judged) / len(judged))
@@ -110,8 +111,8 @@ def reward_function(
             completions as a group, so its `group_size` is TRL's `num_generations`.
         executor: Where programs run: an executor, which stays its maker's to close, the name of one, or None for the
             default, which all share.
-        name: What TRL logs it under; the share of completions that pass, the share without a verdict and the mean of
-            each reward are logged below that.
+        name: What TRL logs it under; the share of completions that pass, the shares without code and without a
+            verdict, and the mean of each reward are logged below that.
 
     Example:
         >>> from code_env import load_suite

@@ -113,9 +113,12 @@ class CodeEnvironment:
         self._runs += 1
         if not isinstance(code, str) or not isinstance(stdin, str):
             return "The program and its input must be text."
+        found = extract_code(code, self._task.language)
+        if not found.strip():
+            return f"There is no program in {self._task.language} in it."
         try:
             program = Program(
-                extract_code(code, self._task.language),
+                found,
                 language=self._task.language,
                 stdin=stdin,
                 files=self._task.files,

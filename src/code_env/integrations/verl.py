@@ -53,8 +53,8 @@ def compute_score(
         kwargs: What else verl passes; not looked at.
 
     Returns:
-        `score`; `acc`, 1.0 if all tests passed; `tests_passed`, their share; and `reward/<name>` for each reward,
-        what it has added to the score.
+        `score`; `acc`, 1.0 if all tests passed; `tests_passed`, their share; `no_code`, 1.0 if there is no code in the
+        response; and `reward/<name>` for each reward, what it has added to the score.
 
     Raises:
         NoVerdict: If the sandbox failed. That says nothing about the response.
@@ -64,7 +64,7 @@ def compute_score(
     Example:
         >>> truth = {"inputs": ["1 2", "3 4"], "outputs": ["3", "7"]}
         >>> compute_score("sums", "print(sum(map(int, input().split())))", truth)
-        {'score': 1.0, 'acc': 1.0, 'tests_passed': 1.0, 'reward/tests': 1.0}
+        {'score': 1.0, 'acc': 1.0, 'tests_passed': 1.0, 'no_code': 0.0, 'reward/tests': 1.0}
     """
     reject_misspelt(kwargs, compute_score)
     refuse_groups(rewards, "verl scores each sample alone")
@@ -108,7 +108,13 @@ def _result(one: Score) -> dict[str, float]:
     if one.reward is None or verdict.fraction is None:
         raise TypeError("a score with a verdict has a reward")
     terms = {f"reward/{name}": added for name, added in one.terms.items()}
-    return {"score": one.reward, "acc": float(verdict.passed), "tests_passed": verdict.fraction, **terms}
+    return {
+        "score": one.reward,
+        "acc": float(verdict.passed),
+        "tests_passed": verdict.fraction,
+        "no_code": float(not verdict.has_code),
+        **terms,
+    }
 
 
 def _task(ground_truth: Any, extra_info: Mapping[str, Any] | None) -> Task:

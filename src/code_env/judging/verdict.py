@@ -113,6 +113,11 @@ class Verdict:
         return self.outcome is not Outcome.NO_VERDICT
 
     @property
+    def has_code(self) -> bool:
+        """Whether there is a program in the answer; also true where there is no verdict."""
+        return self.stage is not Stage.NOTHING
+
+    @property
     def tests_passed(self) -> int:
         """How many cases passed."""
         return sum(case.passed for case in self.cases)

@@ -6,11 +6,15 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from code_env.executors.result import Status
 from code_env.rollout import RolloutSummary
+from code_env.text import clip, printable
+
+_EXAMPLE_CHARS = 200
 
 
 class CollectionBar:
@@ -61,6 +65,11 @@ def collection_table(summary: RolloutSummary) -> Table:
     table.add_row("passed", f"{summary.pass_rate:.1%}")
     table.add_row("mean return", f"{summary.mean_return:.3f}")
     table.add_row("statuses", status_rates(summary))
+    if summary.without_code:
+        shown = str(summary.without_code)
+        if summary.without_code_example is not None:
+            shown += f", for example {printable(clip(summary.without_code_example, _EXAMPLE_CHARS))!r}"
+        table.add_row("without code", escape(shown))
     errors = summary.statuses.get(Status.SANDBOX_ERROR, 0)
     if errors:
         table.add_row("without a verdict", f"{errors}: left out of training, please")

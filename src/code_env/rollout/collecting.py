@@ -40,7 +40,7 @@ def collect(
 
     A line holds `collection` (the same in all), `episode`, `task_id`, `seed`, `return`, `passed`, `valid` and `turns`.
     A turn has `observation`, `action`, `reward`, `reward_terms`, and under `programs` for each program `outcome`,
-    `status`, `fraction`, `tests_passed` and `tests_total`.
+    `status`, `has_code`, `fraction`, `tests_passed` and `tests_total`.
 
     Args:
         vec_env: What `gym.make_vec("CodeExec-v0", ...)` gives, with wrappers around it or not.

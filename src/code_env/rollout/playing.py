@@ -181,6 +181,7 @@ def _turn(episode: _Episode, reward: Any, info: dict[str, Any], index: int) -> d
             {
                 "outcome": str(verdict.outcome),
                 "status": str(verdict.execution.status),
+                "has_code": verdict.has_code,
                 "fraction": verdict.fraction,
                 "tests_passed": verdict.tests_passed,
                 "tests_total": verdict.tests_total,

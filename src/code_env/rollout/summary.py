@@ -38,6 +38,10 @@ class RolloutSummary:
     """How often each outcome was that of a program."""
     statuses: Counter[str] = field(default_factory=Counter)
     """How often each status was."""
+    without_code: int = 0
+    """Answers in which no code was found."""
+    without_code_example: str | None = None
+    """The first of these that was played."""
     alarms: int = 0
     """How often the rate of sandbox errors has passed its bound."""
 
@@ -66,9 +70,14 @@ class RolloutSummary:
         self.passed += row["passed"]
         self.returns += row["return"]
         for turn in row["turns"]:
-            for program in turn["programs"]:
+            for index, program in enumerate(turn["programs"]):
                 self.outcomes[program["outcome"]] += 1
                 self.statuses[program["status"]] += 1
+                if not program["has_code"]:
+                    self.without_code += 1
+                    if self.without_code_example is None and "action" in turn:  # Not kept of those in the file.
+                        action = turn["action"]
+                        self.without_code_example = action if isinstance(action, str) else action[index]
 
 
 class Alarm:

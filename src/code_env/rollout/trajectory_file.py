@@ -116,7 +116,12 @@ def _read(path: Path, plan: Plan) -> tuple[list[dict[str, Any]], int]:
                     "turns": [
                         {
                             "programs": [
-                                {"outcome": str(p["outcome"]), "status": str(p["status"])} for p in turn["programs"]
+                                {
+                                    "outcome": str(p["outcome"]),
+                                    "status": str(p["status"]),
+                                    "has_code": bool(p.get("has_code", True)),
+                                }
+                                for p in turn["programs"]
                             ]
                         }
                         for turn in row["turns"]

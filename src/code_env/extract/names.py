@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Sequence
 
@@ -36,13 +37,31 @@ def definition_of(entry_point: str | None) -> Callable[[str], bool]:
     """
     if not entry_point:
         return lambda code: False
+    pattern = _definition(entry_point)
+    return lambda code: pattern.search(code) is not None
+
+
+def before_definition(code: str, entry_point: str) -> str:
+    """What stands before the last definition of an entry point; all of the code if it defines it nowhere.
+
+    Example:
+        >>> before_definition("let one = 1;\nconst add = (a, b) => {\n", "add")
+        'let one = 1;\n'
+    """
+    end = len(code)
+    for found in _definition(entry_point).finditer(code):
+        end = found.start()
+    return code[:end]
+
+
+@functools.lru_cache(maxsize=1024)
+def _definition(entry_point: str) -> re.Pattern[str]:
     name = re.escape(entry_point.rpartition(".")[2])
-    pattern = re.compile(
+    return re.compile(
         rf"^[ \t]*+(?:{_KEYWORDS}{name}(?!\w)"
         rf"|(?:(?:module\.)?exports\.|this\.|window\.)?{name}[ \t]*+(?:\(\)[ \t]*+\{{?|(?::[^=\n]*)?=(?!=)))",
         re.MULTILINE,
     )
-    return lambda code: pattern.search(code) is not None
 
 
 def with_definitions_before(codes: Sequence[str], index: int, language: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from code_env.errors import TaskError
 from code_env.executors.program import Limits, check_files, main_file
+from code_env.extract.names import before_definition, definition_of
 from code_env.harness.plain import encode, tags
 from code_env.languages import PYTHON, canonical_name, find_language
 
@@ -139,6 +140,9 @@ class Task:
         """The text of the program that an answer stands for."""
         if not self.prefix:
             return answer
+        if self.language != PYTHON.name and self.entry_point and definition_of(self.entry_point)(answer):
+            # The function that the prefix opens would stay open. In Python it may: its text is a body.
+            return before_definition(self.prefix, self.entry_point) + answer
         # Python allows these at the top of a file only, and an answer may be a whole file.
         future = "".join(found.rstrip("; \t\n") + "\n" for found in _FUTURE_IMPORT.findall(answer))
         if future:

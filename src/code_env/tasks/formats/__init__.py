@@ -22,6 +22,7 @@ from . import (
     gem,
     humaneval,
     humaneval_plus,
+    humaneval_x,
     kattis,
     livecodebench,
     mbpp,
@@ -54,6 +55,7 @@ class DirectoryFormat:
 FORMATS: dict[str, RowFormat | DirectoryFormat] = {
     "humaneval+": RowFormat(humaneval_plus.is_row, humaneval_plus.task_from_row),
     "humaneval": RowFormat(humaneval.is_row, humaneval.task_from_row),
+    "humaneval-x": RowFormat(humaneval_x.is_row, humaneval_x.task_from_row),
     "mbpp": RowFormat(mbpp.is_row, mbpp.task_from_row),
     "bigcodebench": RowFormat(bigcodebench.is_row, bigcodebench.task_from_row),
     "taco": RowFormat(apps.is_taco_row, apps.task_from_row),

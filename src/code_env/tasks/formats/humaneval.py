@@ -38,13 +38,13 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
         prompt=fields["prompt"],
         tests=(AssertTest(with_shapes(fields["test"])),),
         entry_point=fields["entry_point"],
-        setup=_helpers(fields["prompt"]),
+        setup=helpers_of(fields["prompt"]),
         prefix=fields["prompt"],
         reference=fields["canonical_solution"],
     )
 
 
-def _helpers(prompt: str) -> str:
+def helpers_of(prompt: str) -> str:
     """The prompt as code that stands by itself: one that ends with a bare signature needs a body."""
     try:
         parse_python(prompt, "prompt")

@@ -37,7 +37,7 @@ def test_the_example_of_the_guide(executor):
     ],
 )
 def test_the_share_of_cells_that_give_what_is_expected(executor, answer, score):
-    value = advanced_code_evaluation(answer, CASES, executor=executor, expected_output="a column more")
+    value = advanced_code_evaluation(answer, CASES, executor=executor)
     assert (type(value), value) == (float, score)
 
 
@@ -110,6 +110,8 @@ def test_a_misspelt_keyword_is_refused(dataset):
     for reward, arguments in [*CALLS.items(), (data_analysis_reward, (ADD, dataset, INSIGHTS))]:
         with pytest.raises(TypeError, match="did you mean 'timeout'"):
             reward(*arguments, timeouts=3)
+        with pytest.raises(TypeError, match="no argument 'task_id'; it takes response, "):
+            reward(*arguments, task_id=3)
 
 
 @pytest.mark.parametrize(

@@ -207,3 +207,10 @@ def test_the_example_is_a_file_for_openrlhf():
     spec.loader.exec_module(module)
     found = as_openrlhf_calls(module.reward_func, [PROMPT + RIGHT, PROMPT], [PROMPT] * 2, [LABEL] * 2)
     assert rewards_of(found) == [1.0, 0.0]
+
+
+def test_a_keyword_that_it_does_not_take_is_refused():
+    with pytest.raises(TypeError, match="no argument 'reward'; did you mean 'rewards'"):
+        reward_func([], [], [], reward={"tests": 1.0})
+    with pytest.raises(TypeError, match="no argument 'timeout'; it takes queries, prompts, labels, rewards, executor"):
+        answer_request({"query": [], "prompts": [], "labels": []}, timeout=3)

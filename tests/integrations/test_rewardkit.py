@@ -12,6 +12,7 @@ from code_env.integrations.rewardkit import (
     e2b_code_execution_reward,
     fractional_code_reward,
     local_code_execution_reward,
+    reward_function,
 )
 from code_env.integrations.shared_executor import _shared
 from e2b_server import LoopbackServer
@@ -71,7 +72,7 @@ def test_text_gives_a_float(executor, reward):
     }.items():
         score = reward(answer, "1 2", executor=executor)
         assert (type(score), score) == (float, value)
-        assert reward(response=answer, expected_output="1 2", task_id=3, executor=executor) == value
+        assert reward(response=answer, expected_output="1 2", executor=executor) == value
 
 
 def test_messages_give_a_score_and_metrics(executor, reward):
@@ -240,6 +241,26 @@ def test_a_language_that_the_executor_lacks_is_an_error():
 def test_a_misspelt_keyword_is_refused(reward, name):
     with pytest.raises(TypeError, match=f"no argument '{name}'; did you mean"):
         reward("print(1)", "1", **{name: "x"})
+
+
+def test_a_keyword_that_it_does_not_take_is_refused(reward):
+    with pytest.raises(TypeError, match=r"no argument 'task_id'; it takes messages, original_messages"):
+        reward("print(1)", "1", task_id=3)
+    assert reward_function(reward)("print(1)", "1", task_id=3, executor="local") == 1.0
+
+
+def test_fractional_code_reward_does_not_pay_for_what_it_ignores():
+    answer = [{"role": "assistant", "content": "print(1)"}]
+    with pytest.raises(TypeError, match=r"no argument 'expected_output'; it takes messages, ground_truth"):
+        fractional_code_reward(answer, None, expected_output="2")
+    with pytest.raises(TypeError, match="ground_truth"):
+        reward_function(fractional_code_reward)(messages=answer, expected_output="2")
+    with pytest.raises(TaskError, match="function_to_call is for test cases"):
+        fractional_code_reward(answer, "1", function_to_call="add")
+    with pytest.raises(TaskError, match="measure is for a text"):
+        fractional_code_reward(answer, [{"expected_output": "1"}], measure="lines")
+    assert fractional_code_reward(answer, "2").score == 0.0
+    assert fractional_code_reward(answer, None).score == fractional_code_reward(answer, "1", measure="lines").score == 1
 
 
 @pytest.mark.parametrize(

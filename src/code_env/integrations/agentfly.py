@@ -1,7 +1,8 @@
 """AgentFly's reward `code_reward_test`: 1.0 for a program that runs without a fault, else 0.0.
 
 The protocol is that of https://github.com/Agent-One-Lab/AgentFly, `src/agentfly/rewards/code_reward.py`. The reward
-asks nothing of what the program does, so alone it rewards nothing worth having.
+asks nothing of what the program does, so alone it rewards nothing worth having. Their decorator `reward` leaves out the
+keywords that it does not take; called without it, it refuses them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from code_env.judging.judge import ajudge
 from code_env.rewards.terms import execution
 from code_env.text import clip
 
+from .misspelt import refuse_further
 from .runs import output_task, why_ended, with_verdict
 from .shared_executor import executor_for
 
@@ -37,6 +39,7 @@ class CodeReward(TypedDict):
     """What it printed; for one with a fault the exception, or what ended it."""
 
 
+@refuse_further
 async def code_reward_test(
     prediction: str, context: Any = None, *, executor: Executor | str | None = None
 ) -> CodeReward:
@@ -52,7 +55,7 @@ async def code_reward_test(
 
     Raises:
         NoVerdict: If the sandbox failed. That is no reward of 0.0: it says nothing about the program.
-        TypeError: If the prediction is not text.
+        TypeError: If the prediction is not text, or it has no such argument.
 
     Example:
         >>> import asyncio

@@ -26,6 +26,7 @@ from code_env.judging.judge import judge_each
 from code_env.judging.verdict import Verdict
 from code_env.rewards.pass_at_k import mean_pass_at_k
 
+from .misspelt import refuse_further
 from .runs import time_limits, why_ended, why_no_verdict
 from .shared_executor import executor_for
 from .suites import assert_task
@@ -36,6 +37,7 @@ Results = defaultdict[int, list[tuple[int, dict[str, Any]]]]
 """For each task its candidates' numbers and results."""
 
 
+@refuse_further
 def compute(
     predictions: Sequence[Sequence[str]],
     references: Sequence[str],
@@ -90,6 +92,7 @@ def compute(
         TaskError: If a reference is not Python, or tests nothing.
         ValueError: If there are not as many references as predictions, or a `k` or `num_workers` is below 1, or
             another executor than `restricted` is asked for together with its options.
+        TypeError: If it has no such argument.
         ExecutorError: If an option is out of range, or the extra `restricted` is not installed.
 
     Example:

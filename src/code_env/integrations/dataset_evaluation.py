@@ -12,6 +12,7 @@ from code_env.errors import NoVerdict, TaskError
 from code_env.tasks.loading import read_rows
 
 from .reward_functions import Reward
+from .reward_functions import reward_function as taking_columns
 from .reward_outputs import RewardOutput
 
 _ANSWERS = ("messages", "response")
@@ -43,6 +44,7 @@ def evaluate_dataset(
         reward_function: The function.
         dataset_path: The file, plain or gzipped.
         additional_fields: Fields that are passed along, such as `expected_output`. Each row must have them.
+            Those that the function does not take are left out, as by the decorator `reward_function`.
 
     Raises:
         TaskError: If the file is not there, is empty, or a row lacks a field; names file and line.
@@ -58,11 +60,12 @@ def evaluate_dataset(
     path = Path(dataset_path)
     if not path.is_file():
         raise TaskError(f"{path}: there is no such file")
+    function = taking_columns(reward_function)
     results: list[Reward | None] = []
     for number, row in read_rows(path):
         arguments = _arguments(row, additional_fields, f"{path}:{number}")
         try:
-            results.append(reward_function(**arguments))
+            results.append(function(**arguments))
         except NoVerdict:
             results.append(None)
     if not results:

@@ -32,6 +32,7 @@ from code_env.judging.verdict import Verdict
 from code_env.rewards.pass_at_k import pass_at_k
 from code_env.tasks.task import JudgeMode
 
+from .misspelt import refuse_further
 from .runs import time_limits, why_ended, with_verdict
 from .shared_executor import executor_for, require_executor
 from .suites import assert_task
@@ -302,6 +303,7 @@ def estimate_pass_at_k(n: int, c: int, k: int) -> float:
     return pass_at_k(n, c, k)
 
 
+@refuse_further
 def execute_python_code_with_tests(
     code: str,
     test_code: str,
@@ -335,6 +337,7 @@ def execute_python_code_with_tests(
         TaskError: If the tests are not Python or test nothing, or there is a merge function and no parse function.
         ExecutorNotFound: If an image is asked for, and there is no executor `container`.
         UnsupportedProgram: If a package that is imported is missing; names what to install.
+        TypeError: If it has no such argument.
 
     Example:
         >>> execute_python_code_with_tests("def f(): return 1", "assert f() == 2", {})

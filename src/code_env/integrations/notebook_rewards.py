@@ -19,7 +19,7 @@ from code_env.rewards.terms import execution, insights, pass_fraction
 from code_env.tasks.kinds import AnyTest, CellTest, FileTest, InsightTest
 from code_env.tasks.task import Task
 
-from .misspelt import reject_misspelt
+from .misspelt import refuse_further
 from .runs import mebibytes, time_limits, with_verdict
 from .shared_executor import executor_for
 
@@ -27,6 +27,7 @@ DATASET_NAME = "dataset.csv"
 """What a data set is called in the working directory."""
 
 
+@refuse_further
 def advanced_code_evaluation(
     response: str,
     test_cases: Sequence[Mapping[str, str]],
@@ -34,7 +35,6 @@ def advanced_code_evaluation(
     timeout: float = 30,
     max_memory_mb: int | None = None,
     executor: Executor | str | None = None,
-    **kwargs: Any,
 ) -> float:
     """The share of test cases that an answer passes: code that is run after it, and what that must give.
 
@@ -45,7 +45,6 @@ def advanced_code_evaluation(
         timeout: The most time that all of it may take, in seconds.
         max_memory_mb: The most memory, in MiB; the package's default if None.
         executor: Where it runs: an executor or the name of one.
-        kwargs: Anything else; ignored.
 
     Returns:
         From 0 to 1; 0.0 without any case, and for an answer that fails by itself.
@@ -53,7 +52,7 @@ def advanced_code_evaluation(
     Raises:
         NoVerdict: If the sandbox failed.
         TaskError: If a case is malformed.
-        TypeError: If a keyword is nearly the name of an argument.
+        TypeError: If it has no such argument.
 
     Example:
         >>> cases = [
@@ -63,7 +62,6 @@ def advanced_code_evaluation(
         >>> advanced_code_evaluation("def add_numbers(a, b):\\n    return a + b", cases)
         1.0
     """
-    reject_misspelt(kwargs, advanced_code_evaluation)
     tests = [
         CellTest(code=_text(case, "code", where), expected=_text(case, "expected", where))
         for where, case in _each(test_cases, "test_cases")
@@ -71,6 +69,7 @@ def advanced_code_evaluation(
     return _share(response, tests, timeout, max_memory_mb, executor)
 
 
+@refuse_further
 def file_based_code_reward(
     response: str,
     file_operations: Sequence[Mapping[str, str]],
@@ -78,7 +77,6 @@ def file_based_code_reward(
     timeout: float = 30,
     max_memory_mb: int | None = None,
     executor: Executor | str | None = None,
-    **kwargs: Any,
 ) -> float:
     """The share of expected files that an answer leaves.
 
@@ -89,7 +87,6 @@ def file_based_code_reward(
         timeout: The most time that the answer may take, in seconds.
         max_memory_mb: The most memory, in MiB; the package's default if None.
         executor: Where it runs: an executor or the name of one.
-        kwargs: Anything else; ignored.
 
     Returns:
         From 0 to 1; 0.0 without any operation, and for an answer that fails.
@@ -97,14 +94,13 @@ def file_based_code_reward(
     Raises:
         NoVerdict: If the sandbox failed.
         TaskError: If an operation is malformed, or a path leads out of the working directory.
-        TypeError: If a keyword is nearly the name of an argument.
+        TypeError: If it has no such argument.
 
     Example:
         >>> operations = [{"path": "a.txt", "content": "hello"}, {"path": "b.txt", "type": "exists"}]
         >>> file_based_code_reward("open('a.txt', 'w').write('hello')", operations)
         0.5
     """
-    reject_misspelt(kwargs, file_based_code_reward)
     tests = []
     for where, operation in _each(file_operations, "file_operations"):
         kind = operation.get("type", "create")
@@ -115,6 +111,7 @@ def file_based_code_reward(
     return _share(response, tests, timeout, max_memory_mb, executor)
 
 
+@refuse_further
 def data_analysis_reward(
     response: str,
     dataset_path: str | Path,
@@ -125,7 +122,6 @@ def data_analysis_reward(
     timeout: float = 30,
     max_memory_mb: int | None = None,
     executor: Executor | str | None = None,
-    **kwargs: Any,
 ) -> float:
     """The share of expected insights that an analysis mentions, and something for a figure.
 
@@ -140,7 +136,6 @@ def data_analysis_reward(
         timeout: The most time that the answer may take, in seconds.
         max_memory_mb: The most memory, in MiB; the package's default if None.
         executor: Where it runs: an executor or the name of one.
-        kwargs: Anything else; ignored.
 
     Returns:
         From 0 to 1; 0.0 without any insight to expect, and for an answer that fails.
@@ -148,7 +143,7 @@ def data_analysis_reward(
     Raises:
         NoVerdict: If the sandbox failed.
         TaskError: If the data cannot be read, or an insight is malformed.
-        TypeError: If a keyword is nearly the name of an argument.
+        TypeError: If it has no such argument.
 
     Example:
         >>> import tempfile
@@ -160,7 +155,6 @@ def data_analysis_reward(
         ...     data_analysis_reward(answer, file.name, ["mean price is 12.5", "most expensive"])
         0.5
     """
-    reject_misspelt(kwargs, data_analysis_reward)
     if isinstance(expected_insights, str) or not isinstance(expected_insights, Sequence):
         raise TaskError(f"expected_insights must be a list of texts; got {type(expected_insights).__name__}")
     try:

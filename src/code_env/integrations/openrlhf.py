@@ -22,7 +22,7 @@ from code_env.errors import TaskError
 from code_env.executors.base import Executor
 from code_env.tasks.trainer_rows import task_from_text
 
-from .misspelt import reject_misspelt
+from .misspelt import refuse_further
 from .scoring import Score, score
 
 __all__ = ["answer_request", "response_in", "reward_func"]
@@ -38,6 +38,7 @@ _LEAST_TAIL = 32
 """How many characters of a prompt's end are taken for it, where a tokenizer has cut off its beginning."""
 
 
+@refuse_further
 def reward_func(
     queries: Sequence[str],
     prompts: Sequence[str],
@@ -45,7 +46,6 @@ def reward_func(
     *,
     rewards: Mapping[str, Any] | None = None,
     executor: Executor | str | None = None,
-    **kwargs: Any,
 ) -> dict[str, Any]:
     """The reward of each response.
 
@@ -57,7 +57,6 @@ def reward_func(
             your own.
         executor: Where programs run: an executor, which stays its maker's to close, the name of one, or None for the
             default, which all share.
-        kwargs: What else may come; not looked at.
 
     Returns:
         `rewards`; `scores`, the share of tests passed, by which OpenRLHF filters groups; and `extra_logs`. All three
@@ -65,7 +64,7 @@ def reward_func(
 
     Raises:
         CodeEnvError: If a task is malformed, or the rewards or the executor do not exist or do not fit.
-        TypeError: If a keyword is nearly the name of an argument.
+        TypeError: If it has no such argument.
         ValueError: If there are not as many of one as of another.
 
     Example:
@@ -76,7 +75,6 @@ def reward_func(
         >>> reward_func([query], [row["input"]], [row["label"]])["rewards"]
         [1.0]
     """
-    reject_misspelt(kwargs, reward_func)
     if not len(queries) == len(prompts) == len(labels):
         raise ValueError(
             f"as many queries as prompts and labels were expected; got {len(queries)}, {len(prompts)}, {len(labels)}"

@@ -1,8 +1,9 @@
 """RewardKit's rewards for code that is run, over any executor of this package.
 
 The protocol is that of https://github.com/fw-ai-external/reward-kit and its guides on E2B: the modules
-`reward_function`, `rewards.code_execution` and `evaluation`. The rewards accept keywords that they do not know, as
-theirs do, because trainers pass them all columns of a dataset; one that is nearly the name of an argument is refused.
+`reward_function`, `rewards.code_execution` and `evaluation`. A reward refuses keywords that it does not know, which
+theirs ignore: one that ignores what it was asked for gives a number all the same. For a trainer that passes all columns
+of a dataset, `reward_function` leaves out what a reward does not take.
 
 An answer is a program, or a response with one (`extract_code`). Its standard output decides: 1.0 where it agrees with
 the expected one, 0.0 where the program had a fault, else how alike they are. Where the sandbox fails there is no score:
@@ -15,7 +16,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from code_env.errors import ExecutorError, TaskError
 from code_env.executors.base import Executor
@@ -31,7 +32,7 @@ from code_env.text import clip, printable
 from .conversations import Messages, answer_of, stated_output
 from .dataset_evaluation import DatasetEvaluation, evaluate_dataset
 from .input_output_cases import as_tests
-from .misspelt import reject_misspelt
+from .misspelt import refuse_further
 from .notebook_rewards import advanced_code_evaluation, data_analysis_reward, file_based_code_reward
 from .reward_functions import reward_function
 from .reward_outputs import MetricRewardOutput, RewardOutput
@@ -70,20 +71,34 @@ def calculate_output_similarity(actual: str, expected: str) -> float:
     return similarity(expected, actual, "rewardkit_words")
 
 
-@overload
-def local_code_execution_reward(messages: str, original_messages: str | None = None, **kwargs: Any) -> float: ...
-
-
-@overload
-def local_code_execution_reward(*, response: str, **kwargs: Any) -> float: ...
+class _Options(TypedDict, total=False):
+    expected_output: str | None
+    language: str
+    timeout: float
+    api_key: str | None
+    ground_truth: str | None
+    max_memory_mb: int | None
+    measure: Measure
+    executor: Executor | str | None
 
 
 @overload
 def local_code_execution_reward(
-    messages: Messages, original_messages: Messages | None = None, **kwargs: Any
+    messages: str, original_messages: str | None = None, **options: Unpack[_Options]
+) -> float: ...
+
+
+@overload
+def local_code_execution_reward(*, response: str, **options: Unpack[_Options]) -> float: ...
+
+
+@overload
+def local_code_execution_reward(
+    messages: Messages, original_messages: Messages | None = None, **options: Unpack[_Options]
 ) -> RewardOutput: ...
 
 
+@refuse_further
 def local_code_execution_reward(
     messages: Messages | str | None = None,
     original_messages: Messages | str | None = None,
@@ -97,7 +112,6 @@ def local_code_execution_reward(
     max_memory_mb: int | None = None,
     measure: Measure = "tokens",
     executor: Executor | str | None = None,
-    **kwargs: Any,
 ) -> float | RewardOutput:
     """How alike a program's output and the expected one are.
 
@@ -118,12 +132,11 @@ def local_code_execution_reward(
         max_memory_mb: The most memory, in MiB; the package's default if None.
         measure: What an output that does not agree is compared by; see `similarity`.
         executor: Where the program runs: an executor or the name of one.
-        kwargs: Anything else; ignored.
 
     Raises:
         NoVerdict: If the sandbox failed.
         TaskError: If there is no answer, or an answer as text without an expected output.
-        TypeError: If a keyword is nearly the name of an argument.
+        TypeError: If it has no such argument.
         UnsupportedProgram: If the executor does not have the language.
 
     Example:
@@ -135,26 +148,28 @@ def local_code_execution_reward(
         >>> output.score, sorted(output.metrics)
         (1.0, ['execution_result', 'expected_output', 'extracted_code', 'output_match'])
     """
-    reject_misspelt(kwargs, local_code_execution_reward)
     asked = _asked(messages, original_messages, expected_output, response, ground_truth)
     output = _output_reward(asked, language, timeout, max_memory_mb, measure, executor_for(executor))
     return output.score if asked.as_text else output
 
 
 @overload
-def e2b_code_execution_reward(messages: str, original_messages: str | None = None, **kwargs: Any) -> float: ...
+def e2b_code_execution_reward(
+    messages: str, original_messages: str | None = None, **options: Unpack[_Options]
+) -> float: ...
 
 
 @overload
-def e2b_code_execution_reward(*, response: str, **kwargs: Any) -> float: ...
+def e2b_code_execution_reward(*, response: str, **options: Unpack[_Options]) -> float: ...
 
 
 @overload
 def e2b_code_execution_reward(
-    messages: Messages, original_messages: Messages | None = None, **kwargs: Any
+    messages: Messages, original_messages: Messages | None = None, **options: Unpack[_Options]
 ) -> RewardOutput: ...
 
 
+@refuse_further
 def e2b_code_execution_reward(
     messages: Messages | str | None = None,
     original_messages: Messages | str | None = None,
@@ -168,7 +183,6 @@ def e2b_code_execution_reward(
     max_memory_mb: int | None = None,
     measure: Measure = "tokens",
     executor: Executor | str | None = None,
-    **kwargs: Any,
 ) -> float | RewardOutput:
     """As `local_code_execution_reward`, in E2B's cloud.
 
@@ -188,7 +202,6 @@ def e2b_code_execution_reward(
         max_memory_mb: As there.
         measure: As there.
         executor: Where the program runs instead; then no key is needed.
-        kwargs: Anything else; ignored.
 
     Raises:
         ExecutorError: If there is no key, and the answer is text; if E2B refuses it; if its SDK is not installed.
@@ -200,7 +213,6 @@ def e2b_code_execution_reward(
         >>> e2b_code_execution_reward("print(6 * 7)", "42", executor="local")
         1.0
     """
-    reject_misspelt(kwargs, e2b_code_execution_reward)
     asked = _asked(messages, original_messages, expected_output, response, ground_truth)
     runs_on = _in_cloud(api_key) if executor is None else executor_for(executor)
     if runs_on is None:
@@ -211,9 +223,10 @@ def e2b_code_execution_reward(
     return output.score if asked.as_text else output
 
 
+@refuse_further
 def fractional_code_reward(
     messages: Messages | str,
-    ground_truth: str | Sequence[Mapping[str, Any]] | None = None,
+    ground_truth: str | Sequence[Mapping[str, Any]] | None,
     language: str = "python",
     timeout: float = 30,
     environment: str = "local",
@@ -221,9 +234,8 @@ def fractional_code_reward(
     function_to_call: str | None = None,
     *,
     max_memory_mb: int | None = None,
-    measure: Measure = "tokens",
+    measure: Measure | None = None,
     executor: Executor | str | None = None,
-    **kwargs: Any,
 ) -> RewardOutput:
     """The share of test cases that an answer passes.
 
@@ -231,16 +243,15 @@ def fractional_code_reward(
         messages: The conversation, which ends with the answer; or the answer as text.
         ground_truth: Test cases, each `{"input": ..., "expected_output": ...}`: what the program reads and must print,
             or with `function_to_call` its arguments and what it must return. A text is an expected output; then this
-            is `local_code_execution_reward`.
+            is `local_code_execution_reward`. With None, 1.0 is for a program that runs without a fault.
         language: The program's language, if the executor has it.
         timeout: The most time for each case, in seconds.
         environment: `local`, or `e2b` for E2B's cloud.
         api_key: E2B's key; the environment variable E2B_API_KEY if None.
         function_to_call: Name of the function that the cases are about.
         max_memory_mb: The most memory, in MiB; the package's default if None.
-        measure: What an output is compared by if `ground_truth` is a text.
+        measure: What an output is compared by if `ground_truth` is a text; `tokens` if None.
         executor: Where the program runs: an executor or the name of one. It overrules `environment`.
-        kwargs: Anything else; ignored.
 
     Returns:
         A score, and metrics `extracted_code`, `test_results` (JSON: a list of what each case gave) and `pass_rate`.
@@ -249,8 +260,9 @@ def fractional_code_reward(
     Raises:
         ExecutorError: If `environment` is `e2b`, and its SDK is not installed or E2B refuses the key.
         NoVerdict: If the sandbox failed.
-        TaskError: If there is no answer, or a case is malformed.
-        TypeError: If a keyword is nearly the name of an argument.
+        TaskError: If there is no answer, a case is malformed, or `function_to_call` or `measure` is given where it has
+            no meaning.
+        TypeError: If it has no such argument.
 
     Example:
         >>> cases = [{"input": "2 3", "expected_output": "5"}, {"input": "2 2", "expected_output": "5"}]
@@ -258,7 +270,6 @@ def fractional_code_reward(
         >>> output.score, output.metrics["pass_rate"].reason
         (0.5, '1/2 tests passed (50.00%)')
     """
-    reject_misspelt(kwargs, fractional_code_reward)
     if environment not in ("local", "e2b"):
         raise TaskError(f"environment must be local or e2b; got {environment!r}")
     runs_on: Executor | None = None
@@ -269,8 +280,12 @@ def fractional_code_reward(
     runs_on = runs_on or executor_for(executor)
     response = messages if isinstance(messages, str) else answer_of(messages)
     if ground_truth is None or isinstance(ground_truth, str):
+        if function_to_call is not None:
+            raise TaskError("function_to_call is for test cases; got a text, or None, as ground_truth")
         asked = _Asked(response, ground_truth, as_text=False)
-        return _output_reward(asked, language, timeout, max_memory_mb, measure, runs_on)
+        return _output_reward(asked, language, timeout, max_memory_mb, measure or "tokens", runs_on)
+    if measure is not None:
+        raise TaskError("measure is for a text as ground_truth; got test cases, which a program passes or fails")
     if not ground_truth:
         return _error("there are no test cases")
     language = canonical_name(language.lower())

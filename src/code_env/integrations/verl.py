@@ -50,7 +50,7 @@ def compute_score(
         rewards: As for `gym.make_vec`: the share of tests passed, by default. Set by `reward_kwargs`.
         executor: Where programs run: the name of an executor, or one that stays its maker's to close; None is the
             default, which all share. Set by `reward_kwargs`.
-        kwargs: What else verl passes; not looked at.
+        kwargs: What else verl passes, as the address of a router; which that is depends on its version. Not looked at.
 
     Returns:
         `score`; `acc`, 1.0 if all tests passed; `tests_passed`, their share; `no_code`, 1.0 if there is no code in the

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import gymnasium as gym
 from gymnasium.vector import VectorEnv
 
 from code_env.envs.code_exec import CodeExecEnv
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
+from code_env.envs.rules import refuse_secrets
 from code_env.errors import SuiteNotFound, TaskError
 from code_env.executors.base import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
@@ -18,6 +20,9 @@ from code_env.extract import Extraction
 from code_env.tasks.definitions import environment_names, environments_directory, is_environment, read_definition
 from code_env.tasks.suite import Order, TaskSuite
 from code_env.wrappers.applying import apply_rewards, apply_vector_rewards
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 ENTRY_POINT = "code_env.registration:make_code_exec"
 """What `gym.make` calls; a string, so that a spec survives JSON."""
@@ -32,6 +37,18 @@ REPAIR: Mapping[str, Any] = {"max_turns": 4, "rewards": {"pass@1": 1.0}}
 """What makes `CodeRepair-v0` of it: an answer is followed by feedback until one passes, and only that is rewarded."""
 
 
+def _refusing_secrets(make: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Before all else, because Gymnasium writes the arguments into what it says about a `TypeError`."""
+
+    @functools.wraps(make)
+    def made(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        refuse_secrets(kwargs.get("executor_kwargs"))
+        return make(*args, **kwargs)
+
+    return made
+
+
+@_refusing_secrets
 def make_code_exec(
     suite: str | Path | TaskSuite = "starter",
     executor: str | Executor = DEFAULT_EXECUTOR,
@@ -89,6 +106,7 @@ def make_code_exec(
         raise
 
 
+@_refusing_secrets
 def make_code_exec_vec(
     num_envs: int = 1,
     suite: str | Path | TaskSuite = "starter",

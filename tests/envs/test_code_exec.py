@@ -1,6 +1,7 @@
 """The environment as Gymnasium and its users see it."""
 
 import json
+import traceback
 import warnings
 
 import gymnasium as gym
@@ -17,8 +18,10 @@ from code_env import (
     CallTest,
     CodeEnvError,
     CodeExecEnv,
+    CodeExecVectorEnv,
     ExecutionResult,
     Executor,
+    ExecutorError,
     OutputTest,
     Status,
     StdinTest,
@@ -26,6 +29,7 @@ from code_env import (
     Task,
     TaskError,
     TaskSuite,
+    make_executor,
 )
 
 ADD = Task(
@@ -458,3 +462,30 @@ def test_stdin_and_assert_tests_show_their_public_cases(executor):
     for hidden in ("77", "154", "33", "66"):
         assert hidden not in feedback
     json.dumps(feedback)
+
+
+class TestKeys:
+    """E2B's key is in nothing that an environment is logged by."""
+
+    KEY = "e2b_SECRET"
+
+    @pytest.mark.parametrize("more", [{}, {"render_mode": "none"}, {"no_such_argument": 1}, {"suite": "no such"}])
+    @pytest.mark.parametrize("make", [gym.make, gym.make_vec])
+    @pytest.mark.filterwarnings("ignore:.*is not in the possible render_modes")
+    def test_one_among_the_arguments_of_an_executor_is_refused(self, make, more):
+        with pytest.raises(ExecutorError, match="environment variable E2B_API_KEY") as refused:
+            make("CodeExec-v0", executor="e2b", executor_kwargs={"api_key": self.KEY}, **more)
+        assert self.KEY not in "".join(traceback.format_exception(refused.value))
+
+    @pytest.mark.parametrize("make", [CodeExecEnv, CodeExecVectorEnv])
+    def test_so_it_is_by_the_classes(self, make):
+        with pytest.raises(ExecutorError, match="environment variable E2B_API_KEY"):
+            make(executor="e2b", executor_kwargs={"api_key": self.KEY})
+
+    def test_an_executor_made_with_one_is_taken_and_does_not_show_it(self, cloud):
+        with make_executor("e2b", api_key=cloud.api_key) as executor:
+            env = gym.make("CodeExec-v0", suite="starter", executor=executor, rewards={})
+            with env, warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # With such an executor there is no spec of the wrapped env.
+                texts = [repr(env), repr(env.spec), repr(env.unwrapped.spec), repr(executor)]
+            assert not [text for text in texts if cloud.api_key in text]

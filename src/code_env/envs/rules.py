@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from gymnasium import spaces
 
-from code_env.errors import RenderModeError, TaskError
+from code_env.errors import ExecutorError, RenderModeError, TaskError
 from code_env.executors.base import Executor
 from code_env.executors.registry import make_executor
 from code_env.extract import Extraction
@@ -92,6 +92,20 @@ def check_render_mode(render_mode: str | None) -> None:
         raise RenderModeError(f"render_mode must be None or 'ansi'; got {render_mode!r}")
 
 
+def refuse_secrets(executor_kwargs: object) -> None:
+    """Refuse a key among an executor's arguments: an environment's arguments are in its spec, which people log.
+
+    Raises:
+        ExecutorError: If there is one.
+    """
+    if isinstance(executor_kwargs, Mapping) and "api_key" in executor_kwargs:
+        raise ExecutorError(
+            "executor_kwargs must not hold 'api_key', because they are kept in env.spec, which shows it to whoever "
+            "logs that; set the environment variable E2B_API_KEY, or give an executor that is made with the key: "
+            "executor=make_executor('e2b', api_key=...)"
+        )
+
+
 class OwnJudging(SharedJudging):
     """Judging over an executor that may have been made for it, and is closed with it then.
 
@@ -99,6 +113,9 @@ class OwnJudging(SharedJudging):
         executor: Name of an executor, or an `Executor`, which stays its maker's to close.
         executor_kwargs: Plain data for the executor that is built by name.
         rules: Of the environment.
+
+    Raises:
+        ExecutorError: If the executor cannot be made, or `executor_kwargs` hold a key.
     """
 
     def __init__(
@@ -110,6 +127,7 @@ class OwnJudging(SharedJudging):
                 raise TaskError("executor_kwargs are for an executor named by text; this one is made already")
             made = executor
         else:
+            refuse_secrets(executor_kwargs)
             made = make_executor(executor, **(executor_kwargs or {}))
         super().__init__(made, cache_size=rules.cache_size, until_failure=rules.until_failure)
         self.isolation = made.describe().level

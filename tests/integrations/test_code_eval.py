@@ -6,10 +6,12 @@ import sys
 import textwrap
 from collections import defaultdict
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from code_env import TaskError
+from code_env.integrations import shared_executor
 from code_env.integrations.code_eval import compute, metric_path
 from support import PATIENCE_S, BrokenExecutor
 
@@ -42,6 +44,7 @@ def test_the_examples_of_the_card(executor, predictions, k, expected):
 LOAD = """
 import json, sys
 import evaluate
+from code_env.integrations import shared_executor
 from code_env.integrations.code_eval import compute, metric_path
 
 metric = evaluate.load(metric_path())
@@ -244,3 +247,29 @@ def test_a_reference_may_test_without_asserts():
     candidates = [["def f(x): return 5"], ["def f(x): return 6"]]
     _, results = compute(candidates, references, k=[1])
     assert [results[task][0][1]["passed"] for task in (0, 1)] == [True, False]
+
+
+POLICY = """
+from code_env_harness.restricted.transformer import ProgramTransformer
+class Own(ProgramTransformer):
+    def visit_{node}(self, node):
+        self.error(node, "{node} is not allowed.")
+        return node
+"""
+
+
+def test_an_executor_is_kept_by_its_options_and_by_the_text_of_a_policy(tmp_path):
+    pytest.importorskip("RestrictedPython")
+    with mock.patch.object(shared_executor, "make_executor", wraps=shared_executor.make_executor) as made:
+        for _ in range(3):
+            compute([[ADD]], [TEST], k=[1], allowed_imports=["math"], num_workers=1)
+        assert made.call_count == 1
+        policy = tmp_path / "policy.py"
+        policy.write_text(POLICY.format(node="While"))
+        answers = [[ADD, "while False: pass\n" + ADD]]
+        assert compute(answers, [TEST], k=[1], policy=f"{policy}:Own", num_workers=1)[0] == {"pass@1": 0.5}
+        policy.write_text(POLICY.format(node="Pass"))
+        again = [[ADD, "while False: ...\n" + ADD, "while False: pass\n" + ADD]]
+        _, results = compute(again, [TEST], k=[1], policy=f"{policy}:Own", num_workers=1)
+        assert [result["passed"] for _, result in results[0]] == [True, True, False]
+        assert made.call_count == 3

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from code_env import ExecutorNotFound, make_executor
-from code_env.integrations.shared_executor import executor_for, require_executor
+from code_env import ExecutorError, ExecutorNotFound, Program, make_executor
+from code_env.integrations.shared_executor import _shared, executor_for, lent_executor, require_executor
 from support import PATIENCE_S
 
 REWARD = """
@@ -79,3 +79,35 @@ def test_what_is_no_executor_is_an_error():
     with pytest.raises(ExecutorNotFound, match=r"^this needs the executor 'nothing'.*Do that, or install"):
         require_executor("nothing", "this", "Do that")
     require_executor("local", "this", "Do that")
+
+
+def lend(**arguments):
+    return lent_executor("subprocess", {"workers": 1, **arguments})
+
+
+class TestLent:
+    def test_equal_arguments_get_the_same_and_others_another(self):
+        with lend() as one, lend() as same, lend(workers=2) as other:
+            assert one is same is not other
+        with lend() as later, lent_executor("subprocess", {"workers": 1}, "another version") as another:
+            assert later is one is not another
+            assert later.run(Program("print(1)")).stdout == "1\n"
+
+    def test_few_are_kept_and_none_that_is_in_use_is_closed(self):
+        with lend(workers=3) as used:
+            for workers in range(4, 12):
+                with lend(workers=workers) as passing:
+                    assert passing.run(Program("print(1)")).stdout == "1\n"
+            assert used.run(Program("print(1)")).stdout == "1\n"
+        with lend(workers=11) as again:
+            assert again is passing
+        with lend(workers=4) as anew:
+            assert anew.run(Program("print(1)")).stdout == "1\n"
+        assert len([one for one in _shared._lent.values() if not one.users]) <= 4
+
+    def test_what_is_no_plain_data_is_told_by_the_executor(self):
+        with (
+            pytest.raises(ExecutorError, match="additional_globals"),
+            lent_executor("restricted", {"additional_globals": {"f": lambda: 1}}),
+        ):
+            pass

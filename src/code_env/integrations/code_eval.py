@@ -20,7 +20,6 @@ from typing import Any
 
 from code_env.executors.base import Executor
 from code_env.executors.program import Program
-from code_env.executors.registry import make_executor
 from code_env.executors.result import ExecutionResult, Status
 from code_env.judging.judge import judge_each
 from code_env.judging.verdict import Verdict
@@ -28,7 +27,7 @@ from code_env.rewards.pass_at_k import mean_pass_at_k
 
 from .misspelt import refuse_further
 from .runs import time_limits, why_ended, why_no_verdict
-from .shared_executor import executor_for
+from .shared_executor import executor_for, lent_executor
 from .suites import assert_task
 
 __all__ = ["compute", "metric_path"]
@@ -55,12 +54,14 @@ def compute(
     return_output: bool = False,
     output_variable: str = "output",
     *,
+    policy: str | None = None,
     executor: Executor | str | None = None,
 ) -> tuple[dict[str, float], Results]:
     """pass@k of candidate programs, each judged by the asserts of its task.
 
-    The options from `use_safe_builtins` to `output_variable` are those of the executor `restricted`, with its defaults.
-    With none of them given, answers may use all of Python, unless `executor="restricted"` asks for its defaults.
+    The options from `use_safe_builtins` to `policy` are those of the executor `restricted`, with its defaults. With
+    none of them given, answers may use all of Python, unless `executor="restricted"` asks for its defaults. The
+    executor that is made for them is kept for later calls with the same.
 
     Args:
         predictions: For each task its candidates.
@@ -79,6 +80,7 @@ def compute(
         allow_underscore_variable_names: Whether names may begin with an underscore.
         return_output: Whether results have the value of a variable of the candidate.
         output_variable: Which variable that is; without `return_output` it has no meaning, as in the metric.
+        policy: A policy of your own, as `file.py:Name` or `package.module:Name`.
         executor: Where candidates run: an executor or the name of one.
 
     Returns:
@@ -112,6 +114,7 @@ def compute(
         "allowed_imports": allowed_imports,
         "allow_str_format": allow_str_format,
         "allow_underscore_variable_names": allow_underscore_variable_names,
+        "policy": policy,
         **({"return_output": True, "output_variable": output_variable} if return_output else {}),
     }
     restrictions = {name: value for name, value in restrictions.items() if value is not None}
@@ -126,7 +129,8 @@ def compute(
                     f"{', '.join(restrictions)} are options of the executor 'restricted'; got {executor!r}"
                 )
             workers = min(num_workers, len(os.sched_getaffinity(0)))
-            runs_on = stack.enter_context(make_executor("restricted", workers=workers, **restrictions))
+            options = {"workers": workers, **restrictions}
+            runs_on = stack.enter_context(lent_executor("restricted", options, _text_of(policy)))
         else:
             runs_on = executor_for(executor)
         verdicts = list(judge_each(answers, runs_on, in_flight=num_workers))
@@ -146,6 +150,12 @@ def metric_path() -> str:
         'code_eval'
     """
     return str(Path(__file__).parent / "metrics" / "code_eval")
+
+
+def _text_of(policy: str | None) -> str | None:
+    """The text of the file that a policy is in: who edits it, means the new one."""
+    path = Path(policy.rpartition(":")[0]) if isinstance(policy, str) else None
+    return path.read_text(errors="replace") if path is not None and path.is_file() else None
 
 
 def _check(predictions: Sequence[Sequence[str]], references: Sequence[str], k: Sequence[int], num_workers: int) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import gymnasium as gym
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 from code_env.envs.code_exec import CodeExecEnv
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
@@ -123,6 +123,7 @@ def make_code_exec_vec(
     cache_size: int = 0,
     render_mode: str | None = None,
     deadline_s: float | None = None,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
 ) -> VectorEnv[Any, Any, Any]:
     """Build a `CodeExecVectorEnv` in its reward wrappers; this is what `gym.make_vec` calls.
 
@@ -142,6 +143,7 @@ def make_code_exec_vec(
         cache_size: See `CodeExecVectorEnv`.
         render_mode: See `CodeExecVectorEnv`.
         deadline_s: See `CodeExecVectorEnv`.
+        autoreset_mode: See `CodeExecVectorEnv`; the text, for a spec that survives JSON.
 
     Raises:
         CodeEnvError: If something named does not exist or does not fit.
@@ -161,6 +163,7 @@ def make_code_exec_vec(
         cache_size=cache_size,
         render_mode=render_mode,
         deadline_s=deadline_s,
+        autoreset_mode=autoreset_mode,
     )
     try:
         return apply_vector_rewards(env, DEFAULT_REWARDS if rewards is None else rewards)

@@ -8,8 +8,10 @@ from concurrent.futures import Future
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers import TransformObservation
 from gymnasium.wrappers import vector as gym_vector
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,6 +20,7 @@ from code_env import (
     AssertTest,
     CallTest,
     CodeExecVectorEnv,
+    EncodingError,
     ExecutionResult,
     Executor,
     ExecutorClosed,
@@ -179,6 +182,58 @@ def _check_singles(singles, stepped, actions, samples):
         assert observations[i] == observation
 
 
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_native_and_sync_are_the_same_where_ended_episodes_stay_so(data, executor):
+    count = data.draw(st.integers(1, 4), "num_envs")
+    kwargs = {
+        "suite": SUITE,
+        "executor": executor,
+        "max_turns": data.draw(st.integers(1, 3), "turns"),
+        "rewards": EVERY_REWARD if data.draw(st.booleans(), "rewards") else {},
+    }
+    native = make_code_exec_vec(count, autoreset_mode="Disabled", **kwargs)
+    sync = SyncVectorEnv([lambda: make_code_exec(**kwargs)] * count, autoreset_mode=AutoresetMode.DISABLED)
+    assert native.metadata["autoreset_mode"] is AutoresetMode.DISABLED
+    same_step(native.reset(seed=3), sync.reset(seed=3))
+    for _ in range(data.draw(st.integers(1, 5), "steps")):
+        actions = data.draw(st.lists(st.sampled_from(ANSWERS), min_size=count, max_size=count).map(tuple), "actions")
+        stepped = native.step(actions)
+        same_step(stepped, sync.step(actions))
+        assert "final_info" not in stepped[4]
+        ended = stepped[2] | stepped[3]
+        if ended.any():
+            same_step(*(env.reset(options={"reset_mask": ended.copy()}) for env in (native, sync)))
+    native.close()
+
+
+def test_an_episode_that_has_ended_stays_so_until_a_reset(executor):
+    env = make_code_exec_vec(
+        2, SUITE, executor, rewards={"tests": 1.0}, autoreset_mode=AutoresetMode.DISABLED, render_mode="ansi"
+    )
+    env.reset(seed=0, options={"task_id": "hello"})
+    _, rewards, terminated, _, info = env.step(("print('hello')", None))
+    assert (rewards.tolist(), terminated.tolist()) == ([1.0, 0.0], [True, False])
+    assert (info["passed"].tolist(), info["reward_terms"]["tests"].tolist()) == ([True, False], [1.0, 0.0])
+    assert "print('hello')" in env.render()[0]
+    with pytest.raises(ResetNeeded, match=r"environments \[0\] are over, and autoreset_mode is DISABLED"):
+        env.step(("print('hello')", "print('hello')"))
+    assert env.step((None, "print('hello')"))[1].tolist() == [0.0, 1.0]
+    env.reset(options={"reset_mask": np.array([True, False]), "task_id": "hello"})
+    assert env.step(("print('hello')", None))[1].tolist() == [1.0, 0.0]
+    with pytest.raises(EncodingError, match="SAME_STEP"):
+        twins.CandidateActions(env, ["print('hello')"])
+    env.close()
+
+
+def test_the_mode_survives_the_json_of_a_spec():
+    env = gym.make_vec("CodeExec-v0", num_envs=2, autoreset_mode="Disabled")
+    again = gym.make_vec(EnvSpec.from_json(env.spec.to_json()))
+    assert again.metadata["autoreset_mode"] is AutoresetMode.DISABLED
+    env.close()
+    again.close()
+
+
 def test_make_vec_gives_the_native_env_with_its_rewards():
     env = gym.make_vec("CodeExec-v0", num_envs=3, rewards={"tests": 1.0, "pass@1": {"weight": 0.5}})
     try:
@@ -290,6 +345,8 @@ def test_seeds_that_do_not_fit_are_refused(vec, seed, error):
         ({"cache_size": 5, "tests_per_step": 1}, TaskError),
         ({"until_failure": 1}, TaskError),
         ({"render_mode": "human"}, TaskError),
+        ({"autoreset_mode": AutoresetMode.NEXT_STEP}, TaskError),
+        ({"autoreset_mode": "disabled"}, TaskError),
     ],
 )
 def test_arguments_out_of_range_are_refused(kwargs, error):
@@ -535,6 +592,18 @@ def test_gymnasiums_vector_wrappers_work_over_it(executor):
     _, _, _, _, infos = env.step(("1", "print('hello')", "2"))
     assert [info.get("episode", {}).get("l") for info in infos] == [None, 2, 2]
     assert [info.get("episode", {}).get("r") for info in infos] == [None, 1.0, 0.0]
+    env.close()
+
+
+def test_gymnasiums_observation_wrappers_work_where_ended_episodes_stay_so(executor):
+    env = make_code_exec_vec(2, SUITE, executor, autoreset_mode="Disabled")
+    env = gym_vector.TransformObservation(env, lambda texts: tuple(f"System.\n{text}" for text in texts))
+    env = gym_vector.VectorizeTransformObservation(env, TransformObservation, func=str.upper, observation_space=None)
+    texts, _ = env.reset(seed=0, options={"task_ids": ["hello", "add"]})
+    assert texts == ("SYSTEM.\nPRINT HELLO.", "SYSTEM.\nWRITE ADD(A, B).")
+    assert texts in env.observation_space
+    texts, rewards, terminated, *_ = env.step(("print('hello')", "1"))
+    assert (texts[0], rewards.tolist(), terminated.tolist()) == ("SYSTEM.\nPRINT HELLO.", [1.0, 0.0], [True, True])
     env.close()
 
 

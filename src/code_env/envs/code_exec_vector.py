@@ -39,8 +39,9 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
 
     `gym.make_vec("CodeExec-v0", num_envs=64, rewards={...}, ...)` builds it in its reward wrappers. An environment
     whose episode has ended begins the next in the same step (`AutoresetMode.SAME_STEP`): what it ended with is in
-    `info["final_obs"]` and `info["final_info"]`. With the same seeds and actions, it gives what
-    `gymnasium.vector.SyncVectorEnv` over single environments gives in that mode.
+    `info["final_obs"]` and `info["final_info"]`. With `AutoresetMode.DISABLED` it stays ended until a reset whose
+    `reset_mask` is for it. With the same seeds and actions, it gives what `gymnasium.vector.SyncVectorEnv` over single
+    environments gives in that mode.
 
     With a deadline, a step returns when it has passed. An environment whose answer is not judged by then gives its last
     observation, reward 0.0, both flags False and `info["pending"]` True; what is sent to it is ignored until the step
@@ -62,6 +63,8 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         cache_size: See `CodeExecEnv`; one cache for all environments.
         render_mode: See `CodeExecEnv`.
         deadline_s: How long a step may take, in seconds; None to wait for all.
+        autoreset_mode: When an environment whose episode has ended begins the next: `AutoresetMode.SAME_STEP` or
+            `AutoresetMode.DISABLED`, or `"SameStep"` or `"Disabled"`.
 
     Raises:
         SuiteNotFound, ExecutorNotFound: If there is no such suite or executor.
@@ -94,10 +97,12 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         cache_size: int = 0,
         render_mode: str | None = None,
         deadline_s: float | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     ) -> None:
         if type(num_envs) is not int or not 1 <= num_envs <= MAX_ENVS:
             raise TaskError(f"num_envs must be a whole number from 1 to {MAX_ENVS}; got {num_envs!r}")
         check_render_mode(render_mode)
+        self._autoreset = _checked_autoreset(autoreset_mode)
         self.suite = suite_of(suite, format)
         self.rules = EpisodeRules(
             self.suite, order, max_turns, samples_per_step, extract, tests_per_step, until_failure, cache_size
@@ -111,7 +116,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         self._began_at: float | None = None
         self._fresh: list[int] = []
         self.num_envs, self.render_mode = num_envs, render_mode
-        self.metadata = {**CodeExecEnv.metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
+        self.metadata = {**CodeExecEnv.metadata, "autoreset_mode": self._autoreset}
         self.single_observation_space = self.rules.observation_space
         self.single_action_space = self.rules.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -177,7 +182,8 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
                 an environment as it is, and its info says that it is pending.
 
         Raises:
-            ResetNeeded: Before the first reset.
+            ResetNeeded: Before the first reset, and for an answer to an episode that is over, where that stays so until
+                a reset; then nothing is submitted.
             TypeError: If they are not as many texts as there are to be; then nothing is submitted.
             RuntimeError: If a step was begun and not waited for.
         """
@@ -187,6 +193,12 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         self._fresh = [
             index for index, one in enumerate(self._episodes) if not one.is_pending and not _is_left_alone(each[index])
         ]
+        over = [index for index in self._fresh if self._episodes[index].is_over]
+        if over:
+            raise ResetNeeded(
+                f"the episodes of environments {over} are over, and autoreset_mode is DISABLED; call "
+                'reset(options={"reset_mask": mask}) with a mask that is True for them, or send them None'
+            )
         began_at = time.monotonic()
         # One after the other, so that the first run while the code is still looked for in the last.
         answers = (
@@ -238,14 +250,14 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         self._judging.close()
 
     def _returned(self, outcomes: list[Outcome | None]) -> _Step:
-        """What a step returns, when those that have ended have begun anew."""
+        """What a step returns, when those that have ended have begun anew if they are to."""
         infos: list[dict[str, Any]] = []
         final: list[dict[str, Any] | None] = [None] * self.num_envs
         for index, outcome in enumerate(outcomes):
             episodes = self._episodes[index]
             if outcome is None:
                 infos.append(episodes.pending_info())
-            elif outcome.terminated or outcome.truncated:
+            elif (outcome.terminated or outcome.truncated) and self._autoreset is AutoresetMode.SAME_STEP:
                 final[index] = {"final_obs": outcome.observation, "final_info": outcome.info}
                 infos.append(episodes.begin(self._generator(index))[1])
             else:
@@ -332,3 +344,17 @@ def _checked_deadline(deadline_s: float | None) -> float | None:
     if not number or not deadline_s > 0:
         raise TaskError(f"deadline_s must be None or a number of seconds above 0; got {deadline_s!r}")
     return float(deadline_s)
+
+
+def _checked_autoreset(mode: AutoresetMode | str) -> AutoresetMode:
+    known = AutoresetMode.SAME_STEP, AutoresetMode.DISABLED
+    for one in known:
+        if mode in (one, one.value):
+            return one
+    names = " or ".join(f"{one} ({one.value!r})" for one in known)
+    hint = (
+        "; the next step would not look at its action, so that an answer would be lost"
+        if mode in (AutoresetMode.NEXT_STEP, AutoresetMode.NEXT_STEP.value)
+        else ""
+    )
+    raise TaskError(f"autoreset_mode must be {names}; got {mode!r}{hint}")

@@ -85,6 +85,11 @@ class Episodes:
         return None if self._task is None else self._task.id
 
     @property
+    def is_over(self) -> bool:
+        """Whether the episode has ended, or none has begun."""
+        return self._over
+
+    @property
     def is_pending(self) -> bool:
         """Whether a step has begun and not ended."""
         return bool(self._pending)

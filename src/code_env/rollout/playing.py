@@ -143,7 +143,7 @@ class Player:
                 continue
             self.steps += 1
             ended = bool(terminated[index] or truncated[index])
-            part = info["final_info"] if ended else info
+            part = info.get("final_info", info) if ended else info
             episode.turns.append(_turn(episode, rewards[index], part, index))
             if ended:
                 episode.row = {

@@ -178,6 +178,8 @@ class StepOfOne:
     """The infos that hold it: of all environments whose episodes have ended, or of all others."""
     ended: bool
     """Whether its episode has ended."""
+    begun_anew: bool
+    """Whether its next episode has begun since, in the same step."""
     pending: bool
     """Whether its verdict is still to come."""
 
@@ -195,9 +197,15 @@ def steps_of_each(info: dict[str, Any], ended: npt.NDArray[np.bool_]) -> list[St
     """
     if "pending" not in info:
         raise RewardError("the info of a CodeExecVectorEnv is needed; a wrapper below hides it")
-    final = info.get("final_info", {})
+    final = info.get("final_info")  # Not there where an ended episode stays so until a reset.
     return [
-        StepOfOne(index, final if has_ended else info, bool(has_ended), bool(info["pending"][index]))
+        StepOfOne(
+            index,
+            info if final is None or not has_ended else final,
+            ended=bool(has_ended),
+            begun_anew=final is not None and bool(has_ended),
+            pending=bool(info["pending"][index]),
+        )
         for index, has_ended in enumerate(ended)
     ]
 
@@ -280,11 +288,10 @@ def write_ledger(
 ) -> None:
     """Write an entry of each environment where Gymnasium would have put it, had each written its own."""
     for one in steps:
-        if not one.ended and not one.pending:
+        if not one.begun_anew and not one.pending:
             env.note_reward(one.index, name, float(values[one.index]), float(added[one.index]))
-    ended = np.array([one.ended for one in steps])
-    for has_ended in (True, False):
-        mask = ended if has_ended else ~ended
+    begun_anew = np.array([one.begun_anew for one in steps])
+    for mask in (begun_anew, ~begun_anew):
         if not mask.any():
             continue
         info = steps[int(np.argmax(mask))].info

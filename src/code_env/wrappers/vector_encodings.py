@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
 from code_env.encodings import ActionEncoding, CandidateEncoding, Grammar, TemplateEncoding, TextEncoding, TokenEncoding
@@ -35,6 +35,8 @@ class EncodedActionsOfMany(StepVectorWrapper):
     ) -> None:
         _require_many(env)
         require_text(env.single_action_space, "actions", env)
+        if env.metadata.get("autoreset_mode") is not AutoresetMode.SAME_STEP:
+            raise EncodingError(f"an environment that begins anew in the same step is expected (SAME_STEP); got {env}")
         VectorWrapper.__init__(self, env)
         self._encodings = [make_encoding() for _ in range(env.num_envs)]
         self._encodings[0].require(task.id for task in env.unwrapped.suite)  # type: ignore[attr-defined]
@@ -165,8 +167,9 @@ class EncodedObservation(StepVectorWrapper):
     def after(self, step: Any) -> Any:
         """The step, with what the environments show encoded."""
         observations, rewards, terminated, truncated, info = step
-        for index in np.flatnonzero(terminated | truncated).tolist():
-            info["final_obs"][index] = self._encoding(info["final_obs"][index])
+        if "final_obs" in info:
+            for index in np.flatnonzero(terminated | truncated).tolist():
+                info["final_obs"][index] = self._encoding(info["final_obs"][index])
         return self._encoded(observations), rewards, terminated, truncated, info
 
     def _encoded(self, texts: Sequence[str]) -> npt.NDArray[Any]:

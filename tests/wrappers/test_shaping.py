@@ -43,6 +43,12 @@ def shortness(task, verdict):
     return 1.0 if len(verdict.code) < 5 else 0.0
 
 
+def failing_sandbox():
+    future = Future()
+    future.set_result(ExecutionResult(Status.SANDBOX_ERROR))
+    return future
+
+
 @pytest.fixture
 def bare(executor):
     return CodeExecEnv(SUITE, executor, max_turns=4)
@@ -88,16 +94,23 @@ def test_a_term_gives_a_number(bare, value):
 def test_where_there_is_no_verdict_nothing_is_added(executor, monkeypatch):
     env = make_code_exec(SUITE, executor, {"tests": 1.0, "potential": {}, "clip": {"low": 0.5}}, max_turns=2)
 
-    def fail(self, program):
-        future = Future()
-        future.set_result(ExecutionResult(Status.SANDBOX_ERROR))
-        return future
-
-    monkeypatch.setattr(type(executor), "submit", fail)
+    monkeypatch.setattr(type(executor), "submit", lambda self, program: failing_sandbox())
     env.reset(seed=0)
     _, reward, terminated, truncated, info = env.step(passing(1))
     assert (reward, terminated, truncated) == (0.0, False, True)
     assert set(info["reward_terms"].values()) == {0.0}
+
+
+def test_what_was_promised_is_taken_back_where_there_is_no_verdict(executor, monkeypatch):
+    env = make_code_exec(SUITE, executor, {"potential": {"weight": 2.0}}, max_turns=3)
+    env.reset(seed=0)
+    assert env.step(passing(2))[1] == 1.0
+    monkeypatch.setattr(type(executor), "submit", lambda self, program: failing_sandbox())
+    _, reward, terminated, truncated, info = env.step(passing(4))
+    assert (reward, terminated, truncated, info["valid"]) == (-1.0, False, True, False)
+    monkeypatch.undo()
+    env.reset(seed=0)
+    assert env.step(passing(2))[1] == 1.0
 
 
 def test_a_masked_reset_forgets_what_was_in_those_alone(executor):

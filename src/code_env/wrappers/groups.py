@@ -14,7 +14,7 @@ from code_env.errors import RewardError
 from code_env.rewards.at_k_training import pass_at_k_rewards
 from code_env.rewards.pass_at_k import pass_at_k
 
-from .ledger import Recorded, StepOfOne, StepVectorWrapper, steps_of_each, write_ledger
+from .ledger import Recorded, StepOfOne, StepVectorWrapper, reward_is_changed, steps_of_each, write_ledger, write_others
 from .terms import checked_k, number
 
 Credit = Literal["group", "sample"]
@@ -79,6 +79,7 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
         if credit not in get_args(Credit):
             raise RewardError(f"credit must be one of {', '.join(get_args(Credit))}; got {credit!r}")
         VectorWrapper.__init__(self, env)
+        self._is_changed = reward_is_changed(env)
         self._k, self._group_size, self._credit = k, group_size, credit
         self._weight = number(f"the weight of reward {name!r}", weight)
 
@@ -116,6 +117,7 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
         """The step, with what its group has earned added to each reward."""
         observations, rewards, terminated, truncated, info = step
         steps = steps_of_each(info, terminated | truncated)
+        write_others(self.unwrapped, steps, rewards, self._is_changed)
         values = np.zeros(self.num_envs)
         for first in range(0, self.num_envs, self._group_size):
             group = steps[first : first + self._group_size]

@@ -3,12 +3,14 @@
 What a wrapper adds to the reward of one environment is an `Entry`, which knows nothing of Gymnasium. `EntryWrapper`
 carries one through the steps of one environment, `EntryVectorWrapper` one for each environment of many; so each reward
 is written once and has a twin. Both write into the step's info: `info["reward_terms"][name]` is what was added, and
-`info["reward_raw"][name]` the value behind it. What was added always adds up to the reward.
+`info["reward_raw"][name]` the value behind it. What was added always adds up to the reward: what wrappers of others in
+between have changed has an entry of its own, `OTHERS`.
 """
 
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -17,7 +19,9 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 from gymnasium.utils import RecordConstructorArgs
-from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector import VectorEnv, VectorRewardWrapper, VectorWrapper
+from gymnasium.wrappers import NormalizeReward
+from gymnasium.wrappers.vector import NormalizeReward as VectorNormalizeReward
 
 from code_env.envs.code_exec import CodeExecEnv
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
@@ -25,6 +29,9 @@ from code_env.envs.rules import EpisodeRules
 from code_env.errors import DuplicateRewardTerm, RewardError
 from code_env.judging.verdict import Verdict
 from code_env.tasks.task import Task
+
+OTHERS = "other_wrappers"
+"""Name of the entry of what wrappers that keep no ledger have changed between those that do."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,8 @@ class Recorded(RecordConstructorArgs):
         # With `_` in front, Gymnasium keeps which environments have a value.
         if not isinstance(name, str) or not name or name.startswith("_"):
             raise RewardError(f"the name of a reward must be text that does not begin with _; got {name!r}")
+        if name == OTHERS:
+            raise RewardError(f"{name!r} is the name of what other wrappers change; give the reward another name")
         unwrapped = getattr(env, "unwrapped", None)
         if not isinstance(unwrapped, kind):
             twin = "wrappers.vector" if isinstance(unwrapped, VectorEnv) else "wrappers"
@@ -133,6 +142,23 @@ def ledger_names(env: Any) -> Iterator[str]:
         env = env.env
 
 
+def reward_is_changed(env: Any) -> bool:
+    """Whether there is a wrapper for rewards above the next one with a ledger."""
+    while isinstance(env, gym.Wrapper | VectorWrapper) and getattr(env, "reward_name", None) is None:
+        if isinstance(env, gym.RewardWrapper | VectorRewardWrapper | NormalizeReward | VectorNormalizeReward):
+            return True
+        env = env.env
+    return False
+
+
+def _differ(difference: float, reward: float) -> bool:
+    """Whether a reward is another than the sum of its ledger, as far as floats can tell."""
+    return abs(difference) > _ROUNDING * max(1.0, abs(reward))
+
+
+_ROUNDING = 1e-9
+
+
 class EntryWrapper(gym.Wrapper[Any, Any, Any, Any], Recorded):
     """Adds an entry to the ledger of one environment."""
 
@@ -140,7 +166,7 @@ class EntryWrapper(gym.Wrapper[Any, Any, Any, Any], Recorded):
         entry = make_entry()
         entry.check(*self._checked(env, CodeExecEnv, entry.name))
         gym.Wrapper.__init__(self, env)
-        self._entry = entry
+        self._entry, self._is_changed = entry, reward_is_changed(env)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
@@ -153,18 +179,21 @@ class EntryWrapper(gym.Wrapper[Any, Any, Any, Any], Recorded):
         observation, reward, terminated, truncated, info = self.env.step(action)
         if "verdicts" not in info:
             raise RewardError(f"{type(self).__name__} needs the info of CodeExecEnv; a wrapper below hides it")
+        terms, raw = info["reward_terms"], info["reward_raw"]
+        difference = float(reward) - math.fsum(terms.values())
+        if self._is_changed or _differ(difference, float(reward)):
+            raw[OTHERS] = terms[OTHERS] = terms.get(OTHERS, 0.0) + difference
         value, added = self._entry.of(
             Step(
                 task=self.get_wrapper_attr("suite").task(info["task_id"]),
                 verdicts=tuple(verdict for verdict in info["verdicts"] if verdict.valid),
                 reward=float(reward),
-                terms=info["reward_terms"],
-                raw=info["reward_raw"],
+                terms=terms,
+                raw=raw,
                 ended=terminated or truncated,
             )
         )
-        info["reward_raw"][self.reward_name] = value
-        info["reward_terms"][self.reward_name] = added
+        raw[self.reward_name], terms[self.reward_name] = value, added
         return observation, float(reward) + added, terminated, truncated, info
 
 
@@ -240,6 +269,7 @@ class EntryVectorWrapper(StepVectorWrapper, Recorded):
     def _wrap(self, env: Any, make_entry: Callable[[], Entry]) -> None:
         rules, names = self._checked(env, CodeExecVectorEnv, make_entry().name)
         VectorWrapper.__init__(self, env)
+        self._is_changed = reward_is_changed(env)
         self._entries = [make_entry() for _ in range(env.num_envs)]
         for entry in self._entries:
             entry.check(rules, names)
@@ -258,6 +288,7 @@ class EntryVectorWrapper(StepVectorWrapper, Recorded):
         """The step, with an entry added to each reward."""
         observations, rewards, terminated, truncated, info = step
         steps = steps_of_each(info, terminated | truncated)
+        write_others(self.unwrapped, steps, rewards, self._is_changed)
         values, added = np.zeros(self.num_envs), np.zeros(self.num_envs)
         for one in steps:
             index = one.index
@@ -297,6 +328,22 @@ def write_ledger(
         info = steps[int(np.argmax(mask))].info
         for key, column in (("reward_raw", values), ("reward_terms", added)):
             info[key][name], info[key][f"_{name}"] = np.where(mask, column, 0.0), mask.copy()
+
+
+def write_others(env: Any, steps: list[StepOfOne], rewards: npt.NDArray[Any], is_changed: bool) -> None:
+    """Write down what wrappers that keep no ledger have changed.
+
+    Args:
+        env: The environments without their wrappers.
+        steps: What each has done.
+        rewards: The rewards so far.
+        is_changed: Whether to write it even if nothing has.
+    """
+    ledgers = [_Ledger(one.info["reward_terms"], one.index) for one in steps]
+    rest = np.array([float(rewards[one.index]) for one in steps]) - [math.fsum(ledger.values()) for ledger in ledgers]
+    if is_changed or any(_differ(rest[one.index], float(rewards[one.index])) for one in steps):
+        changed = rest + [ledger.get(OTHERS, 0.0) for ledger in ledgers]
+        write_ledger(env, steps, OTHERS, changed, changed)
 
 
 class _Ledger(Mapping[str, float]):

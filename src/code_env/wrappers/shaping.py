@@ -73,10 +73,9 @@ class PotentialEntry(Entry):
         self._before = 0.0
 
     def of(self, step: Step) -> tuple[float, float]:
-        """The difference, and its weight times that; 0.0 where there is no verdict."""
-        if not step.verdicts:
-            return 0.0, 0.0
-        # Nothing follows the end, so nothing is promised there; else the best policy would be another.
+        """The difference, and its weight times that."""
+        # Nothing follows the end, with or without a verdict, so nothing is promised there; else the best policy would
+        # be another.
         after = 0.0 if step.ended else mean_of(self._potential, step, self.name)
         value = self._gamma * after - self._before
         self._before = after

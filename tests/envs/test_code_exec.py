@@ -3,14 +3,17 @@
 import json
 import traceback
 import warnings
+from unittest import mock
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AsyncVectorEnv
+from gymnasium.wrappers import FlattenObservation
 
 import code_env
 from code_env import (
@@ -347,6 +350,32 @@ def test_rendering_shows_prompt_program_result_and_ledger(executor):
         assert piece in drawn
 
 
+def test_human_rendering_prints_each_reset_and_step(executor, capsys):
+    env = gym.make("CodeExec-v0", suite=SUITE, executor=executor, render_mode="human")
+    env.reset(options={"task_id": "add"})
+    assert "Write add(a, b)." in capsys.readouterr().out
+    env.step(HALF)
+    assert "expected 20, got None" in capsys.readouterr().out
+    assert env.render() is None
+    assert "0.500" in capsys.readouterr().out  # The ledger, which wrappers write behind the step.
+
+
+def test_a_notebook_shows_a_rendering_as_it_is(executor):
+    env = CodeExecEnv(SUITE, executor, render_mode="ansi")
+    env.reset(options={"task_id": "add"})
+    drawn, printer = env.render(), mock.Mock()
+    drawn._repr_pretty_(printer, False)
+    printer.text.assert_called_once_with(str(drawn))
+    assert isinstance(drawn, str)
+
+
+def test_prompts_can_be_flattened(executor):
+    env = FlattenObservation(CodeExecEnv(SUITE, executor))
+    flat, _ = env.reset(options={"task_id": "add"})
+    assert flat in env.observation_space
+    assert spaces.unflatten(env.unwrapped.observation_space, flat) == env.unwrapped.suite.task("add").prompt
+
+
 def test_rendering_without_a_mode_warns_and_gives_nothing(env):
     with pytest.warns(UserWarning, match="render_mode"):
         assert env.render() is None
@@ -368,7 +397,12 @@ def test_rendering_without_a_mode_warns_and_gives_nothing(env):
         ({"samples_per_step": 2, "max_turns": 2}, TaskError, "samples_per_step"),
         ({"order": "sorted"}, TaskError, "shuffle"),
         ({"extract": "json"}, TaskError, "fence"),
-        ({"render_mode": "human"}, TaskError, "ansi"),
+        pytest.param(
+            {"render_mode": "rgb_array"},
+            TaskError,
+            "None or 'human' or 'ansi'",
+            marks=pytest.mark.filterwarnings("ignore:.*not in the possible render_modes"),
+        ),
         ({"format": "csv"}, TaskError, "humaneval"),
         ({"rewards": {"test": 1.0}}, code_env.RewardError, "known are"),
         ({"rewards": {"tests": "1"}}, code_env.RewardError, "number"),

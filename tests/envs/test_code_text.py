@@ -42,3 +42,22 @@ def test_it_batches_and_pickles():
 def test_shared_memory_is_refused_with_the_remedy():
     with pytest.raises(CustomSpaceError, match="shared_memory=False"):
         create_shared_memory(CodeText())
+
+
+@pytest.mark.parametrize("text", ["", "a `b`\n", "é→λ日本🦊", "\0\x1b[31m", "\ud800", "x" * 9])
+def test_any_text_can_be_flattened_and_back(text):
+    space = CodeText(9)
+    flat = spaces.flatten(space, text)
+    assert flat in spaces.flatten_space(space)
+    assert flat.shape == (spaces.flatdim(space),)
+    assert spaces.unflatten(space, flat) == text
+
+
+def test_what_is_not_inside_is_not_flattened():
+    with pytest.raises(ValueError, match="at most 3 characters was expected"):
+        spaces.flatten(CodeText(3), "four")
+
+
+def test_tuples_of_it_can_be_flattened():
+    space = spaces.Tuple([CodeText(4), CodeText(5)])
+    assert spaces.unflatten(space, spaces.flatten(space, ("λ", "`b`"))) == ("λ", "`b`")

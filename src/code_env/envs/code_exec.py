@@ -7,6 +7,7 @@ however many wrappers look at it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,8 @@ class CodeExecEnv(gym.Env[str, Any]):
         until_failure: Whether tests after the first that fails are not run. For rewards that ask for a pass only:
             the pass fraction then says nothing.
         cache_size: How many verdicts are remembered, to be served to equal answers once two runs gave equal ones.
-        render_mode: None or `ansi`.
+        render_mode: With `ansi`, `render` gives text; with `human` it prints it, and so does each reset and step. None
+            for neither.
 
     Raises:
         SuiteNotFound, ExecutorNotFound: If there is no such suite or executor.
@@ -64,7 +66,7 @@ class CodeExecEnv(gym.Env[str, Any]):
         >>> env.close()
     """
 
-    metadata = {"render_modes": ["ansi"], "render_fps": 1}
+    metadata = {"render_modes": ["human", "ansi"], "render_fps": 1}
 
     def __init__(
         self,
@@ -82,7 +84,7 @@ class CodeExecEnv(gym.Env[str, Any]):
         cache_size: int = 0,
         render_mode: str | None = None,
     ) -> None:
-        check_render_mode(render_mode)
+        check_render_mode(render_mode, self.metadata["render_modes"])
         self.suite = suite_of(suite, format)
         self.rules = EpisodeRules(
             self.suite, order, max_turns, samples_per_step, extract, tests_per_step, until_failure, cache_size
@@ -109,7 +111,9 @@ class CodeExecEnv(gym.Env[str, Any]):
         super().reset(seed=seed)
         if seed is not None:
             self._episodes.restart_order()
-        return self._episodes.begin(self.np_random, chosen)
+        begun = self._episodes.begin(self.np_random, chosen)
+        self._print()
+        return begun
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Judge an answer, or a tuple of `samples_per_step` answers.
@@ -125,14 +129,27 @@ class CodeExecEnv(gym.Env[str, Any]):
             outcome = episodes.conclude()
         finally:
             episodes.abandon()
+        self._print()
         return outcome.observation, 0.0, outcome.terminated, outcome.truncated, outcome.info
 
     def render(self) -> str | None:
-        """The last step as text: prompt, program, result, reward ledger; the prompt before a step."""
+        """The last step as text: prompt, program, result, reward ledger; the prompt before a step.
+
+        In the mode `human` it is printed, and None comes back. What a step prints has no ledger yet: reward wrappers
+        write it when the step has ended here.
+        """
         if self.render_mode is None:
-            gym.logger.warn('render() needs a render mode: gym.make(..., render_mode="ansi")')
+            gym.logger.warn('render() needs a render mode: gym.make(..., render_mode="human")')
+            return None
+        if self.render_mode == "human":
+            self._print()
             return None
         return self._episodes.render()
+
+    def _print(self) -> None:
+        """Print the last step, if a human is to see it."""
+        if self.render_mode == "human":
+            sys.stdout.write(f"{self._episodes.render()}\n")
 
     def close(self) -> None:
         """Close the executor, if this env made it. Idempotent."""

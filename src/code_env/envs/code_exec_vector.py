@@ -61,7 +61,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         tests_per_step: See `CodeExecEnv`.
         until_failure: See `CodeExecEnv`.
         cache_size: See `CodeExecEnv`; one cache for all environments.
-        render_mode: See `CodeExecEnv`.
+        render_mode: None or `ansi`; see `CodeExecEnv`.
         deadline_s: How long a step may take, in seconds; None to wait for all.
         autoreset_mode: When an environment whose episode has ended begins the next: `AutoresetMode.SAME_STEP` or
             `AutoresetMode.DISABLED`, or `"SameStep"` or `"Disabled"`.
@@ -101,7 +101,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
     ) -> None:
         if type(num_envs) is not int or not 1 <= num_envs <= MAX_ENVS:
             raise TaskError(f"num_envs must be a whole number from 1 to {MAX_ENVS}; got {num_envs!r}")
-        check_render_mode(render_mode)
+        check_render_mode(render_mode, ["ansi"])
         self._autoreset = _checked_autoreset(autoreset_mode)
         self.suite = suite_of(suite, format)
         self.rules = EpisodeRules(
@@ -116,7 +116,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         self._began_at: float | None = None
         self._fresh: list[int] = []
         self.num_envs, self.render_mode = num_envs, render_mode
-        self.metadata = {**CodeExecEnv.metadata, "autoreset_mode": self._autoreset}
+        self.metadata = {**CodeExecEnv.metadata, "render_modes": ["ansi"], "autoreset_mode": self._autoreset}
         self.single_observation_space = self.rules.observation_space
         self.single_action_space = self.rules.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import reprlib
 import string
+import sys
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.error import CustomSpaceError
 from gymnasium.vector.utils import create_shared_memory
@@ -53,6 +56,29 @@ class CodeText(spaces.Text):
 
     def __repr__(self) -> str:
         return f"CodeText({self.max_length})"
+
+
+# Flattened, each character is one more than its code point, and 0 is behind the last. What Gymnasium does for
+# `spaces.Text` knows the characters of the charset only, which are those of samples here.
+
+
+@spaces.flatten_space.register(CodeText)
+def _flat_space(space: CodeText) -> spaces.Box:
+    return spaces.Box(0, sys.maxunicode + 1, (space.max_length,), np.int32)
+
+
+@spaces.flatten.register(CodeText)
+def _flattened(space: CodeText, x: str) -> npt.NDArray[np.int32]:  # type: ignore[misc]  # As Gymnasium's own for `Text`.
+    if x not in space:
+        raise ValueError(f"text of at most {space.max_length} characters was expected; got {reprlib.repr(x)}")
+    flat = np.zeros(space.max_length, np.int32)
+    flat[: len(x)] = [ord(character) + 1 for character in x]
+    return flat
+
+
+@spaces.unflatten.register(CodeText)
+def _unflattened(space: CodeText, x: npt.NDArray[Any]) -> str:  # type: ignore[misc]
+    return "".join(chr(number - 1) for number in x.tolist() if number)
 
 
 @create_shared_memory.register(CodeText)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 from gymnasium import spaces
 
-from code_env.errors import ExecutorError, RenderModeError, TaskError
+from code_env.errors import ExecutorError, RenderModeError, TaskError, UnsupportedProgram
 from code_env.executors.base import Executor
 from code_env.executors.registry import make_executor
 from code_env.extract import Extraction
@@ -82,14 +82,14 @@ def suite_of(suite: str | Path | TaskSuite, format: str | None) -> TaskSuite:
     return suite if isinstance(suite, TaskSuite) else load_suite(suite, format)
 
 
-def check_render_mode(render_mode: str | None) -> None:
+def check_render_mode(render_mode: str | None, known: Sequence[str]) -> None:
     """Refuse a render mode that there is not.
 
     Raises:
         RenderModeError: If there is none such.
     """
-    if render_mode not in (None, "ansi"):
-        raise RenderModeError(f"render_mode must be None or 'ansi'; got {render_mode!r}")
+    if render_mode is not None and render_mode not in known:
+        raise RenderModeError(f"render_mode must be None or {' or '.join(map(repr, known))}; got {render_mode!r}")
 
 
 def refuse_secrets(executor_kwargs: object) -> None:
@@ -116,6 +116,7 @@ class OwnJudging(SharedJudging):
 
     Raises:
         ExecutorError: If the executor cannot be made, or `executor_kwargs` hold a key.
+        UnsupportedProgram: If the executor cannot judge answers.
     """
 
     def __init__(
@@ -130,7 +131,15 @@ class OwnJudging(SharedJudging):
             refuse_secrets(executor_kwargs)
             made = make_executor(executor, **(executor_kwargs or {}))
         super().__init__(made, cache_size=rules.cache_size, until_failure=rules.until_failure)
-        self.isolation = made.describe().level
+        isolation = made.describe()
+        if isolation.peer == "none":
+            self.close()
+            why = f": {isolation.details}" if isolation.details else ""
+            raise UnsupportedProgram(
+                f"{type(made).__name__} cannot judge answers, because it joins no program to a peer, which holds the "
+                f"tests (its describe().peer is 'none'){why}; take an executor that does, such as 'local'"
+            )
+        self.isolation = isolation.level
         """What the executor isolates."""
 
     def close(self) -> None:

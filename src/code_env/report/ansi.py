@@ -19,12 +19,27 @@ _MAX_TEXT = 2000
 _MAX_CASES = 12
 
 
-def render_step(task: Task, info: dict[str, Any]) -> str:
+class Drawing(str):
+    """Text that a notebook and IPython show as it is, where they show other text with its escapes.
+
+    Example:
+        >>> Drawing("a") == "a"
+        True
+    """
+
+    __slots__ = ()
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Called by IPython."""
+        printer.text(str(self))
+
+
+def render_step(task: Task, info: dict[str, Any]) -> Drawing:
     """The step that `info` tells of, as text with ANSI escapes of ours and none of the program's."""
     console = Console(file=io.StringIO(), force_terminal=True, width=_WIDTH, color_system="standard")
     console.print(step_panels(task, info))
     file = console.file
-    return file.getvalue() if isinstance(file, io.StringIO) else ""
+    return Drawing(file.getvalue() if isinstance(file, io.StringIO) else "")
 
 
 def step_panels(task: Task, info: dict[str, Any]) -> RenderableType:

@@ -6,10 +6,18 @@ from functools import partial
 import pytest
 from typer.testing import CliRunner
 
-from code_env import ErrorInfo, ExecutionResult, Status, UnsupportedProgram, make_executor
+from code_env import (
+    CodeExecEnv,
+    CodeExecVectorEnv,
+    ErrorInfo,
+    ExecutionResult,
+    Status,
+    UnsupportedProgram,
+    make_executor,
+)
 from code_env.cli import app
 from code_env.cli.console import out
-from code_env.testing import CHECKS, LIFE_CHECKS, ConformanceFailure, examine
+from code_env.testing import CHECKS, LIFE_CHECKS, ConformanceFailure, check_executor, examine
 from support import RESTRICTED
 
 
@@ -181,3 +189,17 @@ def test_a_failure_is_exit_code_1(monkeypatch):
     done = CliRunner().invoke(app, ["conformance", "local"])
     assert done.exit_code == 1
     assert "output_comes_back: status and output" in done.output
+
+
+def test_check_executor_raises_with_all_that_fails():
+    with pytest.raises(ConformanceFailure, match=r"(?s)of 84 checks fail:\n.*\noutput_comes_back: the") as failed:
+        check_executor(RefusingExecutor)
+    assert "plain Python" in failed.value.failures["output_comes_back"]
+    assert "streams_are_apart" not in failed.value.failures
+
+
+@pytest.mark.parametrize("make", [CodeExecEnv, CodeExecVectorEnv])
+def test_an_environment_refuses_an_executor_that_cannot_judge(make):
+    with ModestExecutor() as modest, pytest.raises(UnsupportedProgram, match="joins no program to a peer"):
+        make(executor=modest)
+    assert modest.describe().peer == "none"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from code_env.errors import UnsupportedProgram
@@ -16,6 +17,9 @@ declared that it does not do this."""
 
 class ConformanceFailure(AssertionError):
     """An executor breaks the contract; the text says how."""
+
+    failures: Mapping[str, str] = MappingProxyType({})
+    """For each check that failed what it found, where several were run."""
 
 
 class Declared(Exception):

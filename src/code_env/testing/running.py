@@ -21,18 +21,26 @@ class Finding(NamedTuple):
     """Why, unless it holds."""
 
 
-def check_executor(make: Callable[[], Executor]) -> dict[str, str]:
-    """Run every check; the failures by the check's name, empty if the executor conforms.
+def check_executor(make: Callable[[], Executor]) -> None:
+    """Run every check, to the last, whatever fails.
 
     Args:
         make: Builds a fresh executor.
 
+    Raises:
+        ConformanceFailure: If one fails. The text lists those that do; `failures` has them by the check's name.
+
     Example:
         >>> from code_env import make_executor
         >>> check_executor(lambda: make_executor("local"))
-        {}
     """
-    return {found.check: found.reason for found in examine(make) if found.outcome == "fails"}
+    findings = list(examine(make))
+    failures = {found.check: found.reason for found in findings if found.outcome == "fails"}
+    if failures:
+        lines = [f"{name}: {reason}" for name, reason in failures.items()]
+        failure = ConformanceFailure("\n".join([f"{len(failures)} of {len(findings)} checks fail:", *lines]))
+        failure.failures = failures
+        raise failure
 
 
 def examine(make: Callable[[], Executor]) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +19,8 @@ def as_tests(cases: Sequence[Mapping[str, Any]], function: str | None) -> tuple[
 
     For a function, `input` is its argument as JSON or as a Python literal, several arguments with commas or blanks
     between them, and `expected_output` what it returns, likewise. Where that text is a literal, the text itself is
-    right as well, so that `"1010"` fits a number and a text.
+    right as well, so that `"1010"` fits a number and a text. A tuple is as right as a list, as JSON has one form for
+    both, and NaN is right where NaN is expected.
 
     Args:
         cases: The cases.
@@ -56,7 +58,28 @@ def _call(function: str, given: str, expected: Any, where: str) -> AssertTest:
     arguments = ", ".join(_source(value, where) for value in _arguments(given.strip()))
     right = "".join(f"{_source(value, where)}, " for value in readings)
     right = right.strip() if len(readings) == 1 else right.removesuffix(", ")
-    return AssertTest(f"assert {function}({arguments}) in ({right})")
+    if not any(map(_has_forms, readings)):
+        return AssertTest(f"assert {function}({arguments}) in ({right})")
+    name = "in_one_form" if function != "in_one_form" else "in_one_form_"
+    helper = _IN_ONE_FORM.replace("in_one_form", name)
+    return AssertTest(f"{helper}assert {name}({function}({arguments})) in {name}(({right}))")
+
+
+_IN_ONE_FORM = """def in_one_form(value, nan=float("nan")):
+    if type(value) in (list, tuple):
+        return [in_one_form(item) for item in value]
+    if type(value) is dict:
+        return {key: in_one_form(item) for key, item in value.items()}
+    return nan if type(value) is float and value != value else value
+"""
+"""Of the tests: values that are as right as one another become equal. The one NaN is found by its identity."""
+
+
+def _has_forms(value: Any) -> bool:
+    """Whether there is another value that is as right."""
+    if isinstance(value, dict):
+        return any(map(_has_forms, value.values()))
+    return isinstance(value, list | tuple) or (isinstance(value, float) and math.isnan(value))
 
 
 _NO_LITERAL = object()
@@ -92,8 +115,20 @@ def _source(value: Any, where: str) -> str:
     """A value as Python source."""
     try:
         encode(value)
-        if ast.literal_eval(repr(value)) == value:
-            return repr(value)
+        return _written(value)
     except (NotPlain, ValueError, SyntaxError, RecursionError, MemoryError):
         pass
     raise TaskError(f"{where}: {value!r:.60} cannot be written as a Python literal")
+
+
+def _written(value: Any) -> str:
+    if type(value) is float and not math.isfinite(value):
+        return f"float('{value}')"
+    if type(value) is dict:
+        return f"{{{', '.join(f'{_written(key)}: {_written(item)}' for key, item in value.items())}}}"
+    if type(value) in (list, tuple):
+        items = ", ".join(map(_written, value))
+        return f"[{items}]" if type(value) is list else f"({items},)" if len(value) == 1 else f"({items})"
+    if ast.literal_eval(repr(value)) != value:
+        raise ValueError
+    return repr(value)

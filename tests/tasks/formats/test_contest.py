@@ -3,7 +3,7 @@ import pytest
 from code_env.errors import TaskError
 from code_env.executors.program import Limits
 from code_env.tasks import CallTest, StdinTest
-from code_env.tasks.formats.contest import limits_of, paired_tests, quantity
+from code_env.tasks.formats.contest import call_tests, limits_of, paired_tests, quantity
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,19 @@ def test_malformed_cases_are_refused(cases, function, message):
     with pytest.raises(TaskError) as caught:
         paired_tests(cases, "", function)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "args", "expected"),
+    [
+        ([[{"1": 2, "-3": 4}]], [{"0": "a"}], ({1: 2, -3: 4},), {0: "a"}),
+        ([[{"1": 2}]], [[{"10": []}]], ({1: 2},), {10: []}),
+        ([[{"1": 2, "a": 4}]], [{"01": 1}], ({"1": 2, "a": 4},), {"01": 1}),
+        ([[1, {"1": 2}]], [{}], (1, {"1": 2}), {}),
+        (['{"1": 2}'], ['{"1": 2}'], ({"1": 2},), {"1": 2}),
+    ],
+    ids=["numbers", "wrapped", "others", "the second", "text"],
+)
+def test_keys_that_json_has_made_text_are_numbers_again(inputs, outputs, args, expected):
+    (test,) = call_tests(inputs, outputs, "equal")
+    assert (test.args, test.expected) == (args, expected)

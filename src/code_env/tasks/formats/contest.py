@@ -70,7 +70,13 @@ def call_tests(inputs: Sequence[Any], outputs: Sequence[Any], compare: Compariso
 
     An input that is a list holds the arguments, and its output is the value as it stands; an input
     that is text has one JSON value a line, and its output is JSON. Where each output of a problem is
-    a list of one item, that item is meant: APPS and its descendants wrap them so.
+    a list of one item, that item is meant: APPS and its descendants wrap them so. There, too, the keys of an object
+    that is the first argument or the output are numbers if all of them can be: JSON has no other keys than text.
+
+    Example:
+        >>> test = call_tests([[{"1": "a"}]], [[{"2": "b"}]], "equal")[0]
+        >>> test.args, test.expected
+        (({1: 'a'},), {2: 'b'})
 
     Raises:
         TaskError: If an input is something else, or text and not JSON.
@@ -80,10 +86,24 @@ def call_tests(inputs: Sequence[Any], outputs: Sequence[Any], compare: Compariso
     wrapped = all(isinstance(given, list) for given in inputs) and all(
         isinstance(value, list) and len(value) == 1 for value in values
     )
-    return [
-        CallTest(tuple(given), {}, value[0] if wrapped else value, compare=compare)
-        for given, value in zip(args, values, strict=True)
-    ]
+    tests: list[AnyTest] = []
+    for given, arguments_given, value in zip(inputs, args, values, strict=True):
+        expected = value[0] if wrapped else value
+        if isinstance(given, list):
+            expected = _number_keys(expected)
+            arguments_given = [*map(_number_keys, arguments_given[:1]), *arguments_given[1:]]
+        tests.append(CallTest(tuple(arguments_given), {}, expected, compare=compare))
+    return tests
+
+
+_WHOLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)")
+
+
+def _number_keys(value: Any) -> Any:
+    """An object whose keys are numbers again, if all are written as JSON writes whole numbers."""
+    if not isinstance(value, dict) or not all(isinstance(key, str) and _WHOLE_NUMBER.fullmatch(key) for key in value):
+        return value
+    return {int(key): item for key, item in value.items()}
 
 
 def _expected(case: tuple[Any, Any]) -> Any:

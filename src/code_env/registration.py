@@ -18,7 +18,8 @@ from code_env.executors.base import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
 from code_env.tasks.definitions import environment_names, environments_directory, is_environment, read_definition
-from code_env.tasks.suite import Order, TaskSuite
+from code_env.tasks.loading import SuiteSource
+from code_env.tasks.suite import Order
 from code_env.wrappers.applying import apply_rewards, apply_vector_rewards
 
 _P = ParamSpec("_P")
@@ -50,7 +51,7 @@ def _refusing_secrets(make: Callable[_P, _R]) -> Callable[_P, _R]:
 
 @_refusing_secrets
 def make_code_exec(
-    suite: str | Path | TaskSuite = "starter",
+    suite: SuiteSource = "starter",
     executor: str | Executor = DEFAULT_EXECUTOR,
     rewards: Mapping[str, Any] | None = None,
     executor_kwargs: Mapping[str, Any] | None = None,
@@ -109,7 +110,7 @@ def make_code_exec(
 @_refusing_secrets
 def make_code_exec_vec(
     num_envs: int = 1,
-    suite: str | Path | TaskSuite = "starter",
+    suite: SuiteSource = "starter",
     executor: str | Executor = DEFAULT_EXECUTOR,
     rewards: Mapping[str, Any] | None = None,
     executor_kwargs: Mapping[str, Any] | None = None,

@@ -222,3 +222,41 @@ def test_the_starter_suite_has_tasks_with_references():
     suite = load_suite("starter")
     assert suite.name == "starter"
     assert all(task.reference for task in suite)
+
+
+class TestRows:
+    def test_rows_and_tasks_may_come_without_a_file(self):
+        tasks = load_suite([ROW, {**ROW, "id": "b"}])
+        assert (tasks.name, [task.id for task in tasks]) == ("rows", ["a", "b"])
+        assert (
+            load_suite(list(tasks)) == load_suite(task for task in tasks) == load_suite([tasks[0], {**ROW, "id": "b"}])
+        )
+        assert load_suite(tasks) is tasks
+
+    def test_a_format_may_be_named(self):
+        assert load_suite([HUMANEVAL], format="humaneval")[0].id == "H/0"
+        with pytest.raises(TaskError, match=r"^rows:1: "):
+            load_suite([ROW], format="humaneval")
+
+    def test_a_dataset_is_taken_as_it_is(self):
+        datasets = pytest.importorskip("datasets")
+        rows = [{"prompt": f"Print {n}.", "expected_output": str(n)} for n in range(3)]
+        dataset = datasets.Dataset.from_list(rows)
+        assert [task.prompt for task in load_suite(dataset)] == [row["prompt"] for row in rows]
+        with pytest.raises(TaskError, match="got a mapping of train; name one"):
+            load_suite(datasets.DatasetDict({"train": dataset}))
+
+    @pytest.mark.parametrize(
+        ("rows", "words"),
+        [
+            ([], "has no tasks"),
+            ([3], "rows:1: a task or a row was expected; got int"),
+            ([ROW, ROW], "rows:2: id: 'a' is the id of line 1, too"),
+            ([{"a": 1}], "rows:1: fields of one of the formats"),
+            (ROW, "a list of tasks or rows was expected; got a mapping of id, prompt, tests"),
+            (3, "a name, a path, or a list of tasks or rows was expected; got int"),
+        ],
+    )
+    def test_what_is_none_is_refused(self, rows, words):
+        with pytest.raises(TaskError, match=words):
+            load_suite(rows)

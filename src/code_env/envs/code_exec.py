@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -17,11 +16,12 @@ import gymnasium as gym
 from code_env.executors.base import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
-from code_env.tasks.suite import Order, TaskSuite
+from code_env.tasks.loading import SuiteSource, load_suite
+from code_env.tasks.suite import Order
 
 from .episodes import Episodes
 from .options import chosen_task
-from .rules import EpisodeRules, OwnJudging, check_render_mode, suite_of
+from .rules import EpisodeRules, OwnJudging, check_render_mode
 
 
 class CodeExecEnv(gym.Env[str, Any]):
@@ -34,7 +34,8 @@ class CodeExecEnv(gym.Env[str, Any]):
     is no verdict, for which the program is not to blame (`info["valid"]` is then False).
 
     Args:
-        suite: Name of a suite, path of a file of tasks, or a `TaskSuite`.
+        suite: Name of a suite, path of a file of tasks, a `TaskSuite`, or a list or a `datasets.Dataset` of tasks or
+            rows, with which `env.spec` does not survive JSON.
         executor: Name of an executor, or an `Executor`, which stays its maker's to close, and with
             which `env.spec` does not survive JSON.
         executor_kwargs: Plain data for the executor that is built by name.
@@ -70,7 +71,7 @@ class CodeExecEnv(gym.Env[str, Any]):
 
     def __init__(
         self,
-        suite: str | Path | TaskSuite = "starter",
+        suite: SuiteSource = "starter",
         executor: str | Executor = DEFAULT_EXECUTOR,
         *,
         executor_kwargs: Mapping[str, Any] | None = None,
@@ -85,7 +86,7 @@ class CodeExecEnv(gym.Env[str, Any]):
         render_mode: str | None = None,
     ) -> None:
         check_render_mode(render_mode, self.metadata["render_modes"])
-        self.suite = suite_of(suite, format)
+        self.suite = load_suite(suite, format)
         self.rules = EpisodeRules(
             self.suite, order, max_turns, samples_per_step, extract, tests_per_step, until_failure, cache_size
         )

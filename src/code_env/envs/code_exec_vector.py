@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -19,13 +18,14 @@ from code_env.errors import TaskError
 from code_env.executors.base import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
-from code_env.tasks.suite import Order, TaskSuite
+from code_env.tasks.loading import SuiteSource, load_suite
+from code_env.tasks.suite import Order
 
 from .code_exec import CodeExecEnv
 from .episodes import Episodes, Outcome, check_action
 from .infos import batch_infos
 from .options import chosen_tasks, reset_mask
-from .rules import EpisodeRules, OwnJudging, check_render_mode, suite_of
+from .rules import EpisodeRules, OwnJudging, check_render_mode
 
 MAX_ENVS = 1024
 """Most environments in one."""
@@ -83,7 +83,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
     def __init__(
         self,
         num_envs: int = 1,
-        suite: str | Path | TaskSuite = "starter",
+        suite: SuiteSource = "starter",
         executor: str | Executor = DEFAULT_EXECUTOR,
         *,
         executor_kwargs: Mapping[str, Any] | None = None,
@@ -103,7 +103,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
             raise TaskError(f"num_envs must be a whole number from 1 to {MAX_ENVS}; got {num_envs!r}")
         check_render_mode(render_mode, ["ansi"])
         self._autoreset = _checked_autoreset(autoreset_mode)
-        self.suite = suite_of(suite, format)
+        self.suite = load_suite(suite, format)
         self.rules = EpisodeRules(
             self.suite, order, max_turns, samples_per_step, extract, tests_per_step, until_failure, cache_size
         )

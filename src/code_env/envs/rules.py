@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, get_args
 
 from gymnasium import spaces
@@ -14,7 +13,6 @@ from code_env.executors.base import Executor
 from code_env.executors.registry import make_executor
 from code_env.extract import Extraction
 from code_env.judging.sharing import SharedJudging
-from code_env.tasks.loading import load_suite
 from code_env.tasks.suite import Order, TaskOrder, TaskSuite
 
 from .code_text import CodeText
@@ -75,11 +73,6 @@ class EpisodeRules:
         if self.samples_per_step == 1:
             return CodeText()
         return spaces.Tuple([CodeText() for _ in range(self.samples_per_step)])
-
-
-def suite_of(suite: str | Path | TaskSuite, format: str | None) -> TaskSuite:
-    """The suite that an argument stands for."""
-    return suite if isinstance(suite, TaskSuite) else load_suite(suite, format)
 
 
 def check_render_mode(render_mode: str | None, known: Sequence[str]) -> None:

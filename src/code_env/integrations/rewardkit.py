@@ -26,12 +26,12 @@ from code_env.judging.verdict import Verdict
 from code_env.languages import canonical_name
 from code_env.rewards.similarity import Measure, similarity
 from code_env.rewards.terms import execution, output_similarity, pass_fraction
+from code_env.tasks.formats.input_output_cases import as_tests
 from code_env.tasks.task import Task
 from code_env.text import clip, printable
 
 from .conversations import Messages, answer_of, stated_output
 from .dataset_evaluation import DatasetEvaluation, evaluate_dataset
-from .input_output_cases import as_tests
 from .misspelt import refuse_further
 from .notebook_rewards import advanced_code_evaluation, data_analysis_reward, file_based_code_reward
 from .reward_functions import reward_function

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from code_env.envs.rules import suite_of
 from code_env.envs.transcript import feedback
 from code_env.errors import ExecutorError, TaskError
 from code_env.executors.base import Executor
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, Status
 from code_env.extract import extract_code
+from code_env.tasks.loading import SuiteSource, load_suite
 from code_env.tasks.suite import TaskOrder, TaskSuite
 from code_env.tasks.task import Task
 from code_env.tasks.trainer_rows import task_from_text
@@ -194,7 +193,7 @@ def environment_factory(
     rewards: Mapping[str, Any] | None = None,
     executor: Executor | str | None = None,
     *,
-    suite: str | Path | TaskSuite | None = None,
+    suite: SuiteSource | None = None,
     max_submissions: int = 3,
     max_runs: int = 16,
     group_size: int = 8,
@@ -236,7 +235,7 @@ def environment_factory(
         if type(value) is not int or value < 1:
             raise TaskError(f"{name} must be a whole number of at least 1; got {value!r}")
     require_settings(rewards, executor)
-    draws = None if suite is None else _Draws(suite_of(suite, None), group_size, seed)
+    draws = None if suite is None else _Draws(load_suite(suite), group_size, seed)
     return EnvironmentFactory(_Settings(rewards, executor, max_submissions, max_runs), draws)
 
 

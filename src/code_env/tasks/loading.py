@@ -16,13 +16,17 @@ from .formats import FORMATS, DirectoryFormat, RowFormat, format_of_directory, f
 from .suite import TaskSuite
 from .task import Task
 
+SuiteSource = str | Path | Iterable[Task | Mapping[str, Any]]
+"""What a suite may be given as: a name, a path, or tasks and rows of tasks; a `TaskSuite` is such, too."""
 
-def load_suite(name_or_path: str | Path, format: str | None = None) -> TaskSuite:
-    """The suite with that name, or in that file or directory.
+
+def load_suite(name_or_path: SuiteSource, format: str | None = None) -> TaskSuite:
+    """The suite with that name, in that file or directory, or of these tasks.
 
     Args:
         name_or_path: The name of an environment that has tasks (`starter`), or the path of a file
-            of JSON lines, plain or gzipped, or of a directory of problem packages.
+            of JSON lines, plain or gzipped, or of a directory of problem packages; or the tasks
+            themselves or their rows, in a list or a `datasets.Dataset`.
         format: One of the formats in `docs/formats.md`; found out from the first row, or from the
             directory's layout, if None.
 
@@ -33,9 +37,15 @@ def load_suite(name_or_path: str | Path, format: str | None = None) -> TaskSuite
     Example:
         >>> len(load_suite("starter"))
         40
+        >>> load_suite([{"id": "one", "prompt": "Print 1.", "tests": [{"kind": "output", "expected": "1"}]}])
+        <TaskSuite 'rows', 1 tasks>
     """
     if format is not None and format not in FORMATS:
         raise TaskError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
+    if isinstance(name_or_path, TaskSuite):
+        return name_or_path
+    if not isinstance(name_or_path, str | Path):
+        return _suite_of_rows(name_or_path, format)
     text = str(name_or_path)
     if text in environment_names():
         return _suite_of(load_definition(text))
@@ -51,6 +61,15 @@ def load_suite(name_or_path: str | Path, format: str | None = None) -> TaskSuite
         )
     name = path.resolve().name if is_directory else path.name.split(".")[0]
     return TaskSuite(name, _read(path, format))
+
+
+def _suite_of_rows(rows: Iterable[Task | Mapping[str, Any]], format: str | None) -> TaskSuite:
+    if isinstance(rows, Mapping):
+        raise TaskError(f"a list of tasks or rows was expected; got a mapping of {', '.join(map(str, rows))}; name one")
+    if not isinstance(rows, Iterable):
+        raise TaskError(f"a name, a path, or a list of tasks or rows was expected; got {type(rows).__name__}")
+    name = getattr(getattr(rows, "info", None), "dataset_name", None)  # Of a `datasets.Dataset`.
+    return TaskSuite(str(name or "rows"), _tasks_of(enumerate(rows, start=1), "rows", format))
 
 
 def _suite_of(definition: EnvironmentDefinition) -> TaskSuite:
@@ -136,16 +155,21 @@ def _read_file(path: Path, format: str | None) -> list[Task]:
     return _tasks_of(read_rows(path), str(path), format)
 
 
-def _tasks_of(rows: Iterable[tuple[int, Mapping[str, Any]]], origin: str, format: str | None) -> list[Task]:
+def _tasks_of(rows: Iterable[tuple[int, Task | Mapping[str, Any]]], origin: str, format: str | None) -> list[Task]:
     tasks: list[Task] = []
     lines: dict[str, int] = {}
     for number, row in rows:
         try:
-            format = format or _format_of(row)
-            reader = FORMATS[format]
-            if not isinstance(reader, RowFormat):
-                raise TaskError(f"a directory was expected for format {format!r}; got a file")
-            task = reader.read(row)
+            if isinstance(row, Task):
+                task = row
+            elif isinstance(row, Mapping):
+                format = format or _format_of(row)
+                reader = FORMATS[format]
+                if not isinstance(reader, RowFormat):
+                    raise TaskError(f"a directory was expected for format {format!r}; got a file")
+                task = reader.read(row)
+            else:
+                raise TaskError(f"a task or a row was expected; got {type(row).__name__}")
             if task.id in lines:
                 raise TaskError(f"id: {task.id!r} is the id of line {lines[task.id]}, too")
             lines[task.id] = number

@@ -3,7 +3,8 @@
 A module for rows has `is_row(row)` and `task_from_row(row)`; one for directories `is_directory(path)`
 and `tasks_from_directory(path)`. A new format is a new module and one line in the table below.
 `docs/formats.md` lists them for users. What several share: `fields` reads fields, `contest` makes
-tests of contest problems, `tolerance` reads from a statement how far an answer may be off.
+tests of contest problems and `input_output_cases` of RewardKit's cases, `tolerance` reads from a
+statement how far an answer may be off.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from . import (
     livecodebench,
     mbpp,
     open_r1,
+    rewardkit,
     skyrl,
     verl,
 )
@@ -66,6 +68,7 @@ FORMATS: dict[str, RowFormat | DirectoryFormat] = {
     "skyrl": RowFormat(skyrl.is_row, skyrl.task_from_row),
     "open_r1": RowFormat(open_r1.is_row, open_r1.task_from_row),
     "gem": RowFormat(gem.is_row, gem.task_from_row),
+    "rewardkit": RowFormat(rewardkit.is_row, rewardkit.task_from_row),
     "kattis": DirectoryFormat(kattis.is_directory, kattis.tasks_from_directory),
     "code_env": RowFormat(code_env.is_row, code_env.task_from_row),
 }

@@ -11,7 +11,8 @@ from typing import Any
 
 from code_env.errors import TaskError
 from code_env.harness.plain import NotPlain, encode
-from code_env.tasks.kinds import AnyTest, AssertTest, StdinTest
+
+from ..kinds import AnyTest, AssertTest, StdinTest
 
 
 def as_tests(cases: Sequence[Mapping[str, Any]], function: str | None) -> tuple[AnyTest, ...]:

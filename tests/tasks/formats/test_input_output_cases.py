@@ -3,7 +3,7 @@ import decimal
 import pytest
 
 from code_env import AssertTest, StdinTest, Task, TaskError, judge, judge_many
-from code_env.integrations.input_output_cases import as_tests
+from code_env.tasks.formats.input_output_cases import as_tests
 
 
 def test_cases_of_standard_input_and_output():

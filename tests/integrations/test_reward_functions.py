@@ -41,3 +41,26 @@ def test_what_is_no_number_is_an_error(value, error):
 def test_options_that_there_are_none_of_are_refused():
     with pytest.raises(TypeError):
         reward_function(ids="x")
+
+
+async def awaited(response):
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("decorate", "message"),
+    [
+        (lambda: reward_function(awaited), r"not awaited; got the coroutine function awaited\(\)"),
+        (lambda: reward_function(id="x")(awaited), "not awaited"),
+        (lambda: reward_function(mode="batch"), "mode must be 'pointwise'.*got 'batch'"),
+        (lambda: reward_function(resources=["a model"]), "no model is deployed here"),
+        (lambda: reward_function(ids="x"), "has no argument 'ids'; did you mean 'id'"),
+    ],
+)
+def test_what_is_not_done_is_refused_at_decoration(decorate, message):
+    with pytest.raises(TypeError, match=message):
+        decorate()
+
+
+def test_what_is_done_may_be_named():
+    assert reward_function(mode="pointwise", resources=None)(lambda response: 1)("x") == 1.0

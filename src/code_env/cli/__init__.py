@@ -6,10 +6,11 @@ from . import (
     evaluate,
     listing,
     new,
+    reward,
     rollout,
     run,
     validate,
 )  # Each adds itself to the application.
 from .application import app
 
-__all__ = ["app", "conformance", "doctor", "evaluate", "listing", "new", "rollout", "run", "validate"]
+__all__ = ["app", "conformance", "doctor", "evaluate", "listing", "new", "reward", "rollout", "run", "validate"]

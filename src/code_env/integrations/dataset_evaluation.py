@@ -1,9 +1,11 @@
-"""RewardKit's `evaluate_dataset`: a reward function over the rows of a file."""
+"""RewardKit's `evaluate_dataset`: a reward function over rows of a file, a list or a dataset."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,15 @@ from .reward_functions import Reward
 from .reward_functions import reward_function as taking_columns
 from .reward_outputs import RewardOutput
 
-_ANSWERS = ("messages", "response")
+_ANSWERS = ("messages", "response", "completion")
+
+_AT_ONCE = 32
+"""How many rows are scored at once: more than sandboxes run, so that none of them waits for a row."""
 
 
 @dataclass(frozen=True)
-class DatasetEvaluation:
-    """What a reward function found over a dataset."""
+class DatasetEvaluation(Sequence["Reward | None"]):
+    """What a reward function found over a dataset: a sequence of what it gave for each row."""
 
     results: tuple[Reward | None, ...]
     """What it gave for each row; None where the sandbox failed."""
@@ -31,55 +36,108 @@ class DatasetEvaluation:
     mean_score: float | None
     """Mean of the scores; None if there is none."""
 
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.results[index]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as data that JSON can hold.
+
+        Example:
+            >>> DatasetEvaluation((0.5, None), (0.5, None), 1, 0.5).to_dict()
+            {'results': [0.5, None], 'scores': [0.5, None], 'missing': 1, 'mean_score': 0.5}
+        """
+        results = [dataclasses.asdict(one) if isinstance(one, RewardOutput) else one for one in self.results]
+        return {
+            "results": results,
+            "scores": list(self.scores),
+            "missing": self.missing,
+            "mean_score": self.mean_score,
+        }
+
 
 def evaluate_dataset(
-    reward_function: Callable[..., Reward], dataset_path: str | Path, additional_fields: Sequence[str] = ()
+    reward_function: Callable[..., Reward],
+    dataset_path: str | Path | Iterable[Mapping[str, Any]],
+    additional_fields: Sequence[str] = (),
+    *,
+    at_once: int = _AT_ONCE,
 ) -> DatasetEvaluation:
-    """Call a reward function for each row of a file of JSON lines.
+    """Call a reward function for each row of a dataset, for many rows at once.
 
-    A row has an answer, as `messages` or as text in `response`; it is passed under that name, and so is each additional
-    field.
+    A row has an answer, as `messages`, or as text in `response` or `completion`; it is passed as `messages` or
+    `response`, and so is each additional field under its name.
 
     Args:
-        reward_function: The function.
-        dataset_path: The file, plain or gzipped.
-        additional_fields: Fields that are passed along, such as `expected_output`. Each row must have them.
-            Those that the function does not take are left out, as by the decorator `reward_function`.
+        reward_function: The function. It is called by several threads.
+        dataset_path: A file of JSON lines, plain or gzipped; or the rows, in a list or a `datasets.Dataset`.
+        additional_fields: Fields that are passed along, such as `expected_output`. Each row must have them. Those that
+            the function does not take are left out, as by the decorator `reward_function`.
+        at_once: How many rows are scored at once; as many programs run at once as the executor has workers. 1 for a
+            function that threads cannot share.
 
     Raises:
-        TaskError: If the file is not there, is empty, or a row lacks a field; names file and line.
+        TaskError: If the file is not there, there are no rows, or a row lacks a field; names file and line. Nothing is
+            scored then.
+        ValueError: If `at_once` is no whole number of at least 1.
 
     Example:
-        >>> import tempfile
-        >>> with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
-        ...     _ = file.write('{"response": "print(1)", "expected_output": "1"}')
-        ...     file.flush()
-        ...     evaluate_dataset(lambda response, expected_output: 0.5, file.name, ["expected_output"]).mean_score
-        0.5
+        >>> rows = [{"response": "print(1)", "expected_output": "1"}, {"response": "print(2)", "expected_output": "1"}]
+        >>> from code_env.integrations.rewardkit import local_code_execution_reward
+        >>> found = evaluate_dataset(local_code_execution_reward, rows, ["expected_output"])
+        >>> list(found), found.mean_score
+        ([1.0, 0.0], 0.5)
     """
-    path = Path(dataset_path)
-    if not path.is_file():
-        raise TaskError(f"{path}: there is no such file")
+    if type(at_once) is not int or at_once < 1:
+        raise ValueError(f"at_once must be a whole number of at least 1; got {at_once!r}")
     function = taking_columns(reward_function)
-    results: list[Reward | None] = []
-    for number, row in read_rows(path):
-        arguments = _arguments(row, additional_fields, f"{path}:{number}")
+    calls = [_arguments(row, additional_fields, where) for where, row in _rows(dataset_path)]
+    if not calls:
+        what = dataset_path if isinstance(dataset_path, str | Path) else "the dataset"
+        raise TaskError(f"{what}: there are no rows in it")
+
+    def result(arguments: Mapping[str, Any]) -> Reward | None:
         try:
-            results.append(function(**arguments))
+            return function(**arguments)  # type: ignore[no-any-return]
         except NoVerdict:
-            results.append(None)
-    if not results:
-        raise TaskError(f"{path}: there are no rows in it")
+            return None
+
+    with ThreadPoolExecutor(min(at_once, len(calls)), "evaluate_dataset") as pool:
+        futures = [pool.submit(result, arguments) for arguments in calls]
+        try:
+            results = [future.result() for future in futures]
+        except BaseException:  # A function that raises does so in other rows as well: these need not run.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     scores = tuple(result.score if isinstance(result, RewardOutput) else result for result in results)
     known = [score for score in scores if score is not None]
     mean = math.fsum(known) / len(known) if known else None
     return DatasetEvaluation(tuple(results), scores, len(scores) - len(known), mean)
 
 
-def _arguments(row: dict[str, Any], additional_fields: Sequence[str], where: str) -> dict[str, Any]:
+def _rows(dataset: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows, each with where it is."""
+    if isinstance(dataset, str | Path):
+        path = Path(dataset)
+        if not path.is_file():
+            raise TaskError(f"{path}: there is no such file")
+        yield from ((f"{path}:{number}", row) for number, row in read_rows(path))
+        return
+    if isinstance(dataset, Mapping) or not isinstance(dataset, Iterable):
+        raise TaskError(f"a file, or a list of rows, was expected; got {type(dataset).__name__}")
+    for number, row in enumerate(dataset, start=1):
+        if not isinstance(row, Mapping):
+            raise TaskError(f"row {number}: an object was expected; got {type(row).__name__}")
+        yield f"row {number}", row
+
+
+def _arguments(row: Mapping[str, Any], additional_fields: Sequence[str], where: str) -> dict[str, Any]:
     answer = next((name for name in _ANSWERS if row.get(name) is not None), None)
     missing = [name for name in additional_fields if name not in row]
     if answer is None or missing:
         lacks = ", ".join(missing) if answer else "messages, or response"
         raise TaskError(f"{where}: the row lacks {lacks}; it has {', '.join(row) or 'nothing'}")
-    return {name: row[name] for name in dict.fromkeys((answer, *additional_fields))}
+    passed_as = "response" if answer == "completion" else answer
+    return {**{name: row[name] for name in additional_fields}, passed_as: row[answer]}

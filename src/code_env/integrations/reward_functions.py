@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any, overload
 
-from .misspelt import arguments_of, reject_misspelt
+from .misspelt import arguments_of, refuse_further, reject_misspelt
 from .reward_outputs import RewardOutput
 
 Reward = float | RewardOutput
@@ -21,12 +21,19 @@ def reward_function(function: Callable[..., Reward], /) -> Callable[..., Any]: .
 
 @overload
 def reward_function(
-    *, id: str | None = None, requirements: str | None = None
+    *, id: str | None = None, requirements: str | None = None, mode: str = "pointwise", resources: None = None
 ) -> Callable[[Callable[..., Reward]], Callable[..., Any]]: ...
 
 
+@refuse_further
 def reward_function(
-    function: Callable[..., Reward] | None = None, /, *, id: str | None = None, requirements: str | None = None
+    function: Callable[..., Reward] | None = None,
+    /,
+    *,
+    id: str | None = None,
+    requirements: str | None = None,
+    mode: str = "pointwise",
+    resources: None = None,
 ) -> Any:
     """Let a reward function be called with more keywords than it has arguments, and check what it gives back.
 
@@ -37,8 +44,11 @@ def reward_function(
         function: Gives a number or a `RewardOutput`.
         id: A name for it, kept as `reward_id`; RewardKit publishes functions under it, which is not done here.
         requirements: Packages that it needs, kept as `reward_requirements`; nothing is installed.
+        mode: `pointwise`, a call for each answer, as RewardKit's default; there is no `batch` here.
+        resources: None; RewardKit sets up a deployed model for them, and nothing is deployed here.
 
     Raises:
+        TypeError: When it decorates, if the function is a coroutine function, or there is no such mode or resource.
         TypeError: By the decorated function, for a misspelt keyword, or if the result is neither.
         ValueError: By the decorated function, if the number is not finite.
 
@@ -49,12 +59,24 @@ def reward_function(
         >>> short(response="print(1)", task_id="a column more")
         1.0
     """
+    if mode != "pointwise":
+        raise TypeError(
+            f"mode must be 'pointwise': a reward function gets one answer here; got {mode!r}. evaluate_dataset calls "
+            "it for many rows at once"
+        )
+    if resources is not None:
+        raise TypeError("resources must be None: no model is deployed here; call the one you need in the function")
     if function is None:
         return functools.partial(_decorated, id=id, requirements=requirements)
     return _decorated(function, id=id, requirements=requirements)
 
 
 def _decorated(function: Callable[..., Reward], *, id: str | None, requirements: str | None) -> Callable[..., Any]:
+    if inspect.iscoroutinefunction(function):
+        raise TypeError(
+            f"a reward function is called, not awaited; got the coroutine function {function.__name__}(). Write it "
+            "with def, and await what it needs by asyncio.run(...)"
+        )
     known = arguments_of(function)
     parameters = inspect.signature(function).parameters.values()
     takes_all = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)

@@ -1,0 +1,46 @@
+"""`code-env reward`: a reward function over a file of answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from code_env.errors import CodeEnvError
+from code_env.importing import named_function
+from code_env.integrations import rewardkit
+
+from .application import app
+from .console import out, say, user_errors
+
+
+@app.command("reward")
+def reward(
+    function: Annotated[str, typer.Argument(help="A reward of RewardKit's, or package.module:function.")],
+    dataset: Annotated[Path, typer.Argument(help="File of JSON lines with messages, response or completion.")],
+    field: Annotated[
+        list[str] | None, typer.Option("--field", "-f", help="A field of the rows that is passed along; repeatable.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write all results as JSON.")] = None,
+    at_once: Annotated[int, typer.Option("--at-once", min=1, help="Rows scored at once.")] = 32,
+) -> None:
+    """Score the answers in a file by a reward function, as `evaluate_dataset` does."""
+    with user_errors():
+        try:
+            called = named_function(function if ":" in function else f"{rewardkit.__name__}:{function}")
+        except LookupError as error:
+            raise CodeEnvError(str(error)) from None
+        found = rewardkit.evaluate_dataset(called, dataset, field or [], at_once=at_once)
+        if output is not None:
+            try:
+                output.write_text(json.dumps(found.to_dict(), indent=2) + "\n", encoding="utf-8")
+            except OSError as error:
+                raise CodeEnvError(f"the results cannot be written: {error}") from None
+    mean = "none" if found.mean_score is None else f"{found.mean_score:.4f}"
+    out.print(f"mean score: {mean} over {len(found) - found.missing} rows", highlight=False)
+    if found.missing:
+        out.print(f"{found.missing} rows have no score and are left out", style="yellow", highlight=False)
+    if output is not None:
+        say(f"results in {output}")

@@ -1,6 +1,7 @@
 import base64
 import dataclasses
 import pickle
+from types import SimpleNamespace
 
 import pytest
 
@@ -201,5 +202,52 @@ def test_pass_at_k_of_too_few_samples_is_an_error():
 
 
 def test_what_is_no_context_is_an_error(executor):
-    with pytest.raises(TaskError, match=r"context must be .*; got dict"):
+    with pytest.raises(TaskError, match=r"context must have .*; got dict without code_prompt"):
         CodeExecutionPassAtOne(executor).calculate(Completion(completion="x", context={"test_code": ASSERTS}))
+
+
+PICKLED = base64.b64encode(pickle.dumps(merging.merge)).decode()
+FOREIGN = {
+    "run_env": "python:3.12",
+    "code_prompt": "Write f.",
+    "test_code": UNITTEST,
+    "benchmark_timeout": 30,
+    "package_downloads": {},
+    "snippet_merge_fn": PICKLED,
+    "output_parse_fn": PICKLED,
+}
+"""As eval-framework's own tasks make it, of a class of its own."""
+
+
+def foreign(**fields):
+    return SimpleNamespace(**{**FOREIGN, **fields})
+
+
+class TestContextsOfOtherClasses:
+    def test_one_with_the_fields_is_judged(self, executor):
+        own = foreign(run_env=None, snippet_merge_fn=None, output_parse_fn=None)
+        for code, value in ((SQUARE, 1.0), ("def f(x): return 9", 0.0)):
+            (result,) = CodeExecutionPassAtOne(executor).calculate(Completion(completion=code, context=own))
+            assert result.value == value
+
+    def test_functions_and_image_are_ignored_on_demand_only(self, executor):
+        response = Completion(completion=SQUARE, context=foreign())
+        with pytest.raises(TaskError, match="functions='ignore'"):
+            CodeExecutionPassAtOne(executor).calculate(response)
+        with pytest.raises(ExecutorNotFound, match="image='ignore'"):
+            CodeExecutionPassAtOne(executor, functions="ignore").calculate(response)
+        metric = CodeExecutionPassAtOne(executor, functions="ignore", image="ignore")
+        assert metric.calculate(response)[0].value == 1.0
+        claims = "print('OK')\nimport sys\nsys.exit(0)"
+        assert metric.calculate(Completion(completion=claims, context=foreign()))[0].value == 0.0
+
+    def test_one_without_the_fields_names_them(self, executor):
+        with pytest.raises(TaskError, match="got SimpleNamespace without test_code, package_downloads"):
+            CodeExecutionPassAtOne(executor).calculate(
+                Completion(completion=SQUARE, context=SimpleNamespace(code_prompt=""))
+            )
+
+    @pytest.mark.parametrize("switch", [{"functions": "ignored"}, {"image": True}])
+    def test_a_switch_has_two_positions(self, switch):
+        with pytest.raises(ValueError, match=r"must be '.*' or 'ignore'"):
+            CodeExecutionPassAtOne(**switch)

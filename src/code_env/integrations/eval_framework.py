@@ -11,13 +11,14 @@ rests on what the program prints**, which a completion can print too.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 import re
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 from weakref import WeakKeyDictionary
 
 from code_env.errors import CodeEnvError, NoVerdict, TaskError, UnsupportedProgram
@@ -50,6 +51,9 @@ __all__ = [
     "estimate_pass_at_k",
     "execute_python_code_with_tests",
 ]
+
+_FUNCTIONS = ("snippet_merge_fn", "output_parse_fn")
+"""The fields of a context that are functions."""
 
 _MEMORY_BYTES = 1 << 30
 """Room for the packages that such benchmarks import."""
@@ -113,16 +117,7 @@ class RealtimeCodeExectionContext(CodeExecutionBaseContext):
         Raises:
             TaskError: If an import path leads to no function.
         """
-        decode = CallableSerializer.decode
-        return cls(
-            run_env=context.run_env,
-            code_prompt=context.code_prompt,
-            test_code=context.test_code,
-            benchmark_timeout=context.benchmark_timeout,
-            package_downloads=context.package_downloads,
-            snippet_merge_fn=decode(context.snippet_merge_fn) if context.snippet_merge_fn else None,
-            output_parse_fn=decode(context.output_parse_fn) if context.output_parse_fn else None,
-        )
+        return cls(**_realtime_fields(context, ()))
 
 
 @dataclass(frozen=True)
@@ -205,7 +200,8 @@ class CallableSerializer:
             raise TaskError(
                 "an import path as package.module:name was expected, and this looks like a pickled function: "
                 f"{fn_str!r:.60}. Nothing is unpickled here, as that runs what the text says; define the function at "
-                "the top level of a module and name it, or pass it in a RealtimeCodeExectionContext"
+                "the top level of a module and name it, pass it in a RealtimeCodeExectionContext, or have the tests "
+                "judged apart by CodeExecutionPassAtOne(functions='ignore')"
             )
         try:
             return named_function(fn_str)
@@ -220,6 +216,14 @@ class CodeExecutionPassAtOne:
         executor: Where completions run: an executor or the name of one.
         judge: How tests are judged that no parse function decides. BigCodeBench's need `shared`: see
             `docs/task-format.md`.
+        functions: `use` those of a context, or `ignore` them and judge its tests apart from the completion. Contexts of
+            eval-framework's own tasks hold pickled functions, which are never unpickled here; those that run `unittest`
+            and look for its OK lose nothing by that.
+        image: `require` the image that a context names, or `ignore` it and run on the packages of the executor's
+            interpreter.
+
+    Raises:
+        ValueError: If `functions` or `image` is neither.
 
     Example:
         >>> context = CodeExecutionPassAtOneContext(
@@ -233,8 +237,19 @@ class CodeExecutionPassAtOne:
     NAME = "code-execution-pass@1"
     """Name of the metric."""
 
-    def __init__(self, executor: Executor | str | None = None, judge: JudgeMode = "blind") -> None:
+    def __init__(
+        self,
+        executor: Executor | str | None = None,
+        judge: JudgeMode = "blind",
+        *,
+        functions: Literal["use", "ignore"] = "use",
+        image: Literal["require", "ignore"] = "require",
+    ) -> None:
+        for name, value, other in (("functions", functions, "use"), ("image", image, "require")):
+            if value not in (other, "ignore"):
+                raise ValueError(f"{name} must be {other!r} or 'ignore'; got {value!r}")
         self.k = 1
+        self._ignored = [*_FUNCTIONS * (functions == "ignore"), *["run_env"] * (image == "ignore")]
         self.serializer = CallableSerializer()
         self._executor, self._judge = executor, judge
 
@@ -249,20 +264,14 @@ class CodeExecutionPassAtOne:
             verdict, because the sandbox failed or a function of the context did.
 
         Raises:
-            TaskError: If there is no context, its functions cannot be imported, or its tests test nothing.
+            TaskError: If there is no context or one without a field, its functions cannot be imported, or its tests
+                test nothing.
             ExecutorNotFound: If it asks for an image.
             UnsupportedProgram: If a package is missing.
         """
         if response.error is not None:
             return [MetricResult(metric_name=self.NAME, value=None, error=response.error)]
-        context = response.context
-        if isinstance(context, CodeExecutionPassAtOneContext):
-            context = RealtimeCodeExectionContext.from_context(context)
-        if not isinstance(context, RealtimeCodeExectionContext):
-            raise TaskError(
-                f"context must be a CodeExecutionPassAtOneContext or a RealtimeCodeExectionContext of this module; "
-                f"got {type(context).__name__}"
-            )
+        context = RealtimeCodeExectionContext(**_realtime_fields(response.context, self._ignored))
         try:
             result = execute_python_code_with_tests(
                 code=response.completion,
@@ -283,6 +292,23 @@ class CodeExecutionPassAtOne:
             return [MetricResult(metric_name=self.NAME, value=None, error=Error.of(failed))]
         value = estimate_pass_at_k(1, int(result.success), self.k)
         return [MetricResult(metric_name=self.NAME, value=value, code_execution_trace=result.output)]
+
+
+def _realtime_fields(context: Any, ignored: Sequence[str]) -> dict[str, Any]:
+    """The fields of any object that has those of a context, with the functions themselves; but for the ignored ones."""
+    names = [one.name for one in dataclasses.fields(RealtimeCodeExectionContext)]
+    fields = {name: getattr(context, name) for name in names if hasattr(context, name)}
+    missing = [name for name in ("code_prompt", "test_code", "package_downloads") if name not in fields]
+    if missing:
+        raise TaskError(
+            f"context must have the fields of a CodeExecutionPassAtOneContext; got {type(context).__name__} without "
+            f"{', '.join(missing)}"
+        )
+    fields |= dict.fromkeys(ignored)
+    for name in _FUNCTIONS:
+        given = fields.get(name)
+        fields[name] = (given if callable(given) else CallableSerializer.decode(given)) if given else None
+    return fields
 
 
 def estimate_pass_at_k(n: int, c: int, k: int) -> float:
@@ -344,7 +370,11 @@ def execute_python_code_with_tests(
         ExecutionResult(success=False, output='0 of 1 tests passed\\nassert f() == 2: left is 1, right is 2')
     """
     if image or dockerfile:
-        require_executor("container", f"the image {image or dockerfile!r}", "Give None to run on the packages here")
+        require_executor(
+            "container",
+            f"the image {image or dockerfile!r}",
+            "Give None, or CodeExecutionPassAtOne(image='ignore'), to run on the packages here",
+        )
         raise UnsupportedProgram(
             "images are not handed to the executor 'container' yet; run_env and image must be None"
         )

@@ -40,13 +40,15 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, NoReturn
 
+from .by_name import KNOWN_CALLABLES, has_next, is_coroutine, is_iterator, name_of_type
 from .channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind
 from .children import Child, drain, start_child
 from .limits import ProcessLimits
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
 from .operations import OPERATIONS
-from .plain import KNOWN_CALLABLES, Decoder, Encoder, NotPlain, encode, is_coroutine, is_iterator, type_name
+from .plain import Decoder, Encoder, NotPlain, encode, type_name
 from .quiet import RingingChannel
+from .subclasses import Members, any_subclass
 from .workspace import Workspace
 
 MODULE_NAME = "solution"
@@ -150,6 +152,13 @@ def _flush() -> None:
         pass
 
 
+class _Kept:
+    """Marks a value that stays here, though it could cross by its name."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
 class _Answer:
     def __init__(
         self,
@@ -165,10 +174,13 @@ class _Answer:
         self._skipped = False
         self._numbers: dict[int, int] = {}
         self._decoder = Decoder(self._dereference)
+        self._members = Members()
+        self._subclass = self._members.alike
 
     def serve(self, request: Any) -> None:
         op = request["op"]
         if op == "each":
+            self._subclass = any_subclass
             self._each(request)
         elif op == "calls":
             self._call_each(request["n"], request["target"], request["inputs"])
@@ -188,7 +200,7 @@ class _Answer:
         if op == "call":
             return self._call(self._target(request["target"]), request["args"], request["kwargs"])
         if op == "get":
-            return self._guard(lambda: _getattr(self._target(request["target"])(), request["name"]))
+            return self._guard(lambda: self._attribute(self._target(request["target"])(), request["name"]))
         if op == "next":
             return self._take(self._objects[request["target"]], request["count"])
         if op == "await":
@@ -349,13 +361,27 @@ class _Answer:
         depth = _get_depth()
         _set_depth(max(depth, _ENCODING_DEPTH))
         try:
-            return Encoder(self._stand_in).encode(value)
+            return Encoder(self._stand_in, self._subclass).encode(value)
         except NotPlain as error:
             return self._stand_in(value, f"{type_name(value)} ({error})")
         finally:
             _set_depth(depth)
 
-    def _stand_in(self, value: object, why: str) -> dict[str, Any]:
+    def _attribute(self, value: object, name: str) -> object:
+        found = _getattr(value, name)
+        # A class may be called, as a method may be: whether it is, the peer decides by what it is an attribute of.
+        return _Kept(found) if name_of_type(found) is not None else found
+
+    def _stand_in(self, value: Any, why: str) -> dict[str, Any]:
+        """What goes to the peer in place of what is not plain data."""
+        if _type(value) is _Kept:
+            return self._handle(value.value, type_name(value.value))
+        name = name_of_type(value)
+        if name is not None and self._subclass is not any_subclass:
+            return {"bn": name}
+        return self._handle(value, why)
+
+    def _handle(self, value: object, why: str) -> dict[str, Any]:
         """What goes to the peer in place of an object that stays here."""
         number = self._numbers.get(id(value))
         if number is None:
@@ -367,11 +393,13 @@ class _Answer:
             return {"it": number}
         if is_coroutine(value):
             return {"co": number}
-        return {"h": [number, why, _callable(value)]}
+        return {"h": [number, why, _callable(value), has_next(value)]}
 
     def _dereference(self, tag: str, body: Any) -> object:
         if tag == "bn":
             return _known[body]
+        if tag == "en":
+            return self._members.member(body)
         if _isinstance(body, str):
             return self._target(body)()
         return self._call_back(body) if tag == "cb" else self._objects[body]

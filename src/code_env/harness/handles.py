@@ -73,7 +73,7 @@ class Remote(Protocol):
     def operate(self, name: str, args: tuple[Any, ...]) -> Any:
         """Apply an operator to objects of the program."""
 
-    def next_values(self, number: int, count: int) -> tuple[list[Any], bool, BaseException | None]:
+    def next_values(self, number: str | int, count: int) -> tuple[list[Any], bool, BaseException | None]:
         """The next values of an iterator of the program, whether there may be more, and what ended it if not."""
 
     def wait_for(self, number: int) -> Any:
@@ -143,6 +143,27 @@ class CallableHandle(Handle):
         return target if isinstance(target, str) else str(self._code_env_remote.get(self, "__name__"))
 
 
+class IteratorHandle(Handle):
+    """An object of the program whose class defines `__next__`: its values cross one by one, as plain data."""
+
+    __slots__ = ()
+
+
+class CallableIteratorHandle(IteratorHandle, CallableHandle):
+    """An iterator of the program that can be called as well."""
+
+    __slots__ = ()
+
+
+HANDLES: dict[tuple[bool, bool], type[Handle]] = {
+    (False, False): Handle,
+    (True, False): CallableHandle,
+    (False, True): IteratorHandle,
+    (True, True): CallableIteratorHandle,
+}
+"""The class of a handle, by whether the object can be called and whether it is an iterator."""
+
+
 class ObjectHandle(CallableHandle):
     """A handle of a task marked `judge="objects"`: operators are forwarded as well."""
 
@@ -194,6 +215,22 @@ for _name in _REFLECTED:
     setattr(ObjectHandle, f"__r{_name}__", _forward(_name, reflected=True))
 for _name in ("str", "repr"):
     setattr(ObjectHandle, f"__{_name}__", _forward(_name))
+
+
+def _next_of(self: Handle) -> Any:
+    values, _, failure = self._code_env_remote.next_values(self._code_env_target, 1)
+    if values:
+        return values[0]
+    raise failure or StopIteration
+
+
+for _name, _method in {
+    "__iter__": lambda self: self,
+    "__next__": _next_of,
+    "__contains__": lambda self, value: any(item is value or item == value for item in self),
+    "__len__": None,  # So that `list` asks no further.
+}.items():
+    setattr(IteratorHandle, _name, _method)
 
 
 class RemoteIterator(Iterator[Any]):

@@ -14,10 +14,11 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from .by_name import TYPES, is_iterator, name_of_callable
 from .channel import PER_MESSAGE, Channel, ChannelError, ChannelTimeout, Kind, pack_request, parse_json
 from .ends import ENDED, LOST, Ended, Problem, described
 from .handles import (
-    CallableHandle,
+    HANDLES,
     Handle,
     HandleMisuse,
     ObjectHandle,
@@ -32,8 +33,9 @@ from .handles import (
     update_in_place,
 )
 from .limits import WHOLE_RUN
-from .plain import Decoder, Encoder, NotPlain, is_iterator, name_of_callable
+from .plain import Decoder, Encoder, NotPlain
 from .quiet import QuietChannel
+from .subclasses import Members
 
 GRACE_S = 2.0
 """How much longer than a program may run the peer works on what it gave, in seconds of its own CPU time."""
@@ -59,7 +61,7 @@ def _update(old: Any, new: Any) -> None:
 
 
 def _refuse_object(tag: str, body: Any) -> object:
-    kind = body[1] if isinstance(body, list) and len(body) == 3 else _KINDS.get(tag, "object")
+    kind = body[1] if isinstance(body, list) and len(body) >= 3 else _KINDS.get(tag, "object")
     raise NotPlain(f"the program's {str(kind)[:200]}")
 
 
@@ -78,6 +80,7 @@ class RemoteModule:
         self._alone = isinstance(channel, QuietChannel)
         self._deadline = time.monotonic() + PATIENCE * wall_s + GRACE_S
         self._decoder = Decoder(self._reference)
+        self._members = Members()
         self._handles: dict[tuple[int, Origin], Handle] = {}
         self._origin = Origin.RESULT
         self._number = 0
@@ -169,7 +172,7 @@ class RemoteModule:
 
     def call(self, handle: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a name or an object of the program with plain data; see `Remote`."""
-        encoder = Encoder(self._encode_other)
+        encoder = Encoder(self._encode_other, self._members.alike)
         reply = self._ask(
             "call",
             target=handle._code_env_target,
@@ -219,7 +222,7 @@ class RemoteModule:
             _, number = self._ahead.popitem()
             self._receive(number)
 
-    def next_values(self, number: int, count: int) -> tuple[list[Any], bool, BaseException | None]:
+    def next_values(self, number: str | int, count: int) -> tuple[list[Any], bool, BaseException | None]:
         """The next values of an iterator of the program, whether there may be more, and what ended it if not."""
         reply = self._ask("next", target=number, count=count)
         values = reply.get("values")
@@ -240,6 +243,10 @@ class RemoteModule:
     def get(self, handle: Handle, name: str) -> Any:
         """Read an attribute of a name or an object of the program; see `Remote`."""
         reply = self._ask("get", target=handle._code_env_target, name=name)
+        form = reply.get("value")
+        # `f("a").startswith("a")` would call it, and `bool("a")` is true.
+        if isinstance(form, dict) and "bn" in form:
+            raise HandleMisuse(f"the attribute {name!r} of {handle!r} is a class")
         return self._outcome(reply, (), {}, handle._code_env_origin.of_attribute)
 
     def set(self, handle: Handle, name: str, value: Any) -> None:
@@ -248,7 +255,7 @@ class RemoteModule:
 
     def operate(self, name: str, args: tuple[Any, ...]) -> Any:
         """Apply an operator in the program's process; see `Remote`."""
-        encoder = Encoder(self._encode_other)
+        encoder = Encoder(self._encode_other, self._members.alike)
         reply = self._ask("operate", name=name, args=[encoder.encode(arg) for arg in args])
         if (
             name == "next"
@@ -398,12 +405,16 @@ class RemoteModule:
     def _reference(self, tag: str, body: Any) -> object:
         if tag in _KINDS and type(body) is int and body >= 0:
             return RemoteIterator(self, body) if tag == "it" else remote_coroutine(self, body)
-        if tag != "h" or not isinstance(body, list) or len(body) != 3 or type(body[0]) is not int:
+        if tag == "bn" and isinstance(body, str) and body in TYPES:
+            return TYPES[body]
+        if tag == "en":
+            return self._members.member(body)
+        if tag != "h" or not isinstance(body, list) or len(body) != 4 or type(body[0]) is not int:
             raise NotPlain("a malformed handle")
-        number, type_name, can_be_called = body
+        number, type_name, can_be_called, has_next = body
         key = (number, self._origin)
         if key not in self._handles:
-            kind = ObjectHandle if self._objects else CallableHandle if can_be_called is True else Handle
+            kind = ObjectHandle if self._objects else HANDLES[can_be_called is True, has_next is True]
             self._handles[key] = kind(self, number, str(type_name)[:200], key[1])
         return self._handles[key]
 
@@ -453,7 +464,7 @@ class RemoteModule:
             args = [self._decoder.decode(form) for form in request.get("args") or ()]
             named = {name: self._decoder.decode(form) for name, form in (request.get("kwargs") or {}).items()}
             value = self._callbacks[number](*args, **named)
-            reply = {"value": Encoder(self._encode_result).encode(value)}
+            reply = {"value": Encoder(self._encode_result, self._members.alike).encode(value)}
         except (HandleMisuse, NotPlain) as error:
             raise HandleMisuse(f"a function of the tests was called with what is not plain data: {error}") from error
         except Exception as error:

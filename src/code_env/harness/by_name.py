@@ -1,0 +1,86 @@
+"""What of Python's own crosses by its name or its kind: builtin functions, classes, iterators, coroutines."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import itertools
+import math
+import operator
+import types
+from collections.abc import Iterator
+from typing import Any
+
+_PURE_FUNCTIONS = (
+    *("abs", "all", "any", "bin", "callable", "chr", "divmod", "format", "hash", "hex", "isinstance", "issubclass"),
+    *("iter", "len", "max", "min", "next", "oct", "ord", "pow", "repr", "round", "sorted", "sum"),
+)
+_TYPES = (
+    *("bool", "bytearray", "bytes", "complex", "dict", "enumerate", "filter", "float", "frozenset", "int", "list"),
+    *("map", "object", "range", "reversed", "set", "slice", "str", "tuple", "zip"),
+)
+
+
+def _known_callables() -> dict[str, Any]:
+    """Functions and classes that are the same on both sides and touch nothing but their arguments, by name."""
+    exceptions = [name for name, value in vars(builtins).items() if isinstance(value, type(Exception))]
+    classes = [name for name in exceptions if issubclass(getattr(builtins, name), Exception)]
+    known = {name: getattr(builtins, name) for name in (*_PURE_FUNCTIONS, *_TYPES, *classes)}
+    for module in (operator, math):
+        known |= {f"{module.__name__}.{name}": v for name, v in vars(module).items() if callable(v) and name[0] != "_"}
+    return known
+
+
+KNOWN_CALLABLES = _known_callables()
+"""Functions and classes that the tests may hand over by name."""
+
+_NAME_OF_CALLABLE = {id(value): name for name, value in KNOWN_CALLABLES.items()}
+
+
+def name_of_callable(value: object) -> str | None:
+    """The name under which the tests may hand over a builtin function or class; None if it is none of these."""
+    return _NAME_OF_CALLABLE.get(id(value))
+
+
+_NAMED_TYPES = (bool, bytearray, bytes, complex, dict, float, int, list, object, range, slice, str, tuple, type(None))
+
+TYPES = {kind.__name__: kind for kind in _NAMED_TYPES}
+"""Classes that the program may hand over by name.
+
+Not `set` and `frozenset`: of these `intersection(x)` and `union(x)` give `x` itself, as if it were a result's method.
+"""
+
+_NAME_OF_TYPE = {id(kind): name for name, kind in TYPES.items()}
+
+
+def name_of_type(value: object) -> str | None:
+    """The name under which the program may hand over a builtin class; None if it is none of these."""
+    return _NAME_OF_TYPE.get(id(value))
+
+
+_BUILTIN_ITERATORS: tuple[Iterator[Any], ...] = (
+    *map(iter, ([], (), {}, {}.values(), {}.items(), set(), "", "\u00e9", b"", range(0), range(1 << 70))),
+    *(reversed([]), reversed({}), reversed(range(0)), iter(bytearray()), iter(collections.deque()), iter(int, 0)),
+    *(reversed(()), reversed({}.values()), reversed({}.items()), reversed(collections.deque())),
+    iter(collections.OrderedDict()),
+    *(map(abs, ()), filter(None, ()), zip(), enumerate(()), (_ for _ in ())),
+)
+_ITERATORS = frozenset(
+    [id(type(one)) for one in _BUILTIN_ITERATORS] + [id(v) for v in vars(itertools).values() if isinstance(v, type)]
+)
+
+
+def is_iterator(value: object) -> bool:
+    """Whether a value is a generator or another of Python's own iterators."""
+    return id(type(value)) in _ITERATORS
+
+
+def has_next(value: object) -> bool:
+    """Whether a value is an iterator of any class, read so that the class cannot interfere."""
+    bases = type.__getattribute__(type(value), "__mro__")
+    return any("__next__" in type.__getattribute__(base, "__dict__") for base in bases)
+
+
+def is_coroutine(value: object) -> bool:
+    """Whether a value is what an `async def` function returns."""
+    return type(value) is types.CoroutineType

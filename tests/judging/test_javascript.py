@@ -14,6 +14,7 @@ from code_env import (
     Task,
     TaskError,
     judge,
+    judge_many,
 )
 from support import somewhere
 
@@ -249,6 +250,23 @@ def test_an_honest_program_passes(name, executor):
     verdict = judge(asked, answer, executor)
     assert (verdict.outcome, verdict.fraction) == (Outcome.PASS, 1.0), verdict.cases
     assert verdict.judge == ("shared" if isinstance(asked.tests[0], AssertTest) else "blind")
+
+
+LARGE = [2**53 + 2, 2**60, -(2**60), 2**63, 2**64, 10**20, -(10**20), 2**70, 10**300, 2.0**1000, 123456789012345680, 0]
+
+
+def test_large_whole_numbers_cross_exactly(executor):
+    # As Node has them: the double that is nearest to each.
+    wanted = [int(float(number)) for number in LARGE]
+    texts = [repr(float(number)) for number in LARGE]
+    right = f"const f = () => [{', '.join(texts)}];\nconst g = () => new Float64Array(f());"
+    calls = [CallTest((), expected=wanted, compare=rule) for rule in ("equal", "close")]
+    asked = [task(*calls, name=name) for name in ("f", "g")]
+    assert [verdict.fraction for verdict in judge_many([(one, right) for one in asked], executor)] == [1.0, 1.0]
+    # What has as few digits as tell it from its neighbours is another number.
+    for number in (2**60, 2**63):
+        rounded = task(CallTest((), expected=round(number, -3)), name="f")
+        assert judge(rounded, f"const f = () => {number};", executor).fraction == 0.0
 
 
 def test_large_values_go_both_ways(executor):

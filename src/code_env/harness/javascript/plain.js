@@ -9,7 +9,8 @@ const { stringify } = JSON;
 const { apply } = Reflect;
 const { isArray } = Array;
 const { keys } = Object;
-const { isInteger, isFinite } = Number;
+const { isInteger, isSafeInteger, isFinite } = Number;
+const toBigInt = BigInt;
 const { toString } = BigInt.prototype;
 const { toISOString } = Date.prototype;
 const { forEach: forEachOfMap } = Map.prototype;
@@ -96,7 +97,9 @@ function encodeAt(value, depth, counted) {
 }
 
 function encodeNumber(value) {
-  // 3 and 3.0 are one number here, and so is what is too large to have a fraction.
+  // 3 and 3.0 are one number here. Of a larger integer the text has as few digits as tell it from its neighbours, and
+  // zeros; beyond 1e21 it has an exponent, and is read as the float that it is.
+  if (isInteger(value) && !isSafeInteger(value) && -1e21 < value && value < 1e21) return encodeBigInt(toBigInt(value));
   if (isInteger(value) || isFinite(value)) return `${value}`;
   return value !== value ? '{"f":"nan"}' : value > 0 ? '{"f":"inf"}' : '{"f":"-inf"}';
 }

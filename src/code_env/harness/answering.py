@@ -13,6 +13,10 @@ which the reply repeats::
     {"n": 3, "op": "get", "target": 7, "name": "x"}     as for a call
     {"n": 4, "op": "operate", "name": "eq", "args": []} as for a call
     {"n": 5, "op": "next", "target": 8, "count": 4}     {"n": 5, "values": [1, 2], "more": false}
+    {"n": 5, "op": "resume", "target": 8,               as for `next`
+     "do": "send", "args": [1]}
+    {"n": 5, "op": "make", "target": "MyError",         {"n": 5, "made": {...}}, as what is raised
+     "args": [1], "kwargs": {}}
     {"n": 6, "op": "calls", "target": "add",            a reply for each, numbered from 6 on, without `changed`;
      "inputs": [[[1, 2], {}], ...]}                     after one that raised, {"n": 7, "skipped": true}
     {"n": 8, "op": "beside", "seal": "...", ...}        a reply for each case and one at the end, see `beside.py`
@@ -20,8 +24,9 @@ which the reply repeats::
      "inputs": [[[1, 2], {}], ...]}                     {"n": 9, "ended": {...}, "reply": {...}}
 
 `begin` may hold what `calls` does, and `last` if nothing more will be asked. The first message says that the answer's
-top level has run, `{"n": 0, "error": null}`, or why not. While a call runs that was handed a function of the tests,
-the program may call that: `{"callback": 1, "args": [...], "kwargs": {}}` is answered like a call.
+top level has run, `{"n": 0, "error": null}`, or why not. While a request is served, the program may call a function
+that the tests have handed over: `{"callback": 1, "args": [...], "kwargs": {}}` is answered like a call; `borrowing.py`
+has what else may be asked of the tests.
 
 `each` runs every call in a child of its own, so that no call sees what another left behind.
 """
@@ -29,7 +34,6 @@ the program may call that: `{"callback": 1, "args": [...], "kwargs": {}}` is ans
 from __future__ import annotations
 
 import _thread
-import builtins
 import json
 import marshal
 import os
@@ -37,17 +41,19 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, GeneratorType
 from typing import Any, NoReturn
 
+from .borrowing import Borrowed
 from .by_name import KNOWN_CALLABLES, has_next, is_coroutine, is_iterator, name_of_type
 from .channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind
 from .children import Child, drain, start_child
 from .limits import ProcessLimits
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
 from .operations import OPERATIONS
-from .plain import Decoder, Encoder, NotPlain, encode, type_name
+from .plain import Decoder, Encoder, NotPlain, type_name
 from .quiet import RingingChannel
+from .raising import names_of_bases, told
 from .subclasses import Members, any_subclass
 from .workspace import Workspace
 
@@ -63,19 +69,18 @@ _next, _isinstance, _issubclass, _vars = next, isinstance, issubclass, vars
 _signal, _process_time, _threads = signal.signal, time.process_time, _thread._count
 _dumps, _set_depth, _get_depth = json.dumps, sys.setrecursionlimit, sys.getrecursionlimit
 _loads = marshal.loads
-_BaseException, _Exception, _builtins = BaseException, Exception, dict(vars(builtins))
+_BaseException, _Exception, _StopIteration = BaseException, Exception, StopIteration
 _known = dict(KNOWN_CALLABLES)
 
-_IMMUTABLE_TAGS = frozenset({"i", "f", "b", "c", "rg", "de", "fr", "dt", "td", "ns", "r", "bn", "cb"})
+_IMMUTABLE_TAGS = frozenset(
+    ("i", "f", "b", "c", "rg", "de", "fr", "dt", "td", "ns", "r", "bn", "en", "cb", "it", "co", "ec", "er")
+)
 
 _SIMPLE = frozenset((bool, str, type(None)))
 _WORDS = {True: b"true", False: b"false", None: b"null"}
 
 _SOLUTION = "Solution"
 """The class in which answers put what is asked for where nothing says so: whole sites ask for it."""
-
-_MOST_BASES = 20
-"""Most classes of an exception that are told of."""
 
 _ENCODING_DEPTH = 4000
 """Recursion limit while a value is encoded: a program's own, lower one must not interfere."""
@@ -152,13 +157,6 @@ def _flush() -> None:
         pass
 
 
-class _Kept:
-    """Marks a value that stays here, though it could cross by its name."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-
 class _Answer:
     def __init__(
         self,
@@ -176,6 +174,7 @@ class _Answer:
         self._decoder = Decoder(self._dereference)
         self._members = Members()
         self._subclass = self._members.alike
+        self._borrowed = Borrowed(self._ask, self._decoder.decode, self._encode)
 
     def serve(self, request: Any) -> None:
         op = request["op"]
@@ -200,9 +199,13 @@ class _Answer:
         if op == "call":
             return self._call(self._target(request["target"]), request["args"], request["kwargs"])
         if op == "get":
-            return self._guard(lambda: self._attribute(self._target(request["target"])(), request["name"]))
+            return self._guard(lambda: _getattr(self._target(request["target"])(), request["name"]))
         if op == "next":
             return self._take(self._objects[request["target"]], request["count"])
+        if op == "resume":
+            return self._resume(self._objects[request["target"]], request["do"], request["args"])
+        if op == "make":
+            return self._make(request)
         if op == "await":
             return self._guard(lambda: _run(self._objects[request["target"]]))
         operation = OPERATIONS[request["name"]]
@@ -238,13 +241,13 @@ class _Answer:
     def _describe(self, names: list[str]) -> dict[str, Any]:
         """Which of `names` there are: whether each can be called, and for exceptions the nearest builtin class."""
         found: dict[str, bool] = {}
-        exceptions: dict[str, str] = {}
+        exceptions: dict[str, list[str]] = {}
         for name in names:
             try:
                 value = self._described(name)
                 found[name] = _callable(value)
                 if _isinstance(value, _type) and _issubclass(value, _Exception):
-                    exceptions[name] = _nearest_builtin(value)
+                    exceptions[name] = names_of_bases(value)
             except _BaseException:  # There is no such name, or what it stands for does not say what it is.
                 continue
         return {"callable": found, "exceptions": exceptions}
@@ -285,35 +288,39 @@ class _Answer:
                 changed.append([key, after])
         return {**reply, "changed": changed}
 
+    def _make(self, request: Any) -> dict[str, Any]:
+        """What is told of an exception that is made and not raised."""
+        given, named = self._decode(request["args"], request["kwargs"])
+        try:
+            return {"made": self._raised(self._target(request["target"])()(*given, **named))}
+        except _BaseException as error:
+            return {"raised": self._raised(error)}
+
+    def _resume(self, generator: Any, do: str, args: Any) -> dict[str, Any]:
+        given, _ = self._decode(args, {})
+        if do == "close":
+            return {**self._guard(generator.close), "values": [], "more": False}
+        return self._values(lambda: _getattr(generator, do)(*given), 1)
+
     def _take(self, iterator: Any, count: int) -> dict[str, Any]:
         """The next values of an iterator."""
+        return self._values(lambda: _next(iterator), count)
+
+    def _values(self, advance: Callable[[], Any], count: int) -> dict[str, Any]:
         values: list[Any] = []
         try:
             for _ in range(count):
-                values.append(self._encode(_next(iterator)))
-        except StopIteration:
-            return {"values": values, "more": False}
+                values.append(self._encode(advance()))
+        except _StopIteration as end:
+            return {"values": values, "more": False, "end": self._encode(end.value)}
         except _BaseException as error:
             return {"values": values, "raised": self._raised(error)}
         return {"values": values, "more": True}
 
-    def _call_back(self, number: int) -> Callable[..., Any]:
-        """A stand-in for a function of the tests."""
-
-        def callback(*args: Any, **kwargs: Any) -> Any:
-            form = {
-                "callback": number,
-                "args": [self._encode(arg) for arg in args],
-                "kwargs": {name: self._encode(arg) for name, arg in kwargs.items()},
-            }
-            self._channel.send(Kind.MESSAGE, self._pack(form))
-            reply = self._reply_to_callback()
-            if "raised" in reply:
-                kind = _builtins.get(reply["raised"]["builtin"], _Exception)
-                raise kind(reply["raised"]["message"])
-            return self._decoder.decode(reply["value"])
-
-        return callback
+    def _ask(self, form: dict[str, Any]) -> Any:
+        """Ask the tests for something that a stand-in needs."""
+        self._channel.send(Kind.MESSAGE, self._pack(form))
+        return self._reply_to_callback()
 
     def _reply_to_callback(self) -> Any:
         while True:
@@ -335,27 +342,7 @@ class _Answer:
             return {"raised": self._raised(error)}
 
     def _raised(self, error: BaseException) -> dict[str, Any]:
-        try:
-            args = encode(list(error.args))
-        # Arguments that are not plain, or an `args` of the program's own.
-        except _BaseException:
-            args = None
-        kind = _type(error)
-        return {**describe_error(error), **self._own(error), "builtin": _nearest_builtin(kind), "args": args}
-
-    def _own(self, error: BaseException) -> dict[str, Any]:
-        """What a test that knows the program's exception classes may look at: their names, its attributes."""
-        kind = _type(error)
-        if kind is _builtins.get(kind.__name__):
-            return {}
-        try:
-            bases = _type.__getattribute__(kind, "__mro__")
-            names = [_type.__getattribute__(base, "__name__") for base in bases][:_MOST_BASES]
-            attributes = {name: encode(value) for name, value in _vars(error).items() if _type(name) is str}
-        # Attributes that are not plain, or none to be had.
-        except _BaseException:
-            return {}
-        return {"classes": names, "attributes": attributes}
+        return told(error, self._borrowed)
 
     def _encode(self, value: object) -> Any:
         depth = _get_depth()
@@ -367,15 +354,11 @@ class _Answer:
         finally:
             _set_depth(depth)
 
-    def _attribute(self, value: object, name: str) -> object:
-        found = _getattr(value, name)
-        # A class may be called, as a method may be: whether it is, the peer decides by what it is an attribute of.
-        return _Kept(found) if name_of_type(found) is not None else found
-
     def _stand_in(self, value: Any, why: str) -> dict[str, Any]:
         """What goes to the peer in place of what is not plain data."""
-        if _type(value) is _Kept:
-            return self._handle(value.value, type_name(value.value))
+        given = self._borrowed.number_of(value)
+        if given is not None:
+            return {"m": given}
         name = name_of_type(value)
         if name is not None and self._subclass is not any_subclass:
             return {"bn": name}
@@ -390,7 +373,7 @@ class _Answer:
             number = self._numbers[id(value)] = len(self._objects)
             self._objects.append(value)  # Kept alive, so its id stays its own.
         if is_iterator(value):
-            return {"it": number}
+            return {"ge" if _type(value) is GeneratorType else "it": number}
         if is_coroutine(value):
             return {"co": number}
         return {"h": [number, why, _callable(value), has_next(value)]}
@@ -400,9 +383,9 @@ class _Answer:
             return _known[body]
         if tag == "en":
             return self._members.member(body)
-        if _isinstance(body, str):
-            return self._target(body)()
-        return self._call_back(body) if tag == "cb" else self._objects[body]
+        if tag != "r":
+            return self._borrowed.stand_in(tag, body)
+        return self._target(body)() if _isinstance(body, str) else self._objects[body]
 
     def _pack(self, reply: dict[str, Any]) -> bytes:
         # Most replies are simple, and an encoder touches many pages that this process would have to copy.
@@ -479,15 +462,6 @@ def _may_change(form: Any) -> bool:
     """Whether the value behind an encoded argument can be changed in place."""
     kind = _type(form)
     return kind is list or (kind is dict and not _IMMUTABLE_TAGS.issuperset(form))
-
-
-def _nearest_builtin(kind: type) -> str:
-    bases = _type.__getattribute__(kind, "__mro__")
-    for base in bases:
-        name: str = _type.__getattribute__(base, "__name__")
-        if _builtins.get(name) is base:
-            return name
-    return "Exception"
 
 
 def _run(coroutine: Any) -> Any:

@@ -9,10 +9,11 @@ verdict says so.
 
 from __future__ import annotations
 
-import builtins
+import contextlib
 import enum
+import types
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, Protocol
 
 
@@ -75,6 +76,9 @@ class Remote(Protocol):
 
     def next_values(self, number: str | int, count: int) -> tuple[list[Any], bool, BaseException | None]:
         """The next values of an iterator of the program, whether there may be more, and what ended it if not."""
+
+    def resume(self, number: int, do: str, args: tuple[Any, ...]) -> tuple[list[Any], bool, BaseException | None]:
+        """Have a generator of the program go on with a value or an exception, or end; as `next_values`."""
 
     def wait_for(self, number: int) -> Any:
         """What a coroutine of the program returns."""
@@ -266,9 +270,42 @@ class RemoteIterator(Iterator[Any]):
         raise StopIteration
 
 
+class RemoteGenerator(RemoteIterator, Generator[Any, Any, Any]):
+    """A generator of the program."""
+
+    __class__ = types.GeneratorType  # type: ignore[assignment]  # What `inspect.isgenerator` asks for.
+
+    def _resume(self, do: str, *args: Any) -> Any:
+        values, self._more, self._failure = self._remote.resume(self.number, do, args)
+        self._values.extend(values)
+        return self.__next__()
+
+    def send(self, value: Any) -> Any:
+        """Go on with a value."""
+        return self._resume("send", value)
+
+    def throw(self, error: Any, *_: Any) -> Any:
+        """Go on with an exception."""
+        return self._resume("throw", error)
+
+    def close(self) -> None:
+        """End it."""
+        self._values.clear()
+        with contextlib.suppress(StopIteration):
+            self._resume("close")
+
+
 async def remote_coroutine(remote: Remote, number: int) -> Any:
     """A coroutine of the program, which runs to its end when the tests await this one."""
     return remote.wait_for(number)
+
+
+def number_of_coroutine(value: Any) -> int | None:
+    """The number of a coroutine of the program that nobody has awaited yet; None if the value is another one."""
+    if value.cr_code is not remote_coroutine.__code__ or value.cr_frame is None:
+        return None
+    number: int = value.cr_frame.f_locals["number"]
+    return number
 
 
 class ProgramDied(BaseException):
@@ -277,87 +314,3 @@ class ProgramDied(BaseException):
 
 class TimeIsUp(ProgramDied):
     """The tests took longer than the program may."""
-
-
-class ProgramError(Exception):
-    """An exception of the program that no builtin class stands for."""
-
-
-class OwnException(Exception):
-    """An exception of the program under the name of its own class; see `own_exception`."""
-
-    text = ""
-    attributes: dict[str, Any]
-
-    def __init__(self) -> None:
-        self.attributes = {}
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return vars(self)["attributes"][name]
-        except KeyError:
-            raise AttributeError(f"the program's {type(self).__name__} has no plain attribute {name!r}") from None
-
-
-def own_exception(name: str, base: type[Exception]) -> type[OwnException]:
-    """A class to catch the program's exceptions of that name with.
-
-    Args:
-        name: Of the program's class.
-        base: The nearest builtin class that it derives from.
-    """
-    return type(name, (OwnException, base), {})
-
-
-def rebuild_exception(raised: dict[str, Any], args: list[Any] | None) -> BaseException:
-    """The exception that a call raised, as the nearest builtin class.
-
-    Exits and interrupts become a `ProgramError`: they must not end the tests' own process.
-    """
-    kind = getattr(builtins, str(raised.get("builtin")), None)
-    name, message = str(raised.get("name")), str(raised.get("message"))
-    if not (isinstance(kind, type) and issubclass(kind, Exception)):
-        return ProgramError(f"{name}: {message}")
-    if issubclass(kind, StopIteration | StopAsyncIteration):
-        # As in a generator (PEP 479): it must not pass for the end of a loop in the tests.
-        return RuntimeError(f"the program raised {name}")
-    try:
-        return kind(*(args if args is not None else [message]))
-    # A class that wants other arguments, or a forged message.
-    except Exception:
-        return ProgramError(f"{name}: {message}")
-
-
-def update_in_place(old: Any, new: Any) -> None:
-    """Make a mutable value of the tests equal to what the program made of it.
-
-    Containers inside that kept their place and kind are updated in place too, so a test that holds
-    one of them sees the change.
-    """
-    if isinstance(old, list) and isinstance(new, list):
-        old[:] = [_updated(o, n) for o, n in zip(old, new, strict=False)] + new[len(old) :]
-    elif isinstance(old, dict) and isinstance(new, dict):
-        kept = {key: _updated(old[key], value) if key in old else value for key, value in new.items()}
-        old.clear()
-        old.update(kept)
-    elif isinstance(old, set) and isinstance(new, set):
-        old.clear()
-        old.update(new)
-    elif hasattr(old, "extend") and type(old) is type(new):  # bytearray, deque
-        old.clear()
-        old.extend(new)
-    elif hasattr(old, "shape") and getattr(new, "shape", None) == old.shape:  # a NumPy array
-        old[...] = new
-    elif isinstance(old, tuple) and isinstance(new, tuple):
-        for o, n in zip(old, new, strict=False):
-            _updated(o, n)
-
-
-def _updated(old: Any, new: Any) -> Any:
-    if type(old) is type(new) and isinstance(old, list | dict | set | bytearray | tuple):
-        update_in_place(old, new)
-        return old if not isinstance(old, tuple) else new
-    return new

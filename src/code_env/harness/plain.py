@@ -187,9 +187,9 @@ _ENCODERS_BY_TYPE: dict[type, EncodeAs] = {
 _ENCODERS = {id(kind): encode_as for kind, encode_as in _ENCODERS_BY_TYPE.items()}
 
 
-REFERENCES = frozenset(("h", "r", "it", "co", "cb", "bn", "en"))
-"""Tags of what is not plain: a handle, a handle come back, an iterator, a coroutine, a function of the tests, a
-builtin function or class, and a member of an enumeration."""
+REFERENCES = frozenset(("h", "r", "it", "ge", "co", "cb", "ec", "er", "m", "bn", "en"))
+"""Tags of what is not plain: a handle, a handle come back, an iterator, a generator, a coroutine; of the tests a
+function, a class of exceptions, an exception, and what comes back; what has a builtin name; an enumeration's member."""
 
 
 class Decoder:

@@ -7,33 +7,30 @@ and the tests end, as they do when a program dies.
 
 from __future__ import annotations
 
-import builtins
 import os
 import time
-import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .by_name import TYPES, is_iterator, name_of_callable
+from .by_name import TYPES
+from .changes import update_in_place
 from .channel import PER_MESSAGE, Channel, ChannelError, ChannelTimeout, Kind, pack_request, parse_json
 from .ends import ENDED, LOST, Ended, Problem, described
+from .exceptions import OwnException, own_exception, rebuilt
+from .handing import Handed
 from .handles import (
     HANDLES,
     Handle,
     HandleMisuse,
     ObjectHandle,
     Origin,
-    OwnException,
     ProgramDied,
-    ProgramError,
+    RemoteGenerator,
     RemoteIterator,
-    own_exception,
-    rebuild_exception,
     remote_coroutine,
-    update_in_place,
 )
 from .limits import WHOLE_RUN
-from .plain import Decoder, Encoder, NotPlain
+from .plain import Decoder, NotPlain
 from .quiet import QuietChannel
 from .subclasses import Members
 
@@ -44,12 +41,8 @@ PATIENCE = WHOLE_RUN
 """How many times longer than the limit on wall time the peer waits. It is a last resort: others enforce the limit, and
 they give back the time that the program waited for a core."""
 
-
-TRUSTED_CODE = ("<tests>", "<setup>", "<prefix>")
-"""What the code of a task is called where it is compiled."""
-
-_KINDS = {"it": "iterator", "co": "coroutine"}
-_ENDS_OF_LOOPS = (StopIteration, StopAsyncIteration)
+_KINDS = {"it": "iterator", "ge": "iterator", "co": "coroutine"}
+_ITERATORS = {"it": RemoteIterator, "ge": RemoteGenerator}
 
 
 def _update(old: Any, new: Any) -> None:
@@ -81,6 +74,7 @@ class RemoteModule:
         self._deadline = time.monotonic() + PATIENCE * wall_s + GRACE_S
         self._decoder = Decoder(self._reference)
         self._members = Members()
+        self._handed = Handed(self._decoder, self._members)
         self._handles: dict[tuple[int, Origin], Handle] = {}
         self._origin = Origin.RESULT
         self._number = 0
@@ -91,9 +85,10 @@ class RemoteModule:
         self.last_raised: tuple[BaseException, dict[str, str]] | None = None
         self._ahead: dict[int, int] = {}
         self._early: dict[int, dict[str, Any]] = {}
-        self._callbacks: list[Any] = []
         self._exceptions: dict[str, type[OwnException]] = {}
         self.uncompiled: dict[str, str] | None = None
+        self.expected: frozenset[str] = frozenset()
+        """Exceptions that would end the tests, or loops of theirs, and that the tests look for; see `rebuilt`."""
         self.callables: set[str] = set()
         """Which of the names that were asked for the answer defines as something to call."""
         if not self._alone:
@@ -149,11 +144,11 @@ class RemoteModule:
         found, exceptions = reply.get("callable"), reply.get("exceptions")
         if not isinstance(found, dict) or not isinstance(exceptions, dict):
             raise ChannelError("a malformed reply")
-        for name in set(names) & set(exceptions):
-            base = getattr(builtins, str(exceptions[name]), None)
-            # One that ends loops would end the tests' (PEP 479).
-            if isinstance(base, type) and issubclass(base, Exception) and not issubclass(base, _ENDS_OF_LOOPS):
-                self._exceptions[name] = own_exception(name, base)
+        chains = {name: exceptions[name] for name in names if isinstance(exceptions.get(name), list)}
+        for name in sorted(chains, key=lambda name: len(chains[name])):  # Bases before what derives from them.
+            own = own_exception(name, [str(base) for base in chains[name]], self._exceptions, self._make(name))
+            if own is not None:
+                self._exceptions[name] = own
         self.callables.update(name for name in names if found.get(name) is True)
 
     def exception(self, name: str) -> type[OwnException] | None:
@@ -172,12 +167,12 @@ class RemoteModule:
 
     def call(self, handle: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a name or an object of the program with plain data; see `Remote`."""
-        encoder = Encoder(self._encode_other, self._members.alike)
+        form = self._handed.argument
         reply = self._ask(
             "call",
             target=handle._code_env_target,
-            args=[encoder.encode(arg) for arg in args],
-            kwargs={name: encoder.encode(arg) for name, arg in kwargs.items()},
+            args=[form(arg) for arg in args],
+            kwargs={name: form(arg) for name, arg in kwargs.items()},
         )
         return self._outcome(reply, args, kwargs, handle._code_env_origin.of_call)
 
@@ -224,14 +219,24 @@ class RemoteModule:
 
     def next_values(self, number: str | int, count: int) -> tuple[list[Any], bool, BaseException | None]:
         """The next values of an iterator of the program, whether there may be more, and what ended it if not."""
-        reply = self._ask("next", target=number, count=count)
-        values = reply.get("values")
+        return self._values(self._ask("next", target=number, count=count), count)
+
+    def resume(self, number: int, do: str, args: tuple[Any, ...]) -> tuple[list[Any], bool, BaseException | None]:
+        """Have a generator of the program go on with a value or an exception, or end; as `next_values`."""
+        forms = [self._handed.argument(arg) for arg in args]
+        return self._values(self._ask("resume", target=number, do=do, args=forms), 1)
+
+    def _values(self, reply: dict[str, Any], count: int) -> tuple[list[Any], bool, BaseException | None]:
+        values, raised = reply.get("values"), reply.get("raised")
         if not isinstance(values, list) or len(values) > count:
             raise HandleMisuse("an iterator of the program gave what is no list of values")
         self._origin = Origin.RESULT
-        raised = reply.get("raised")
+        failure: BaseException | None = None
         try:
-            failure = self._rebuilt(raised, self._decoder) if isinstance(raised, dict) else None
+            if isinstance(raised, dict):
+                failure = rebuilt(raised, self._decoder, self._exceptions, self._handed)
+            elif reply.get("end") is not None:
+                failure = StopIteration(self._decoder.decode(reply["end"]))
             return [self._decoder.decode(form) for form in values], reply.get("more") is True, failure
         except NotPlain as error:
             raise HandleMisuse(f"an iterator of the program gave what is not plain data: {error}") from error
@@ -243,11 +248,11 @@ class RemoteModule:
     def get(self, handle: Handle, name: str) -> Any:
         """Read an attribute of a name or an object of the program; see `Remote`."""
         reply = self._ask("get", target=handle._code_env_target, name=name)
-        form = reply.get("value")
+        form, origin = reply.get("value"), handle._code_env_origin.of_attribute
         # `f("a").startswith("a")` would call it, and `bool("a")` is true.
-        if isinstance(form, dict) and "bn" in form:
-            raise HandleMisuse(f"the attribute {name!r} of {handle!r} is a class")
-        return self._outcome(reply, (), {}, handle._code_env_origin.of_attribute)
+        if origin is Origin.RESULT_METHOD and isinstance(form, dict) and not {"bn", "m"}.isdisjoint(form):
+            raise HandleMisuse(f"the attribute {name!r} of {handle!r} can be called, and is no method of it")
+        return self._outcome(reply, (), {}, origin)
 
     def set(self, handle: Handle, name: str, value: Any) -> None:
         """Set an attribute of an object of the program; see `Remote`."""
@@ -255,8 +260,7 @@ class RemoteModule:
 
     def operate(self, name: str, args: tuple[Any, ...]) -> Any:
         """Apply an operator in the program's process; see `Remote`."""
-        encoder = Encoder(self._encode_other, self._members.alike)
-        reply = self._ask("operate", name=name, args=[encoder.encode(arg) for arg in args])
+        reply = self._ask("operate", name=name, args=[self._handed.argument(arg) for arg in args])
         if (
             name == "next"
             and isinstance(reply.get("raised"), dict)
@@ -290,30 +294,37 @@ class RemoteModule:
         decoder = Decoder(_refuse_object) if plain_only else self._decoder
         if not isinstance(reply, dict):
             raise NotPlain("a malformed reply")
+        value, failure = self._parts(reply, decoder)
+        if failure is not None:
+            raise failure
+        return value
+
+    def _parts(self, reply: dict[str, Any], decoder: Decoder) -> tuple[Any, BaseException | None]:
+        """The value in a reply, or what it says was raised."""
         raised = reply.get("raised")
-        if raised is not None:
-            if not isinstance(raised, dict):
-                raise NotPlain("a malformed reply")
-            raise self._rebuilt(raised, decoder)
-        if "value" not in reply:
+        if isinstance(raised, dict):
+            return None, self._rebuilt(raised, decoder)
+        if raised is not None or "value" not in reply:
             raise NotPlain("a malformed reply")
-        return decoder.decode(reply["value"])
+        return decoder.decode(reply["value"]), None
 
     def _rebuilt(self, raised: dict[str, Any], decoder: Decoder) -> BaseException:
-        form = raised.get("args")
-        args = None if form is None else decoder.decode(form)
-        error = rebuild_exception(raised, args)
-        classes, attributes = raised.get("classes"), raised.get("attributes")
-        for name in classes if isinstance(classes, list) else []:
-            own = self._exceptions.get(name) if isinstance(name, str) else None
-            if own is not None and isinstance(error, (*own.__bases__, ProgramError)):
-                known = own()
-                known.args = tuple(args) if args is not None else (str(raised.get("message")),)
-                known.text = str(raised.get("message"))
-                if isinstance(attributes, dict):
-                    known.attributes = {str(key): Decoder().decode(form) for key, form in attributes.items()}
-                return known
-        return error
+        return rebuilt(raised, decoder, self._exceptions, self._handed, self.expected)
+
+    def _make(self, name: str) -> Callable[..., dict[str, Any]]:
+        """What makes exceptions of the program's class of that name for the tests; what the program tells of one."""
+
+        def make(*args: Any, **kwargs: Any) -> dict[str, Any]:
+            form = self._handed.argument
+            forms = {"args": [form(arg) for arg in args], "kwargs": {key: form(arg) for key, arg in kwargs.items()}}
+            reply = self._ask("make", target=name, **forms)
+            made = reply.get("made")
+            if isinstance(made, dict):
+                return made
+            self._outcome(reply, (), {}, Origin.RESULT)
+            raise HandleMisuse(f"the program's {name} makes no exception")
+
+        return make
 
     def end(self) -> Ended:
         """End the module if it has not ended by itself; how it ended."""
@@ -334,6 +345,7 @@ class RemoteModule:
     def close(self) -> None:
         """Let nothing that still holds this module speak to anybody: the channel is about to be another's."""
         self._lost = self._lost or "error"
+        self._handed.close()
 
     def check_alive(self) -> None:
         """Go on only if the conversation with the serving process is still in order.
@@ -346,14 +358,10 @@ class RemoteModule:
 
     def _outcome(self, reply: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], origin: Origin) -> Any:
         self._origin = origin
-        value: Any = None
-        failure: BaseException | None = None
         try:
-            value = self.unpack(reply)
+            value, failure = self._parts(reply, self._decoder)
         except NotPlain as error:
             raise HandleMisuse(f"what came back is not plain data: {error}") from error
-        except Exception as error:
-            failure = error
         for old, new in self._changes(reply.get("changed"), args, kwargs):
             # A function that returns nothing is called for its effect, also within an assert.
             if self._cases_open and value is not None:
@@ -372,43 +380,15 @@ class RemoteModule:
         except (NotPlain, LookupError, TypeError, ValueError) as error:
             raise HandleMisuse(f"what became of an argument is not plain data: {error}") from error
 
-    def _encode_other(self, value: object, why: str) -> Any:
-        """What stands for an argument that is not plain data."""
-        known = name_of_callable(value)
-        if known is not None:
-            return {"bn": known}
-        if isinstance(value, Iterator) and is_iterator(value):
-            # What the program takes from it, it takes from a copy.
-            return {"il": [Encoder(self._encode_other).encode(item) for item in value]}
-        if callable(value) and not isinstance(value, Handle):
-            return self._hand_over(value)
-        return self._encode_result(value, why)
-
-    def _encode_result(self, value: object, why: str) -> Any:
-        """What stands for what a function of the tests gave to the program, where that is not plain data.
-
-        Not whatever can be called: the program chose the arguments, and from a method or a class that it got that
-        way it could go on to anything in this process. A function that the tests define is one that they mean to give.
-        """
-        if isinstance(value, Handle):
-            return {"r": value._code_env_target}
-        if isinstance(value, RemoteIterator):
-            return {"r": value.number}
-        if type(value) is types.FunctionType and value.__code__.co_filename in TRUSTED_CODE:
-            return self._hand_over(value)
-        raise TypeError(f"a test handed the program a {why}; only plain data can be handed over")
-
-    def _hand_over(self, function: Any) -> dict[str, int]:
-        self._callbacks.append(function)
-        return {"cb": len(self._callbacks) - 1}
-
     def _reference(self, tag: str, body: Any) -> object:
         if tag in _KINDS and type(body) is int and body >= 0:
-            return RemoteIterator(self, body) if tag == "it" else remote_coroutine(self, body)
+            return remote_coroutine(self, body) if tag == "co" else _ITERATORS[tag](self, body)
         if tag == "bn" and isinstance(body, str) and body in TYPES:
             return TYPES[body]
         if tag == "en":
             return self._members.member(body)
+        if tag == "m":
+            return self._handed.given(body)
         if tag != "h" or not isinstance(body, list) or len(body) != 4 or type(body[0]) is not int:
             raise NotPlain("a malformed handle")
         number, type_name, can_be_called, has_next = body
@@ -455,21 +435,10 @@ class RemoteModule:
         return type(number) is int and (number == now or number in self._ahead.values()) and number not in self._early
 
     def _call_back(self, request: dict[str, Any]) -> None:
-        """Call a function of the tests for the program."""
-        number = request["callback"]
-        if type(number) is not int or not 0 <= number < len(self._callbacks):
-            raise ProgramDied("the program's process called what it was not given")
+        """Do for the program what a stand-in asks for."""
         origin, self._origin = self._origin, Origin.RESULT
         try:
-            args = [self._decoder.decode(form) for form in request.get("args") or ()]
-            named = {name: self._decoder.decode(form) for name, form in (request.get("kwargs") or {}).items()}
-            value = self._callbacks[number](*args, **named)
-            reply = {"value": Encoder(self._encode_result, self._members.alike).encode(value)}
-        except (HandleMisuse, NotPlain) as error:
-            raise HandleMisuse(f"a function of the tests was called with what is not plain data: {error}") from error
-        except Exception as error:
-            base = next(kind.__name__ for kind in type(error).__mro__ if vars(builtins).get(kind.__name__) is kind)
-            reply = {"raised": {"builtin": base, "message": str(error)}}
+            reply = self._handed.answer(request)
         finally:
             self._origin = origin
         self._send(reply)

@@ -50,6 +50,8 @@ class CompiledSuite:
             self._put_before(prefix, "<prefix>")
         self._put_before(setup, "<setup>")
         texts = (prefix, setup, code)
+        self.expected = self._expected() if _MAY_BE_EXPECTED & self.suite.free_names else frozenset()
+        """Exceptions that would end the tests, or a loop, and that the tests look for."""
         self.uses_random = any("random" in text for text in texts)
         self.uses_numpy = any("numpy" in text for text in texts)
 
@@ -58,6 +60,26 @@ class CompiledSuite:
             compiled, harmless = compile_helpers(code, filename)
             self.before.append(compiled)
             self.leaves_nothing = self.leaves_nothing and harmless
+
+    def _expected(self) -> frozenset[str]:
+        named = _MAY_BE_EXPECTED & self.suite.free_names
+        # An end of a loop that the program raises must end none: what has loops in C calls functions there.
+        loops = any(not _LOOPS.isdisjoint(_names_in(code)) for code in (self.suite.code, *self.before))
+        return named & {"SystemExit"} if loops else named
+
+
+_MAY_BE_EXPECTED = frozenset(("SystemExit", "StopIteration", "StopAsyncIteration"))
+
+_LOOPS = frozenset(
+    ("map", "filter", "iter", "itertools", "__next__", "__anext__", "__getitem__", "builtins", "getattr")
+)
+"""Names of what goes through a loop that an exception of a function can end unseen."""
+
+
+def _names_in(code: types.CodeType) -> set[str]:
+    """Names that code uses or defines, and those that lie within it."""
+    inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
+    return {*code.co_names, *code.co_varnames, *(one.co_name for one in inner)}.union(*map(_names_in, inner))
 
 
 class SuiteRun:
@@ -105,6 +127,7 @@ class SuiteRun:
             ProgramDied: If the program's process ended or stopped answering.
         """
         self._module = module
+        module.expected = self._compiled.expected
         self.cases.program_is_dead = lambda: module.is_dead
         names = set(self.names_wanted()) & module.callables
         for name in names if self._compiled.entry_point is None else [self._compiled.entry_point, *names]:

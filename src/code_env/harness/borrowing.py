@@ -221,7 +221,9 @@ async def _coroutine(borrowed: Borrowed, number: int) -> Any:
 
 def _class(borrowed: Borrowed, body: Any) -> Any:
     _, name, module, forms = body
-    known = getattr(sys.modules.get(module), name, None) if module in sys.stdlib_module_names else None
+    known = (
+        getattr(sys.modules.get(module), name, None) if module.partition(".")[0] in sys.stdlib_module_names else None
+    )
     if isinstance(known, type):
         return known
     bases = tuple(borrowed.decode(form) for form in forms)

@@ -63,7 +63,7 @@ def own_exception(
         return None
     parents = [known[base] for base in bases if base in known and issubclass(known[base].builtin, builtin)]
     own = tuple(parents[:1]) or (OwnException, builtin)
-    return type(name, own, {"builtin": builtin, "make": staticmethod(make)})
+    return type(name, own, {"builtin": builtin, "make": staticmethod(make), "_code_env_target": name})
 
 
 def rebuilt(

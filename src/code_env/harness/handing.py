@@ -42,6 +42,8 @@ class Handed:
         self._given: list[Any] = []
         self._numbers: dict[object, int] = {}
         self._descriptions: dict[int, Any] = {}
+        self._chosen: set[int] = set()
+        """Numbers of generators that came of a call of the program's, with arguments that it chose."""
         self._tasks: dict[int, Any] = {}
         self._loops: list[Any] = []
         self._stepped_at = time.monotonic()
@@ -101,7 +103,8 @@ class Handed:
     def _done(self, request: dict[str, Any], handed: Any) -> dict[str, Any]:
         do = request.get("do", "call")
         if do == "next":
-            return self._values(handed, request.get("count"))
+            form = self.result if request["callback"] in self._chosen else self.argument
+            return self._values(handed, request.get("count"), form)
         if do == "await":
             return self._step(request["callback"], handed)
         if do == "cancel":
@@ -128,15 +131,15 @@ class Handed:
         except (TypeError, NotPlain):
             return None
 
-    def _values(self, iterator: Any, count: Any) -> dict[str, Any]:
+    def _values(self, iterator: Any, count: Any, form: Callable[[object], Any]) -> dict[str, Any]:
         values: list[Any] = []
         if not isinstance(iterator, Iterator) or type(count) is not int or not 0 < count <= MAX_AT_ONCE:
             raise NotPlain("a step that it has not")
         try:
             for _ in range(count):
-                values.append(self.argument(next(iterator)))
+                values.append(form(next(iterator)))
         except StopIteration as end:
-            return {"values": values, "end": self.argument(end.value)}
+            return {"values": values, "end": form(end.value)}
         except (HandleMisuse, NotPlain):
             raise
         except Exception as error:
@@ -146,9 +149,9 @@ class Handed:
     def _resumed(self, method: Callable[..., Any], args: list[Any]) -> dict[str, Any]:
         try:
             value = method(*args)
-            return {"values": [self.argument(value)]}
+            return {"values": [self.result(value)]}
         except StopIteration as end:
-            return {"values": [], "end": self.argument(end.value)}
+            return {"values": [], "end": self.result(end.value)}
 
     def _step(self, number: int, coroutine: Any) -> dict[str, Any]:
         """Let a coroutine run on for a while: its result, or that it waits for something."""
@@ -179,7 +182,7 @@ class Handed:
             return {"pending": True}
         if task.cancelled():
             return {"cancelled": True}
-        return {"value": self.argument(task.result())}
+        return {"value": self.result(task.result())}
 
     def _form(self, value: Any, why: str) -> Any:
         known = name_of_callable(value)
@@ -203,6 +206,7 @@ class Handed:
         if type(value) is types.FunctionType and value.__code__.co_filename in TRUSTED_CODE:
             return self._function(value)
         if type(value) is types.GeneratorType and value.gi_code.co_filename in TRUSTED_CODE:
+            self._chosen.add(self._number(value))
             return {"it": [self._number(value), True]}
         if is_coroutine(value):
             number = number_of_coroutine(value)
@@ -210,10 +214,10 @@ class Handed:
                 return {"r": number}
             if value.cr_code.co_filename in TRUSTED_CODE:
                 return {"co": self._number(value)}
-        if isinstance(value, type) and issubclass(value, Exception):
-            return self._class(value)
-        if isinstance(value, Exception):
-            return self._error(value)
+        kind = value if isinstance(value, type) else type(value)
+        # Not one that a call of `type` made for the program.
+        if issubclass(kind, Exception) and (_target(kind) or kind.__module__ == "tests" or _is_standard(kind)):
+            return self._class(value) if value is kind else self._error(value)
         raise TypeError(f"a test handed the program a {why}; only plain data can be handed over")
 
     def _number(self, value: Any) -> int:
@@ -267,6 +271,9 @@ class Handed:
         known = name_of_callable(kind)
         if known is not None:
             return {"bn": known}
+        target = _target(kind)
+        if target is not None:
+            return {"r": target}
         bases = [self._class(base) for base in kind.__bases__ if issubclass(base, Exception)]
         return {"ec": [self._number(kind), kind.__name__, kind.__module__, bases]}
 
@@ -282,11 +289,22 @@ class Handed:
                 attributes[name] = encode(value)
             except (NotPlain, TypeError):
                 continue
+        error.__traceback__ = None  # What it refers to must not be kept.
         return {"er": [self._number(error), self._class(type(error)), args, attributes]}
 
 
 def _may_change(value: Any) -> bool:
     return isinstance(value, list | dict | set | bytearray) or hasattr(value, "appendleft") or hasattr(value, "shape")
+
+
+def _target(kind: type) -> str | None:
+    """The program's name for a class of exceptions that stands for one of its own."""
+    name: str | None = vars(kind).get("_code_env_target")
+    return name
+
+
+def _is_standard(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in sys.stdlib_module_names
 
 
 def _is_shown(value: Any) -> bool:

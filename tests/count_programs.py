@@ -14,6 +14,7 @@ from code_env.abuses import ABUSES
 from code_env.testing import CHECKS, LIFE_CHECKS
 from conformance.test_io_idioms import FAILING, IDIOMS
 from harness.test_comparing_bounds import BOUNDED
+from judging.crossings import crossings
 from judging.test_peer_defects import RIGHT, WRONG
 
 
@@ -31,6 +32,8 @@ def counts() -> dict[str, int]:
         "ways to fail": len(FAILING),
         "right answers that peers refused": len(RIGHT),
         "wrong answers that peers passed": len(WRONG),
+        "honest answers whose values cross": len(crossings()),
+        "their wrong twins": sum(len(one.wrong) for one in crossings()),
         "comparisons with a bound": len(BOUNDED),
         "conformance checks": len(CHECKS) + len(LIFE_CHECKS),
     }

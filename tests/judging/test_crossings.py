@@ -4,6 +4,7 @@ import pytest
 
 from code_env import Outcome, Program, Status, judge_many
 from judging.crossings import crossings, read
+from tiers import sample
 
 CROSSINGS = crossings()
 
@@ -35,6 +36,12 @@ def test_a_right_answer_passes_blind(executor):
 def test_a_wrong_answer_does_not_pass(executor):
     verdicts = judged(WRONG, executor)
     assert {name: v.outcome for name, v in verdicts.items() if v.outcome is not Outcome.FAIL} == {}
+
+
+def test_it_is_the_same_on_other_executors(other):
+    right, wrong = (sample(answers, 8, lambda answer: answer[0].name) for answers in (RIGHT, WRONG))
+    assert [name for name, v in judged(right, other).items() if not v.passed] == []
+    assert [name for name, v in judged(wrong, other).items() if v.outcome is not Outcome.FAIL] == []
 
 
 def test_in_one_file_with_its_tests_a_right_answer_passes_in_plain_python(executor):

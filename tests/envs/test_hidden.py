@@ -151,5 +151,6 @@ def test_frames_of_the_harness_are_in_no_traceback(executor):
     task = Task("t", "Write apply.", (AssertTest(suite, hidden=False),), "apply")
     error = judge(task, CALLS_BACK, executor).execution.error
     assert error is not None
-    assert error.traceback.count('File "main.py"') == 2
-    assert error.traceback.count("File ") == 2
+    files = re.findall(r'File "(.*?)"', error.traceback)
+    assert files.count("main.py") == 2
+    assert {*files} <= {"main.py", "<tests>"}

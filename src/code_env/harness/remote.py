@@ -7,6 +7,7 @@ and the tests end, as they do when a program dies.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -108,6 +109,10 @@ class RemoteModule:
         wanted = list(names) if entry_point is None else [entry_point, *names]
         how = ""
         try:
+            if self._per_message:  # Call tests name nothing but the entry point, which the prompt does too.
+                # It may have ended before it could be asked; what it said is there to be read.
+                with contextlib.suppress(ProgramDied):
+                    self._ask_first(wanted, inputs, last)
             first = self._receive(0)
             error = first.get("error")
             if isinstance(error, dict):
@@ -118,9 +123,10 @@ class RemoteModule:
                 status = "memory" if error["name"] == "MemoryError" else "error"
                 message = f"{error['name']}: {error['message']}".strip()
                 return Problem(status, f"the program failed before its first test: {message}", error)
-            # Not before: what its top level could read, it could show to the policy as an error of its own.
             how = "the program ended"
-            self._ask_first(wanted, inputs, last)
+            if not self._per_message:
+                # Not before: what its top level could read, it could show to the policy as an error of its own.
+                self._ask_first(wanted, inputs, last)
             self._take_names(wanted, self._receive(1))
             if entry_point is not None and entry_point not in self.callables:
                 return Problem("error", f"the program defines no function or class {entry_point!r}")
@@ -131,7 +137,7 @@ class RemoteModule:
         return None
 
     def _ask_first(self, names: list[str], inputs: list[Any] | None, last: bool) -> None:
-        """One frame for all that can be asked once the top level has run."""
+        """One frame for all that can be asked at first."""
         request: dict[str, Any] = {"n": 1, "op": "begin", "names": names}
         self._number = 1
         if inputs:

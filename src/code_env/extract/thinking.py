@@ -169,7 +169,8 @@ def _is_quoted(text: str, start: int, end: int) -> bool:
     after = text[end : end + 1]
     if text[end : end + 3] in _TRIPLE_QUOTES:
         return False
-    return after in _QUOTES or (text[max(0, start - 1) : start] in _QUOTES and not (after == "" or after.isspace()))
+    quoted = text[max(0, start - 1) : start] in _QUOTES and not text.endswith(("```", "~~~"), 0, start)
+    return after in _QUOTES or (quoted and not (after == "" or after.isspace()))
 
 
 def _is_in_string(text: str, at: int) -> bool:

@@ -72,6 +72,12 @@ PAIRS = {
         "x + 1",
         "x",
     ),
+    "a function that gives a coroutine is no coroutine function": (
+        NEXT,
+        "async def g(x): return x + 1\nasync def f(x): return await g(x)",
+        "async def f(x): return await g(x)",
+        "def f(x): return g(x)",
+    ),
     "imports itself": (NEXT, "import __main__\ndef g(x): return x + 1\ndef f(x): return __main__.g(x)", "+ 1", "+ 2"),
     "imports from itself": (
         NEXT_ASSERTED,

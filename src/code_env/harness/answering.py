@@ -122,14 +122,15 @@ def answer(
         workspace: Gives each such call a directory.
     """
     sys.argv = [code.co_filename, *argv]
+    names = _fresh_names(code)
     try:
-        names = _load(code)
+        _exec(code, names)
     except BaseException as error:
         _flush()
         channel.send_json(Kind.MESSAGE, {"n": 0, "error": describe_error(error)})
         _exit(1)
     channel.send(Kind.MESSAGE, b'{"n":0,"error":null}')
-    served = _Answer(names, channel, lambda: _load(code), limits, workspace)
+    served = _Answer(names, channel, code, limits, workspace)
     try:
         while (frame := channel.receive()) is not None:
             served.serve(_loads(frame[1]))
@@ -138,10 +139,9 @@ def answer(
     _exit(0)
 
 
-def _load(code: CodeType) -> dict[str, Any]:
-    """Run the answer's top level; its names. It finds itself as `__main__` too, as a program does."""
+def _fresh_names(code: CodeType) -> dict[str, Any]:
+    """The names of a module for an answer, which finds itself as `__main__` too, as a program does."""
     module = sys.modules["__main__"] = new_module(MODULE_NAME, code.co_filename)
-    _exec(code, module.__dict__)
     return module.__dict__
 
 
@@ -162,11 +162,11 @@ class _Answer:
         self,
         names: dict[str, Any],
         channel: Channel,
-        load: Callable[[], dict[str, Any]],
+        code: CodeType,
         limits: ProcessLimits | None,
         workspace: Workspace | None,
     ) -> None:
-        self._names, self._limits, self._channel, self._load = names, limits, channel, load
+        self._names, self._limits, self._channel, self._code = names, limits, channel, code
         self._workspace = workspace
         self._objects: list[object] = []
         self._skipped = False
@@ -418,8 +418,9 @@ class _Answer:
         has_threads = _threads() > 0
 
         def called(*args: Any, **kwargs: Any) -> Any:
-            value = target()(*args, **kwargs)
-            return _run(value) if is_coroutine(value) else value
+            function = target()
+            value = function(*args, **kwargs)
+            return _run(value) if is_coroutine(value) and _is_async(function) else value
 
         for args, kwargs in request["inputs"]:
             _flush()
@@ -430,7 +431,8 @@ class _Answer:
                 _close(self._channel.fd)
                 workspace.enter(room)
                 if has_threads:  # None of them is in this process.
-                    self._names = self._load()
+                    self._names = _fresh_names(self._code)
+                    _exec(self._code, self._names)
                 view = memoryview(self._pack(self._call(lambda: called, args, kwargs)))
                 _flush()
                 while view:
@@ -462,6 +464,13 @@ def _may_change(form: Any) -> bool:
     """Whether the value behind an encoded argument can be changed in place."""
     kind = _type(form)
     return kind is list or (kind is dict and not _IMMUTABLE_TAGS.issuperset(form))
+
+
+def _is_async(function: Any) -> bool:
+    """Whether it was defined to be awaited; a function that happens to give a coroutine was not."""
+    import inspect
+
+    return inspect.iscoroutinefunction(function)
 
 
 def _run(coroutine: Any) -> Any:

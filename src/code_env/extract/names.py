@@ -45,8 +45,8 @@ def before_definition(code: str, entry_point: str) -> str:
     """What stands before the last definition of an entry point; all of the code if it defines it nowhere.
 
     Example:
-        >>> before_definition("let one = 1;\nconst add = (a, b) => {\n", "add")
-        'let one = 1;\n'
+        >>> before_definition("let one = 1;\\nconst add = (a, b) => {\\n", "add")
+        'let one = 1;\\n'
     """
     end = len(code)
     for found in _definition(entry_point).finditer(code):

@@ -70,7 +70,7 @@ def test_errors_form_one_tree_and_survive_pickling():
 
 HARNESS = Path(code_env.harness.__file__).parent
 
-OPTIONAL = {"RestrictedPython": ("restricted/",), "matplotlib": ("figures.py",), "numpy": ("plain.py", "suite.py")}
+OPTIONAL = {"RestrictedPython": ("restricted/",), "matplotlib": ("figures.py",), "numpy": ("structures.py", "suite.py")}
 """Packages that the harness uses where they are installed, and the files or folders that may import each."""
 
 

@@ -165,10 +165,14 @@ def test_a_process_that_ends_leaves_no_sandbox(e2b):
     import time
     executor = make_executor("e2b")
     executor.submit(Program("import time; time.sleep(60)"))
+    input()
     time.sleep(1)
     """
     before = e2b.created
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=PATIENCE_S)
+    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdin=subprocess.PIPE) as process:
+        wait_until(lambda: e2b.created > before)
+        process.communicate(b"\n", timeout=PATIENCE_S)
+    assert process.returncode == 0
     assert (e2b.created, e2b.sandboxes) == (before + 1, [])
 
 

@@ -1,4 +1,4 @@
-"""Tells text that is certainly no code from text that may be. What is doubtful is left to whoever runs it."""
+"""Finds text that is certainly no code. Text that may be code is run, and fails if it is none."""
 
 from __future__ import annotations
 

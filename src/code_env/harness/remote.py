@@ -107,7 +107,7 @@ class RemoteModule:
             last: Whether the tests ask for nothing beyond these calls.
         """
         wanted = list(names) if entry_point is None else [entry_point, *names]
-        how = ""
+        may_know_tests = False
         try:
             if self._per_message:  # Call tests name nothing but the entry point, which the prompt does too.
                 # It may have ended before it could be asked; what it said is there to be read.
@@ -123,7 +123,7 @@ class RemoteModule:
                 status = "memory" if error["name"] == "MemoryError" else "error"
                 message = f"{error['name']}: {error['message']}".strip()
                 return Problem(status, f"the program failed before its first test: {message}", error)
-            how = "the program ended"
+            may_know_tests = True
             if not self._per_message:
                 # Not before: what its top level could read, it could show to the policy as an error of its own.
                 self._ask_first(wanted, inputs, last)
@@ -132,8 +132,9 @@ class RemoteModule:
                 return Problem("error", f"the program defines no function or class {entry_point!r}")
         except ProgramDied:
             ended = self.end() if self._alone else self._wait_for_end()
-            # From here on it may know of tests, and an exit code could say what it has read.
-            return Problem(ended.fault, f"before the first test: {how or ended.reason}")
+            # An exit code could tell the policy what the program has read.
+            reason = "the program ended" if may_know_tests else ended.reason
+            return Problem(ended.fault, f"before the first test: {reason}")
         return None
 
     def _ask_first(self, names: list[str], inputs: list[Any] | None, last: bool) -> None:

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 
 @dataclass(frozen=True)
 class Several:
-    """Parts of which all or one must be reached."""
+    """Parts of the tests. All of them must be reached, or one of them."""
 
     how_many: Literal["all", "one"]
     parts: tuple[Needed, ...]
@@ -157,7 +157,7 @@ class _Finder:
 
 
 def _branches(parts: list[_Part]) -> _Part:
-    """Branches of which one is taken: one case if none of them is a way past all cases."""
+    """Branches, of which an answer takes one. They are one case if each of them has a case or ends the tests."""
     certain = all(part.certain for part in parts)
     chosen = [part.cases for part in parts if part.cases]
     if not certain or len(chosen) < 2:

@@ -85,8 +85,8 @@ class Relay:
         channel: The end of the channel that a peer would have.
         bell: The end of the bell that it would listen to, if there is one.
         output: Where what the program sends goes.
-        excuse: Takes seconds that the program waited for its peer and the line to it. They end when something comes
-            for the program: while nothing does, it may as well sleep.
+        excuse: Takes the seconds for which the program waited for its peer. It is called when something comes for the
+            program; until then nobody can tell whether the program waits or sleeps.
     """
 
     def __init__(

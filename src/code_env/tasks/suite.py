@@ -10,6 +10,7 @@ import numpy as np
 
 from code_env.errors import TaskError, TaskNotFound
 
+from .examples import with_examples
 from .task import Task
 from .trainer_rows import Trainer, dataset_of, trainer_rows
 
@@ -92,6 +93,19 @@ class TaskSuite(Sequence[Task]):
             TaskError: If none is left.
         """
         return TaskSuite(self.name, (task for task in self if keep(task)))
+
+    def with_examples(self, most: int = 3) -> TaskSuite:
+        """The same tasks, each with its first public tests at the end of its prompt.
+
+        Args:
+            most: How many tests a prompt shows, at the most.
+
+        Raises:
+            TaskError: If `most` is no whole number of at least 1, or a prompt becomes too long.
+        """
+        if type(most) is not int or most < 1:
+            raise TaskError(f"with_examples takes a whole number of at least 1; got {most!r}")
+        return TaskSuite(self.name, (with_examples(task, most) for task in self))
 
     def split(self, fraction: float, seed: int = 0) -> tuple[TaskSuite, TaskSuite]:
         """Two disjoint suites, the first with about `fraction` of the tasks, drawn by `seed`.

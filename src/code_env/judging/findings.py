@@ -37,6 +37,8 @@ class FindingKind(StrEnum):
     """Further correct solutions fail where the reference passes."""
     SEVERAL_ANSWERS = "several_answers"
     """The statement allows several answers, and the tests know one."""
+    COPIES = "copies"
+    """Tests look at data after the call that took or gave it; what crosses then is a copy."""
     JUDGE_MODE = "judge_mode"
     """The reference passes in another mode than the task states."""
 
@@ -48,6 +50,7 @@ _WARNINGS = frozenset(
         FindingKind.LIMITS,
         FindingKind.SOLUTION_FAILS,
         FindingKind.SEVERAL_ANSWERS,
+        FindingKind.COPIES,
         FindingKind.JUDGE_MODE,
     }
 )

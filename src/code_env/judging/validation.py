@@ -24,6 +24,7 @@ from code_env.tasks.suite import TaskSuite
 from code_env.tasks.task import JudgeMode, Task
 
 from .calibration import FACTOR, calibrated, taken
+from .copies import looks_at_copies
 from .findings import FindingKind, Validation, ValidationFinding
 from .judge import judge_each
 from .phrases import denied_answers
@@ -87,6 +88,7 @@ def validate(
         _try_others(proofs, executor)
         for proof in proofs:
             proof.look_at_statement()
+            proof.look_at_tests()
             proven.append(proof.task)
             findings += proof.findings
         progress(len(proven))
@@ -284,6 +286,15 @@ class _Proof:
             self._find(
                 FindingKind.SEVERAL_ANSWERS,
                 f'the statement says "{words}", which allows {phrase.name}; one is right in {_named(self.task, cases)}',
+            )
+
+    def look_at_tests(self) -> None:
+        """Say where tests look at copies."""
+        for test, statement in looks_at_copies(self.task):
+            self._find(
+                FindingKind.COPIES,
+                f"tests[{test}] looks at data after the call that took or gave it ({statement}); what crosses is a "
+                'copy, so a wrong answer may pass: judge="shared" shows it',
             )
 
     def _find(self, kind: FindingKind, problem: str) -> None:

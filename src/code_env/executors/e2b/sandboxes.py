@@ -172,13 +172,16 @@ class Sandboxes:
                 self._begin(self._end_when_created(request, time.monotonic() + lifetime_s))
                 raise
 
+        began = time.monotonic()
         try:
             return await create_with_retries(self._policy, create, lambda: self._gate.narrow(len(self._known)))
         except Exception as error:
             refused = fault_of_create(error) is CreateFault.CONFIGURATION
             text = described(error, self._settings.key.without)
         # Not in there: the frames of the SDK's exception hold the key.
-        raise E2BMisconfigured(self._refusal(text)) if refused else NoSandbox(text)
+        if refused:
+            raise E2BMisconfigured(self._refusal(text))
+        raise NoSandbox(f"{text} (tried for {time.monotonic() - began:.0f} s)")
 
     def _refusal(self, text: str) -> str:
         return (

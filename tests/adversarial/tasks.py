@@ -116,6 +116,10 @@ STACK = asserts(
     assert s.items == []""",
     "Stack",
 )
+KIND = asserts(
+    "r = f([1, 2])\nassert isinstance(r, list) and len(r) == 2\nassert r == [1, 2]\nassert type(r).__name__ == 'list'"
+)
+IN_PLACE = asserts("a = [3, 1]\nassert f(a) is a and a == [1, 3]\nb = [2, 0]\nf(b)\nassert b == [0, 2]")
 DOTTED = asserts("assert candidate(2) == 4\nassert candidate(3) == 6", "Solution.f")
 
 # Exceptions.

@@ -553,7 +553,7 @@ def test_shared_references_that_double_are_refused_though_there_is_another_way_o
         pytest.param({"no": [[2], [1]]}, id="array-of-objects-of-another-size"),
         pytest.param({"no": [[-1, -1], [1]]}, id="array-of-objects-with-negative-shape"),
         pytest.param({"no": [["1"], [1]]}, id="array-of-objects-with-text-as-shape"),
-        pytest.param({"no": [[1], [{"h": [0, "x", False, False]}]]}, id="array-of-handles"),
+        pytest.param({"no": [[1], [{"h": [0, "x", 0]}]]}, id="array-of-handles"),
         pytest.param({"nt": ["Row", ["startswith"], [{"bn": "bool"}]]}, id="namedtuple-with-a-class-as-field"),
         pytest.param({"dt": ["datetime", "2024-01-01", None, "../../etc/passwd", 0]}, id="time-zone-that-is-a-path"),
         pytest.param({"dt": ["datetime", "2024-01-01", None, ["UTC"], 0]}, id="time-zone-that-is-a-list"),

@@ -9,7 +9,7 @@ which the reply repeats::
 
     {"n": 1, "op": "begin", "names": ["add"]}           {"n": 1, "callable": {"add": true}, "exceptions": {}}
     {"n": 2, "op": "call", "target": "add",             {"n": 2, "value": 3, "changed": []}
-     "args": [1, 2], "kwargs": {}}                      {"n": 2, "raised": {...}, "changed": []}
+     "args": [1, 2], "kwargs": {}}                      {"n": 2, "raised": {...}, "changed": [[0, [1]]]}
     {"n": 3, "op": "get", "target": 7, "name": "x"}     as for a call
     {"n": 4, "op": "operate", "name": "eq", "args": []} as for a call
     {"n": 5, "op": "next", "target": 8, "count": 4}     {"n": 5, "values": [1, 2], "more": false}
@@ -28,6 +28,9 @@ top level has run, `{"n": 0, "error": null}`, or why not. While a request is ser
 that the tests have handed over: `{"callback": 1, "args": [...], "kwargs": {}}` is answered like a call; `borrowing.py`
 has what else may be asked of the tests.
 
+`changed` has the number and the new content of each container among the arguments, if any was changed; `containers.py`
+has these numbers.
+
 `each` runs every call in a child of its own, so that no call sees what another left behind.
 """
 
@@ -45,15 +48,17 @@ from types import CodeType, GeneratorType
 from typing import Any, NoReturn
 
 from .borrowing import Borrowed
-from .by_name import KNOWN_CALLABLES, has_next, is_coroutine, is_iterator, name_of_type
+from .by_name import KNOWN_CALLABLES, is_coroutine, is_iterator, name_of_type
 from .channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind
 from .children import Child, drain, start_child
+from .containers import Containers
 from .limits import ProcessLimits
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
 from .operations import OPERATIONS
 from .plain import Decoder, Encoder, NotPlain, type_name
 from .quiet import RingingChannel
 from .raising import names_of_bases, told
+from .shapes import special_methods
 from .subclasses import Members, any_subclass
 from .workspace import Workspace
 
@@ -65,18 +70,19 @@ MAX_OBJECTS = 100_000
 
 # Bound here because the program shares this process and may replace them.
 _exit, _close, _exec, _write, _getattr, _callable, _type = os._exit, os.close, exec, os.write, getattr, callable, type
-_next, _isinstance, _issubclass, _vars = next, isinstance, issubclass, vars
+_next, _isinstance, _issubclass, _vars, _zip, _any = next, isinstance, issubclass, vars, zip, any
 _signal, _process_time, _threads = signal.signal, time.process_time, _thread._count
 _dumps, _set_depth, _get_depth = json.dumps, sys.setrecursionlimit, sys.getrecursionlimit
 _loads = marshal.loads
-_BaseException, _Exception, _StopIteration = BaseException, Exception, StopIteration
+_BaseException, _Exception, _StopIteration, _int = BaseException, Exception, StopIteration, int
 _known = dict(KNOWN_CALLABLES)
 
 _IMMUTABLE_TAGS = frozenset(
-    ("i", "f", "b", "c", "rg", "de", "fr", "dt", "td", "ns", "r", "bn", "en", "cb", "it", "co", "ec", "er")
+    ("i", "f", "b", "c", "rg", "de", "fr", "dt", "td", "ns", "r", "bn", "en", "ma", "cb", "it", "co", "ec", "er")
 )
 
 _SIMPLE = frozenset((bool, str, type(None)))
+_SMALL = 1 << 63
 _WORDS = {True: b"true", False: b"false", None: b"null"}
 
 _SOLUTION = "Solution"
@@ -174,7 +180,7 @@ class _Answer:
         self._decoder = Decoder(self._dereference)
         self._members = Members()
         self._subclass = self._members.alike
-        self._borrowed = Borrowed(self._ask, self._decoder.decode, self._encode)
+        self._borrowed = Borrowed(self._ask, self._decoder, self._encode)
 
     def serve(self, request: Any) -> None:
         op = request["op"]
@@ -199,7 +205,7 @@ class _Answer:
         if op == "call":
             return self._call(self._target(request["target"]), request["args"], request["kwargs"])
         if op == "get":
-            return self._guard(lambda: _getattr(self._target(request["target"])(), request["name"]))
+            return self._guard(lambda: _getattr(self._target(request["target"])(), request["name"]), Containers())
         if op == "next":
             return self._take(self._objects[request["target"]], request["count"])
         if op == "resume":
@@ -207,7 +213,7 @@ class _Answer:
         if op == "make":
             return self._make(request)
         if op == "await":
-            return self._guard(lambda: _run(self._objects[request["target"]]))
+            return self._guard(lambda: _run(self._objects[request["target"]]), Containers())
         operation = OPERATIONS[request["name"]]
         return self._call(lambda: operation, request["args"], {})
 
@@ -219,7 +225,7 @@ class _Answer:
             if not self._skipped:
                 given, named = self._decode(args, kwargs)
                 objects = len(self._objects)
-                reply = self._guard(lambda: target()(*given, **named))  # noqa: B023 (called at once)
+                reply = self._guard(lambda: target()(*given, **named), Containers())  # noqa: B023 (called at once)
                 # Another exception ends the tests, as far as one can tell here; and what the tests do with an
                 # object, such as taking an iterator's values, they do before the next call.
                 raised = "raised" in reply and reply["raised"]["builtin"] != "AssertionError"
@@ -271,22 +277,35 @@ class _Answer:
         kind = owner if dot and owner in self._names else _SOLUTION
         return lambda: _getattr(self._names[kind](), plain)
 
-    def _decode(self, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
-        decode = self._decoder.decode
+    def _decode(self, args: Any, kwargs: Any, known: Containers | None = None) -> tuple[list[Any], dict[str, Any]]:
+        decode = (self._decoder if known is None else self._decoder.within(known)).decode
         return [decode(form) for form in args], {name: decode(form) for name, form in kwargs.items()}
 
     def _call(self, target: Callable[[], Any], args: Any, kwargs: Any) -> dict[str, Any]:
-        """Call a target with decoded arguments; the reply says which of them it changed."""
-        given, named = self._decode(args, kwargs)
-        reply = self._guard(lambda: target()(*given, **named))
-        mutable = [(i, form, given[i]) for i, form in enumerate(args) if _may_change(form)]
-        mutable += [(name, form, named[name]) for name, form in kwargs.items() if _may_change(form)]
-        changed = []
-        for key, before, value in mutable:
-            after = self._encode(value)
-            if after != before:
-                changed.append([key, after])
+        """Call a target with decoded arguments; the reply says what became of them."""
+        known = Containers()
+        given, named = self._decode(args, kwargs, known)
+        count = len(known.values)
+        reply = self._guard(lambda: target()(*given, **named), known)
+        mutable = [(form, value) for form, value in _zip(args, given) if _may_change(form)]
+        mutable += [(form, named[name]) for name, form in kwargs.items() if _may_change(form)]
+        changed: list[Any] = []
+        if mutable and self._has_changed(mutable):
+            containers = enumerate(known.values[:count])
+            changed = [[number, self._encode(value, known, content=True)] for number, value in containers]
         return {**reply, "changed": changed}
+
+    def _has_changed(self, arguments: list[tuple[Any, Any]]) -> bool:
+        """Whether one of these pairs of a form and what was made of it is not what it was."""
+        depth = _get_depth()
+        _set_depth(max(depth, _ENCODING_DEPTH))
+        try:
+            encode = Encoder(self._stand_in, self._subclass, Containers()).encode
+            return _any(encode(value) != form for form, value in arguments)
+        except NotPlain:
+            return True
+        finally:
+            _set_depth(depth)
 
     def _make(self, request: Any) -> dict[str, Any]:
         """What is told of an exception that is made and not raised."""
@@ -299,7 +318,7 @@ class _Answer:
     def _resume(self, generator: Any, do: str, args: Any) -> dict[str, Any]:
         given, _ = self._decode(args, {})
         if do == "close":
-            return {**self._guard(generator.close), "values": [], "more": False}
+            return {**self._guard(generator.close, Containers()), "values": [], "more": False}
         return self._values(lambda: _getattr(generator, do)(*given), 1)
 
     def _take(self, iterator: Any, count: int) -> dict[str, Any]:
@@ -332,24 +351,29 @@ class _Answer:
                 return message
             self.serve(message)  # The function of the tests called into the answer in turn.
 
-    def _guard(self, action: Callable[[], Any]) -> dict[str, Any]:
+    def _guard(self, action: Callable[[], Any], known: Containers | None) -> dict[str, Any]:
         """The outcome of an action as a reply: its encoded value, or what it raised."""
         try:
             value = action()
+            kind = _type(value)
             # These stand for themselves.
-            return {"value": value if _type(value) in _SIMPLE else self._encode(value)}
+            if kind in _SIMPLE or (kind is _int and -_SMALL < value < _SMALL):
+                return {"value": value}
+            return {"value": self._encode(value, known)}
         except _BaseException as error:
             return {"raised": self._raised(error)}
 
     def _raised(self, error: BaseException) -> dict[str, Any]:
         return told(error, self._borrowed)
 
-    def _encode(self, value: object) -> Any:
-        depth = _get_depth()
+    def _encode(self, value: object, known: Containers | None = None, *, content: bool = False) -> Any:
+        depth, count = _get_depth(), 0 if known is None else len(known.values)
         _set_depth(max(depth, _ENCODING_DEPTH))
         try:
-            return Encoder(self._stand_in, self._subclass).encode(value)
+            return Encoder(self._stand_in, self._subclass, known).encode(value, content=content)
         except NotPlain as error:
+            if known is not None:
+                known.cut(count)
             return self._stand_in(value, f"{type_name(value)} ({error})")
         finally:
             _set_depth(depth)
@@ -376,7 +400,7 @@ class _Answer:
             return {"ge" if _type(value) is GeneratorType else "it": number}
         if is_coroutine(value):
             return {"co": number}
-        return {"h": [number, why, _callable(value), has_next(value)]}
+        return {"h": [number, why, special_methods(value)]}
 
     def _dereference(self, tag: str, body: Any) -> object:
         if tag == "bn":
@@ -396,6 +420,8 @@ class _Answer:
             value = reply["value"]
             if value is None or _type(value) is bool:
                 return b'{"n":%d,"value":%s}' % (reply["n"], _WORDS[value])
+            if _type(value) is _int:
+                return b'{"n":%d,"value":%d}' % (reply["n"], value)
         depth = _get_depth()
         _set_depth(max(depth, _ENCODING_DEPTH))
         try:
@@ -433,7 +459,8 @@ class _Answer:
                 if has_threads:  # None of them is in this process.
                     self._names = _fresh_names(self._code)
                     _exec(self._code, self._names)
-                view = memoryview(self._pack(self._call(lambda: called, args, kwargs)))
+                given, named = self._decode(args, kwargs)
+                view = memoryview(self._pack(self._guard(lambda: called(*given, **named), None)))
                 _flush()
                 while view:
                     view = view[_write(to_parent, view) :]

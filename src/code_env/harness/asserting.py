@@ -16,6 +16,9 @@ cannot clash with the test's own.
 In a `unittest.TestCase` class each method whose name begins with `test` is one case; there each simple statement with a
 call is put into `with @cases.held_back(): ...`, so that `self.assertEqual(f(x), sorted(x))` compares with what `x` was.
 
+Where a statement looks at whether two values are one object, they are `@cases.original(...)`, since what a call gave of
+its arguments is a copy until changes are no longer held back. They are not between the parts of `assert a and b`.
+
 The number of cases is a matter of the text alone, so it is the same whatever a program does.
 """
 
@@ -99,6 +102,8 @@ class Suite:
     """Names that the test code reads and does not bind: they come from elsewhere."""
     owners: frozenset[str]
     """Names that the test code uses for nothing but to read attributes of what they stand for."""
+    used_as_data: frozenset[str]
+    """Names of which what a call gives is used with a method that text, lists, sets or mappings have."""
     leaves_check_uncalled: bool
     """HumanEval's form: `check(candidate)` is defined, and calling it is left to the harness."""
     foreseen: Foreseen
@@ -156,7 +161,7 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     tree = _parse(code)
     harmless = leaves_nothing(tree)
     free_names = _free_names(code)
-    owners = _owners(tree)
+    owners, used_as_data = _owners(tree), _used_as_data(tree)
     defines_check = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
     foreseen = Foreseen() if entry_point is None else foresee(tree, entry_point)
     methods = _methods(tree)
@@ -169,7 +174,9 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
         compiled = compile(tree, filename, "exec", dont_inherit=True)
     sources = Sources(code, found.cases, methods)
     leaves_check_uncalled = defines_check and not _calls_check(tree)
-    return Suite(compiled, sources, methods, free_names, owners, leaves_check_uncalled, foreseen, harmless)
+    return Suite(
+        compiled, sources, methods, free_names, owners, used_as_data, leaves_check_uncalled, foreseen, harmless
+    )
 
 
 def _calls_check(tree: ast.Module) -> bool:
@@ -217,6 +224,18 @@ def _owners(tree: ast.Module) -> frozenset[str]:
     return frozenset({node.id for node in names} - {node.id for node in names if id(node) not in owners})
 
 
+_METHODS_OF_DATA = frozenset(name for kind in (str, list, tuple, set, dict, int, float, bytes) for name in dir(kind))
+
+
+def _used_as_data(tree: ast.Module) -> frozenset[str]:
+    calls = [
+        node.value.func
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in _METHODS_OF_DATA and isinstance(node.value, ast.Call)
+    ]
+    return frozenset(function.id for function in calls if isinstance(function, ast.Name))
+
+
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, foreseen: dict[int, int], test_classes: set[str], found: Found) -> None:
         self._foreseen, self._test_classes = foreseen, test_classes
@@ -243,10 +262,14 @@ class _Rewriter(ast.NodeTransformer):
         if id(node) not in self._places:
             return self.generic_visit(node)
         place = [ast.Constant(number) for number in self._places[id(node)]]
+        _IdentityRewriter().visit(node)
         self.generic_visit(node)
         sides: list[ast.expr] = []
         body: list[ast.stmt] = []
         test = node.test
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+            first, *others = test.values
+            test.values = [first, *(part for other in others for part in (_call("let_go"), other))]
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             left, right = ast.Name("@left", ast.Load()), ast.Name("@right", ast.Load())
             body.append(ast.Assign([ast.Name("@left", ast.Store())], test.left))
@@ -260,12 +283,36 @@ class _Rewriter(ast.NodeTransformer):
         return ast.copy_location(ast.With([context], body), node)
 
 
+class _IdentityRewriter(ast.NodeTransformer):
+    """Has a statement compare arguments themselves where it compares objects, not what stands for them."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if all(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
+            node.left, *node.comparators = map(_original, (node.left, *node.comparators))
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("assertIs", "assertIsNot"):
+            node.args[:2] = map(_original, node.args[:2])
+        return node
+
+
+def _original(node: ast.expr) -> ast.expr:
+    is_one_object = isinstance(node, ast.Constant | ast.Starred)
+    return node if is_one_object else ast.copy_location(_call("original", node), node)
+
+
 class _MethodRewriter(ast.NodeTransformer):
     """Holds changes to arguments back until the statement in which they were made has ended."""
 
     def _hold(self, node: ast.stmt) -> ast.AST:
-        if not any(isinstance(inner, ast.Call) for inner in ast.walk(node)):
+        calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
+        # After a call that is all there is, nothing looks at its arguments.
+        if not calls or (calls == [getattr(node, "value", None)] and isinstance(node, ast.Assign | ast.AnnAssign)):
             return node
+        _IdentityRewriter().visit(node)
         return ast.copy_location(ast.With([ast.withitem(_call("held_back"))], [node]), node)
 
     visit_Expr = visit_Assert = visit_Assign = visit_AugAssign = visit_AnnAssign = _hold  # noqa: N815

@@ -12,7 +12,8 @@ import types
 from collections.abc import Callable, Generator
 from typing import Any
 
-from .changes import update_in_place
+from .containers import Containers
+from .plain import Decoder
 
 _EXCEPTION, _STOP, _TYPE, _ID, _COMPILE, _EXEC, _ZIP = Exception, StopIteration, type, id, compile, exec, zip
 
@@ -27,17 +28,18 @@ class Borrowed:
 
     Args:
         ask: Asks the tests for something; gives their reply.
-        decode: Rebuilds a value of the tests.
-        encode: Gives the form of a value of the program.
+        decoder: Rebuilds values of the tests.
+        encode: Gives the form of a value of the program, with the containers of the exchange if there are any.
     """
 
     def __init__(
         self,
         ask: Callable[[dict[str, Any]], dict[str, Any]],
-        decode: Callable[[Any], Any],
-        encode: Callable[[Any], Any],
+        decoder: Decoder,
+        encode: Callable[..., Any],
     ) -> None:
-        self.ask, self.decode, self.encode = ask, decode, encode
+        self.ask, self.decode, self.encode = ask, decoder.decode, encode
+        self._decoder = decoder
         self._stand_ins: dict[int, Any] = {}
         self._numbers: dict[int, int] = {}
 
@@ -54,22 +56,24 @@ class Borrowed:
             self._numbers[_ID(made)] = number
         return self._stand_ins[number]
 
-    def value_of(self, reply: dict[str, Any]) -> Any:
+    def value_of(self, reply: dict[str, Any], known: Containers | None = None) -> Any:
         """What a reply holds; raises what the tests raised."""
+        decode = self._decoder.within(known or Containers()).decode
+        value = None if "raised" in reply else decode(reply["value"])
+        if known is not None:
+            known.change([(at, decode(form)) for at, form in reply.get("changed", ())])
         if "raised" in reply:
             raise self.decode(reply["raised"])
-        return self.decode(reply["value"])
+        return value
 
     def call(self, number: int, args: Any, kwargs: dict[str, Any]) -> Any:
         """Call a function of the tests."""
+        known = Containers()
         forms = {
-            "args": [self.encode(arg) for arg in args],
-            "kwargs": {name: self.encode(arg) for name, arg in kwargs.items()},
+            "args": [self.encode(arg, known) for arg in args],
+            "kwargs": {name: self.encode(arg, known) for name, arg in kwargs.items()},
         }
-        reply = self.ask({"callback": number, **forms})
-        for key, form in reply.get("changed", ()):
-            update_in_place(kwargs[key] if _TYPE(key) is str else args[key], self.decode(form))
-        return self.value_of(reply)
+        return self.value_of(self.ask({"callback": number, **forms}), known)
 
 
 def _function(borrowed: Borrowed, body: Any) -> Any:

@@ -75,12 +75,6 @@ def is_iterator(value: object) -> bool:
     return id(type(value)) in _ITERATORS
 
 
-def has_next(value: object) -> bool:
-    """Whether a value is an iterator of any class, read so that the class cannot interfere."""
-    bases = type.__getattribute__(type(value), "__mro__")
-    return any("__next__" in type.__getattribute__(base, "__dict__") for base in bases)
-
-
 def is_coroutine(value: object) -> bool:
     """Whether a value is what an `async def` function returns."""
     return type(value) is types.CoroutineType

@@ -52,16 +52,25 @@ class Cases:
     Args:
         sources: From `compile_suite`.
         around: Called with True when a case begins and with False when it ends.
+        original: Gives what a value stands for while a case is open.
         until_failure: Whether the first case that fails ends the tests.
     """
 
-    def __init__(self, sources: Sources, around: Callable[[bool], None], *, until_failure: bool = False) -> None:
+    def __init__(
+        self,
+        sources: Sources,
+        around: Callable[[bool], None],
+        original: Callable[[Any], Any] = lambda value: value,
+        *,
+        until_failure: bool = False,
+    ) -> None:
         self.until_failure = until_failure
         self.records = [CaseRecord(sources, index) for index in range(len(sources) or 1)]
         for record, needed in zip(self.records, sources.needed, strict=False):  # Test methods come last and need none.
             record.needed = needed
         self._sources = sources
         self._around = around
+        self.original = original
         self.program_is_dead: Callable[[], bool] = lambda: False
         self.on_method_end: Callable[[int], None] = lambda index: None
         self._has_asserts = bool(sources)
@@ -82,6 +91,16 @@ class Cases:
             yield
         finally:
             self._around(False)
+
+    def let_go(self) -> bool:
+        """Let changes that are held back be seen from here on.
+
+        Returns:
+            True, so that it may stand between the parts of `and`.
+        """
+        self._around(False)
+        self._around(True)
+        return True
 
     def fail(self, number: int, sides: tuple[Any, ...], message: object) -> None:
         """End the run of `assert` statement `number` as failed.

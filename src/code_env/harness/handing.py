@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .by_name import is_coroutine, name_of_callable
+from .containers import Containers
 from .handles import Handle, HandleMisuse, ProgramDied, RemoteIterator, number_of_coroutine
 from .plain import Decoder, Encoder, NotPlain, encode
 from .subclasses import Members
@@ -58,13 +59,20 @@ class Handed:
         """
         return Encoder(self._form, self._members.alike).encode(value)
 
-    def result(self, value: object) -> Any:
+    def arguments(self, known: Containers) -> Callable[[object], Any]:
+        """What gives the form of each argument of one call, as `argument` does."""
+        return Encoder(self._form, self._members.alike, known).encode
+
+    def result(self, value: object, known: Containers | None = None) -> Any:
         """The form of what a function of the tests gave to the program.
 
         Not whatever can be called: the program chose the arguments, and from a method or a class that it got that
         way it could go on to anything in this process. A function that the tests define is one that they mean to give.
         """
-        return Encoder(self._form_of_result, self._members.alike).encode(value)
+        return self._encoder_of_results(known).encode(value)
+
+    def _encoder_of_results(self, known: Containers | None) -> Encoder:
+        return Encoder(self._form_of_result, self._members.alike, known)
 
     def given(self, number: Any) -> Any:
         """What was handed over under a number, which has come back.
@@ -110,25 +118,29 @@ class Handed:
         if do == "cancel":
             task = self._tasks.get(request["callback"])
             return {"value": None if task is None else bool(task.cancel())}
-        args = [self._decoder.decode(form) for form in request.get("args") or ()]
+        known = Containers()
+        decode = self._decoder.within(known).decode
+        args = [decode(form) for form in request.get("args") or ()]
         if do in ("send", "close") and isinstance(handed, types.GeneratorType):
             return self._resumed(getattr(handed, do), args)
         if do != "call" or not callable(handed):
             raise NotPlain("a step that it has not")
-        named = {name: self._decoder.decode(form) for name, form in (request.get("kwargs") or {}).items()}
-        changeable = {key: value for key, value in [*enumerate(args), *named.items()] if _may_change(value)}
-        before = {key: self._seen(value) for key, value in changeable.items()}
+        named = {name: decode(form) for name, form in (request.get("kwargs") or {}).items()}
+        given = list(known.values)
+        before = [self._seen(value, known) for value in given]
         value = handed(*args, **named)
-        reply = {"value": self.result(value)}
-        after = {key: self._seen(value) for key, value in changeable.items()}
-        changed = [[key, form] for key, form in after.items() if form is not None and form != before[key]]
+        reply = {"value": self.result(value, known)}
+        after = [self._seen(value, known) for value in given]
+        changed = [[at, form] for at, form in enumerate(after) if form is not None and form != before[at]]
         return {**reply, "changed": changed} if changed else reply
 
-    def _seen(self, value: Any) -> Any:
-        """The form of an argument of the program, to see whether it changes; None if it has none."""
+    def _seen(self, value: Any, known: Containers) -> Any:
+        """The content of a container of the program, to see whether it changes; None if it has no form."""
+        count = len(known.values)
         try:
-            return self.result(value)
+            return self._encoder_of_results(known).encode(value, content=True)
         except (TypeError, NotPlain):
+            known.cut(count)
             return None
 
     def _values(self, iterator: Any, count: Any, form: Callable[[object], Any]) -> dict[str, Any]:
@@ -291,10 +303,6 @@ class Handed:
                 continue
         error.__traceback__ = None  # What it refers to must not be kept.
         return {"er": [self._number(error), self._class(type(error)), args, attributes]}
-
-
-def _may_change(value: Any) -> bool:
-    return isinstance(value, list | dict | set | bytearray) or hasattr(value, "appendleft") or hasattr(value, "shape")
 
 
 def _target(kind: type) -> str | None:

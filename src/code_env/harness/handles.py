@@ -9,12 +9,17 @@ verdict says so.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import enum
+import functools
 import types
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, Protocol
+
+from .operations import OPERATIONS
+from .shapes import ARITHMETIC, REFLECTED, SPECIAL, names_of, special_methods
 
 
 class HandleMisuse(AssertionError):
@@ -26,8 +31,8 @@ class Origin(enum.Enum):
 
     A test that calls `f("a").startswith("hello")` expects text, and an object that is none would see
     the expected value and answer as it likes. A test that calls `Stack().pop()` expects an object
-    of the program. The names tell them apart, as Python's conventions have it: one that begins with
-    a capital letter is a class. The program has no say in it.
+    of the program. The task's prompt and reference tell them apart; where they do not, the names do, as
+    Python's conventions have it: one that begins with a capital letter is a class. The program has no say in it.
     """
 
     FUNCTION = enum.auto()
@@ -42,11 +47,6 @@ class Origin(enum.Enum):
     """What a function or a method returned; its attributes are data, its methods may not be called."""
     RESULT_METHOD = enum.auto()
     """A method of a result."""
-
-    @classmethod
-    def of_name(cls, name: str) -> Origin:
-        """The origin of what a name of the program stands for."""
-        return cls.CLASS if name.lstrip("_")[:1].isupper() else cls.FUNCTION
 
     @property
     def of_call(self) -> Origin:
@@ -87,6 +87,8 @@ class Remote(Protocol):
 class Handle:
     """An object of the program; only attribute reads and calls are forwarded.
 
+    `handle_class` makes the class of a handle, which has the special methods of the object's class.
+
     Args:
         remote: The conversation with the program.
         target: What it stands for: a name of the program, or an object's number.
@@ -101,7 +103,7 @@ class Handle:
             object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") and name.endswith("__") and name not in _SPECIAL and name not in _ASKED:
             raise AttributeError(f"{self!r} gives out no attribute {name!r}")
         return self._code_env_remote.get(self, name)
 
@@ -109,6 +111,16 @@ class Handle:
         if self._code_env_origin is not Origin.INSTANCE and not isinstance(self, ObjectHandle):
             raise HandleMisuse(f"setting {name!r} on {self!r}: only objects of a class under test can be changed")
         self._code_env_remote.set(self, name, value)
+
+    def __dir__(self) -> Any:
+        return self._code_env_remote.operate("dir", (self,))
+
+    # What is an object of the program's class the program knows; of data that is not its own it is told nothing.
+    def __instancecheck__(self, value: object) -> bool:
+        return isinstance(value, Handle) and self._code_env_remote.operate("isinstance", (value, self)) is True
+
+    def __subclasscheck__(self, kind: object) -> bool:
+        return isinstance(kind, Handle) and self._code_env_remote.operate("issubclass", (kind, self)) is True
 
     def __repr__(self) -> str:
         return f"<the program's {self._code_env_type}>"
@@ -122,70 +134,52 @@ class Handle:
         return self
 
 
-class CallableHandle(Handle):
-    """An object of the program that can be called."""
-
-    __slots__ = ()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it in the program's process, with plain data.
-
-        Raises:
-            HandleMisuse: If it is a method of an object that a function returned.
-        """
-        if self._code_env_origin is Origin.RESULT_METHOD and not isinstance(self, ObjectHandle):
-            raise HandleMisuse(
-                f"a method of an object that a function returned was called: {self!r} would decide the test; "
-                'judge="objects" allows it'
-            )
-        return self._code_env_remote.call(self, args, kwargs)
-
-    @property
-    def __name__(self) -> str:
-        """The function's name."""
-        target = self._code_env_target
-        return target if isinstance(target, str) else str(self._code_env_remote.get(self, "__name__"))
-
-
-class IteratorHandle(Handle):
-    """An object of the program whose class defines `__next__`: its values cross one by one, as plain data."""
-
-    __slots__ = ()
-
-
-class CallableIteratorHandle(IteratorHandle, CallableHandle):
-    """An iterator of the program that can be called as well."""
-
-    __slots__ = ()
-
-
-HANDLES: dict[tuple[bool, bool], type[Handle]] = {
-    (False, False): Handle,
-    (True, False): CallableHandle,
-    (False, True): IteratorHandle,
-    (True, True): CallableIteratorHandle,
-}
-"""The class of a handle, by whether the object can be called and whether it is an iterator."""
-
-
-class ObjectHandle(CallableHandle):
+class ObjectHandle(Handle):
     """A handle of a task marked `judge="objects"`: operators are forwarded as well."""
 
     __slots__ = ()
 
 
-_SPECIAL_METHODS = (
-    *("eq", "ne", "lt", "le", "gt", "ge", "bool", "hash"),
-    *("len", "iter", "next", "reversed", "contains", "getitem", "setitem", "delitem"),
-    *("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow"),
-    *("lshift", "rshift", "and", "or", "xor", "neg", "pos", "abs", "invert"),
-    *("int", "float", "index", "round", "format", "enter", "exit", "iadd", "isub", "imul"),
+_NAMES_OF_DATA = frozenset(
+    (
+        *vars(builtins),
+        *("Counter", "OrderedDict", "defaultdict", "deque", "Decimal", "Fraction", "Match", "NoneType", "ndarray"),
+        *("date", "time", "datetime", "timedelta", "timezone", "ZoneInfo", "function", "method", "generator", "module"),
+    )
 )
-_REFLECTED = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "and", "or", "xor")
-_BINARY = frozenset(
-    ("eq", "ne", "lt", "le", "gt", "ge", "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow")
+
+_ASKED = frozenset(
+    f"__{name}__"
+    for name in (
+        *("name", "qualname", "doc", "module", "dict", "annotations", "defaults", "kwdefaults", "wrapped"),
+        *("slots", "bases", "match_args", "abstractmethods", "version"),
+    )
 )
+"""Attributes with two underscores that tests look for, and that tell of the object, not of the handle."""
+
+_ASKED_IN_CLASS = ("__doc__", "__module__", "__slots__")
+"""Those of them that every class has."""
+
+_SPECIAL = frozenset(f"__{name}__" for name in SPECIAL)
+
+_OF_EVERY_OBJECT = ("eq", "ne", "lt", "le", "gt", "ge", "bool", "format")
+"""Special methods that decide something of any object, whether its class has them or not."""
+
+_COMPARED = frozenset(("eq", "ne", "lt", "le", "gt", "ge", *ARITHMETIC))
 _EXACT = {"bool": bool, "contains": bool, "len": int, "hash": int, "int": int, "index": int, "float": float}
+
+
+def _call(self: Handle, *args: Any, **kwargs: Any) -> Any:
+    if self._code_env_origin is Origin.RESULT_METHOD and not isinstance(self, ObjectHandle):
+        raise HandleMisuse(
+            f"a method of an object that a function returned was called: {self!r} would decide the test; "
+            'judge="objects" allows it'
+        )
+    return self._code_env_remote.call(self, args, kwargs)
+
+
+def _ask(self: Handle, name: str) -> Any:
+    return self._code_env_remote.get(self, name)
 
 
 def _refuse(operation: str) -> Callable[..., Any]:
@@ -204,21 +198,61 @@ def _forward(name: str, *, reflected: bool = False) -> Callable[..., Any]:
             raise HandleMisuse(f"{name} on {self!r} gave {type(result).__name__}, not {kind.__name__}")
         # With data on the other side, the program would see what is expected and give what passes. What it may give is
         # another object, as a frame does when it is compared with a number.
-        if name in _BINARY and not isinstance(result, Handle) and not any(isinstance(arg, Handle) for arg in args):
+        if name in _COMPARED and not isinstance(result, Handle) and not any(isinstance(arg, Handle) for arg in args):
             raise HandleMisuse(f"{name} of {self!r} and plain data gave plain data, which the program would choose")
         return result
 
     return method
 
 
-for _name in _SPECIAL_METHODS:
-    setattr(Handle, f"__{_name}__", _refuse(_name))
-    setattr(ObjectHandle, f"__{_name}__", _forward(_name))
-for _name in _REFLECTED:
-    setattr(Handle, f"__r{_name}__", _refuse(_name))
-    setattr(ObjectHandle, f"__r{_name}__", _forward(_name, reflected=True))
+def _method(base: type[Handle], name: str) -> Callable[..., Any]:
+    """What a handle does where Python calls its special method of that name."""
+    if name == "call":
+        return _call
+    if base is ObjectHandle:
+        if name in OPERATIONS:
+            return _forward(name)
+        if name[:1] == "r" and name[1:] in REFLECTED:
+            return _forward(name[1:], reflected=True)
+    return _refuse(name)
+
+
+for _name in _OF_EVERY_OBJECT:
+    for _base in (Handle, ObjectHandle):
+        setattr(_base, f"__{_name}__", _method(_base, _name))
 for _name in ("str", "repr"):
     setattr(ObjectHandle, f"__{_name}__", _forward(_name))
+
+
+@functools.lru_cache(maxsize=1000)
+def handle_class(base: type[Handle], type_name: str, methods: int) -> type[Handle]:
+    """The class of the handles of objects of one class of the program.
+
+    Args:
+        base: `Handle`, or `ObjectHandle` where operators are forwarded.
+        type_name: The name of the object's class, or of what it is.
+        methods: Which special methods that class has, as `special_methods` tells.
+    """
+    members: dict[str, Any] = {"__hash__": None}
+    members |= {f"__{name}__": _method(base, name) for name in names_of(methods)}
+    if base is Handle and "__next__" in members:
+        members |= _OF_ITERATORS
+        if "__len__" in members:
+            members["__len__"] = None  # `list` would ask for it.
+    # What the program calls its class is its claim; data does not come as a handle.
+    name = type_name if type_name.isidentifier() and type_name not in _NAMES_OF_DATA else "Handle"
+    made = type(name, (base,), {"__slots__": (), **members})
+    for asked in _ASKED_IN_CLASS:
+        setattr(made, asked, property(functools.partial(_ask, name=asked)))
+    return made
+
+
+_OF_FUNCTIONS = special_methods(lambda: None)
+
+
+def named_handle(remote: Remote, name: str, origin: Origin) -> Handle:
+    """The handle of a function or class of the program, by its name."""
+    return handle_class(Handle, "Handle", _OF_FUNCTIONS)(remote, name, f"function {name!r}", origin)
 
 
 def _next_of(self: Handle) -> Any:
@@ -228,13 +262,12 @@ def _next_of(self: Handle) -> Any:
     raise failure or StopIteration
 
 
-for _name, _method in {
+_OF_ITERATORS = {
     "__iter__": lambda self: self,
     "__next__": _next_of,
     "__contains__": lambda self, value: any(item is value or item == value for item in self),
-    "__len__": None,  # So that `list` asks no further.
-}.items():
-    setattr(IteratorHandle, _name, _method)
+}
+"""Methods of an object of the program whose class defines `__next__`: its values cross one by one, as plain data."""
 
 
 class RemoteIterator(Iterator[Any]):

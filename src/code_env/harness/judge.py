@@ -3,7 +3,7 @@
 Standard input brings the job, a JSON object::
 
     {"entry_point": "add", "prefix": "", "setup": "", "judge": "blind", "one_process": false, "wall_s": 15,
-     "until_failure": false,
+     "until_failure": false, "is_class": {"add": false},
      "tests": [{"kind": "call", "args": [...], "kwargs": {...}, "expected": ..., "compare": {...}},
                {"kind": "stdin", "stdin": "...", "expected": "...", "compare": {...}},
                {"kind": "checker", "stdin": "...", "checker": "...", "answer": "..."},
@@ -123,9 +123,10 @@ class _Job:
         self.ends_chars = max(_PIECE_CHARS, min(MAX_ENDS_CHARS, _REPORT_CHARS // (2 * len(self.tests))))
         self.prefix: str = job["prefix"]
         self.setup: str = job["setup"]
+        self.is_class: dict[str, bool] = job["is_class"]
         blind = self.mode == "blind"
         self.suites = {
-            index: CompiledSuite(self.prefix, self.setup, test["code"], self.entry_point, foresees=blind)
+            index: CompiledSuite(self.prefix, self.setup, test["code"], self.entry_point, self.is_class, foresees=blind)
             for index, test in enumerate(self.tests)
             if test["kind"] == "assert" and "sources" not in test
         }

@@ -1,4 +1,4 @@
-"""What a handle of a task marked `judge="objects"` forwards to the program's process, by the operation's name."""
+"""What handles forward to the program's process, by the operation's name; most only where `judge="objects"`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "and": operator.and_,
     "bool": bool,
+    "dir": dir,
     "divmod": divmod,
     "enter": lambda o: type(o).__enter__(o),
     "exit": lambda o, *_: type(o).__exit__(o, None, None, None),
@@ -16,6 +17,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "format": format,
     "hash": hash,
     "int": int,
+    "isinstance": isinstance,
+    "issubclass": issubclass,
     "iter": iter,
     "len": len,
     "next": next,

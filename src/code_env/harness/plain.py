@@ -13,6 +13,7 @@ Everything else is an object with one key, its tag::
 
     {"t": [1, 2]}                 tuple          {"d": [[k, v], ...]}   dict
     {"i": "-0x1f"}                big int        {"b": "aGk="}          bytes
+    {"sa": 3}                     a container that has crossed before, see `containers.py`
 """
 
 from __future__ import annotations
@@ -23,14 +24,13 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from .containers import MAX_DEPTH as MAX_DEPTH
+from .containers import MUTABLE_TAGS, Containers
 from .structures import DECODERS as _STRUCTURES
 from .structures import MAX_NODES as MAX_NODES
 from .structures import NotPlain as NotPlain
 from .structures import data_of, encoder_of_structure, int_of, text_of
 from .structures import type_name as type_name
-
-MAX_DEPTH = 200
-"""Deepest nesting of containers; below the interpreter's recursion limit on both sides."""
 
 _SMALL = 1 << 63
 
@@ -43,19 +43,26 @@ class Encoder:
             such a value raises `NotPlain`.
         subclass: Called with what is of none of the known types; gives what encodes it, if it is of a subclass
             that crosses as something else.
+        known: The containers of the exchange that the values belong to; without it, what is shared crosses as copies.
     """
 
     def __init__(
         self,
         other: Callable[[object, str], Any] | None = None,
         subclass: Callable[[object], EncodeAs | None] | None = None,
+        known: Containers | None = None,
     ) -> None:
-        self._other, self._subclass = other, subclass
+        self._other, self._subclass, self._known = other, subclass, known
         self._nodes = 0
         self._open: set[int] = set()
 
-    def encode(self, value: object, depth: int = 0) -> Any:
+    def encode(self, value: object, depth: int = 0, *, content: bool = False) -> Any:
         """The JSON form of `value`.
+
+        Args:
+            value: The value.
+            depth: How deep it lies.
+            content: Whether to give the content of a container, also if it has crossed before.
 
         Raises:
             NotPlain: If it is not plain data and there is no `other`.
@@ -70,11 +77,16 @@ class Encoder:
             return value if -_SMALL < value < _SMALL else {"i": hex(value)}  # type: ignore[operator, arg-type]
         if kind is float:
             return value if math.isfinite(value) else {"f": repr(value)}  # type: ignore[arg-type]
-        encode_as = _ENCODERS.get(id(kind))
-        if encode_as is None:
-            encode_as = encoder_of_structure(value)
-            if encode_as is None and self._subclass is not None:
-                encode_as = self._subclass(value)
+        known = self._known
+        is_new, count = False, 0
+        if known is not None:
+            number, count = known.number_of(value), len(known.values)
+            if number is not None and not content and id(value) not in self._open:
+                return {"sa": number}
+            is_new = number is None
+        encode_as = _ENCODERS.get(id(kind)) or encoder_of_structure(value)
+        if encode_as is None and self._subclass is not None:
+            encode_as, is_new = self._subclass(value), False  # Its content is a container of its own.
         if encode_as is None:
             return self.refuse(value, type_name(value))
         if depth >= MAX_DEPTH:
@@ -83,9 +95,15 @@ class Encoder:
             return self.refuse(value, f"{type_name(value)} that contains itself")
         self._open.add(id(value))
         try:
-            return encode_as(self, value, depth + 1)
+            form = encode_as(self, value, depth + 1)
         finally:
             self._open.discard(id(value))
+        if known is not None:
+            if type(form) is dict and not REFERENCES.isdisjoint(form):
+                known.cut(count)  # What lies in it does not cross.
+            elif is_new and can_change(form):
+                known.add(value)
+        return form
 
     def items(self, values: Any, depth: int) -> list[Any]:
         """Each of `values`, encoded."""
@@ -128,6 +146,11 @@ def encode(value: object, other: Callable[[object, str], Any] | None = None) -> 
         NotPlain: If it is not plain data and there is no `other`.
     """
     return Encoder(other).encode(value)
+
+
+def can_change(form: Any) -> bool:
+    """Whether what a form stands for is a container that can be changed."""
+    return type(form) is list or (type(form) is dict and not MUTABLE_TAGS.isdisjoint(form))
 
 
 def tags(form: Any) -> set[str]:
@@ -198,10 +221,15 @@ class Decoder:
     Args:
         reference: Called with the tag and the payload of one of `REFERENCES`; returns what stands
             for it here. Without it such a tag raises `NotPlain`.
+        known: The containers of the exchange that the values belong to.
     """
 
-    def __init__(self, reference: Callable[[str, Any], object] | None = None) -> None:
-        self._reference = reference
+    def __init__(self, reference: Callable[[str, Any], object] | None = None, known: Containers | None = None) -> None:
+        self._reference, self._known = reference, known
+
+    def within(self, known: Containers) -> Decoder:
+        """The same decoder for the values of one exchange."""
+        return Decoder(self._reference, known)
 
     def decode(self, form: Any, depth: int = 0) -> Any:
         """The value that `form` stands for.
@@ -215,7 +243,10 @@ class Decoder:
         if depth > MAX_DEPTH:
             raise NotPlain(f"nested more than {MAX_DEPTH} deep")
         if kind is list:
-            return self.items(form, depth)
+            values = self.items(form, depth)
+            if self._known is not None:
+                self._known.add(values)
+            return values
         if kind is not dict or len(form) != 1:
             raise NotPlain("not an encoded value")
         ((tag, body),) = form.items()
@@ -223,16 +254,21 @@ class Decoder:
             if self._reference is None:
                 raise NotPlain("a handle where none is known")
             return self._reference(tag, body)
+        if tag == "sa" and self._known is not None:
+            return self._known.again(body, depth)
         decode_as = _DECODERS.get(tag)
         if decode_as is None:
             raise NotPlain(f"unknown tag {tag[:20]!r}")
         try:
-            return decode_as(self, body, depth)
+            value = decode_as(self, body, depth)
         except NotPlain:
             raise
         # Whatever a malformed body provokes in a constructor is the sender's fault.
         except Exception as error:
             raise NotPlain(f"malformed {tag!r}: {type(error).__name__}") from error
+        if self._known is not None and tag in MUTABLE_TAGS:
+            self._known.add(value)
+        return value
 
     def data_only(self, form: Any, depth: int) -> Any:
         """The value that `form` stands for, if nothing in it was replaced.

@@ -14,13 +14,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .by_name import TYPES
-from .changes import update_in_place
 from .channel import PER_MESSAGE, Channel, ChannelError, ChannelTimeout, Kind, pack_request, parse_json
+from .containers import Containers
 from .ends import ENDED, LOST, Ended, Problem, described
 from .exceptions import OwnException, own_exception, rebuilt
 from .handing import Handed
 from .handles import (
-    HANDLES,
     Handle,
     HandleMisuse,
     ObjectHandle,
@@ -28,6 +27,7 @@ from .handles import (
     ProgramDied,
     RemoteGenerator,
     RemoteIterator,
+    handle_class,
     remote_coroutine,
 )
 from .limits import WHOLE_RUN
@@ -43,15 +43,10 @@ PATIENCE = WHOLE_RUN
 they give back the time that the program waited for a core."""
 
 _KINDS = {"it": "iterator", "ge": "iterator", "co": "coroutine"}
+_CONSTANTS = frozenset((str, bool, int, float, type(None)))
+"""Types of forms that stand for themselves."""
+
 _ITERATORS = {"it": RemoteIterator, "ge": RemoteGenerator}
-
-
-def _update(old: Any, new: Any) -> None:
-    """Make an argument what the program made of it, or find that it made something impossible of it."""
-    try:
-        update_in_place(old, new)
-    except Exception as error:
-        raise HandleMisuse(f"what became of an argument does not fit it: {type(error).__name__}") from error
 
 
 def _refuse_object(tag: str, body: Any) -> object:
@@ -82,7 +77,8 @@ class RemoteModule:
         self._ended: Ended | None = None
         self._lost: str | None = None
         self._cases_open = 0
-        self._held_back: list[tuple[Any, Any]] = []
+        self._held_back: list[tuple[dict[str, Any], Containers, Origin]] = []
+        self._stands_for: dict[int, tuple[Any, Any]] = {}
         self.last_raised: tuple[BaseException, dict[str, str]] | None = None
         self._ahead: dict[int, int] = {}
         self._early: dict[int, dict[str, Any]] = {}
@@ -174,14 +170,15 @@ class RemoteModule:
 
     def call(self, handle: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a name or an object of the program with plain data; see `Remote`."""
-        form = self._handed.argument
+        known = Containers()
+        form = self._handed.arguments(known)
         reply = self._ask(
             "call",
             target=handle._code_env_target,
             args=[form(arg) for arg in args],
             kwargs={name: form(arg) for name, arg in kwargs.items()},
         )
-        return self._outcome(reply, args, kwargs, handle._code_env_origin.of_call)
+        return self._outcome(reply, handle._code_env_origin.of_call, known)
 
     def call_ahead(self, handle: Handle, index: int, inputs: list[Any]) -> Any:
         """Call a function of the program with the first of `inputs`, which are for this call and those to come.
@@ -203,7 +200,7 @@ class RemoteModule:
         if reply.get("skipped") is True:
             args, kwargs = inputs[0]
             reply = self._ask("call", target=handle._code_env_target, args=args, kwargs=kwargs)
-        return self._outcome(reply, (), {}, handle._code_env_origin.of_call)
+        return self._outcome(reply, handle._code_env_origin.of_call)
 
     def beside(self, **request: Any) -> Iterator[dict[str, Any]]:
         """Have a suite run in the program's process; what is said there of its cases, sealed."""
@@ -250,7 +247,7 @@ class RemoteModule:
 
     def wait_for(self, number: int) -> Any:
         """What a coroutine of the program returns."""
-        return self._outcome(self._ask("await", target=number), (), {}, Origin.RESULT)
+        return self._outcome(self._ask("await", target=number), Origin.RESULT)
 
     def get(self, handle: Handle, name: str) -> Any:
         """Read an attribute of a name or an object of the program; see `Remote`."""
@@ -259,7 +256,7 @@ class RemoteModule:
         # `f("a").startswith("a")` would call it, and `bool("a")` is true.
         if origin is Origin.RESULT_METHOD and isinstance(form, dict) and not {"bn", "m"}.isdisjoint(form):
             raise HandleMisuse(f"the attribute {name!r} of {handle!r} can be called, and is no method of it")
-        return self._outcome(reply, (), {}, origin)
+        return self._outcome(reply, origin)
 
     def set(self, handle: Handle, name: str, value: Any) -> None:
         """Set an attribute of an object of the program; see `Remote`."""
@@ -267,26 +264,34 @@ class RemoteModule:
 
     def operate(self, name: str, args: tuple[Any, ...]) -> Any:
         """Apply an operator in the program's process; see `Remote`."""
-        reply = self._ask("operate", name=name, args=[self._handed.argument(arg) for arg in args])
+        known = Containers()
+        reply = self._ask("operate", name=name, args=list(map(self._handed.arguments(known), args)))
         if (
             name == "next"
             and isinstance(reply.get("raised"), dict)
             and reply["raised"].get("builtin") == "StopIteration"
         ):
             raise StopIteration
-        return self._outcome(reply, args, {}, Origin.RESULT)
+        return self._outcome(reply, Origin.RESULT, known)
 
     def around_case(self, begins: bool) -> None:
         """Hold changes to arguments back while a case is evaluated.
 
         `assert f(x) == sorted(x)` must not compare with what `f` made of `x`; after the statement
-        the change is there for the tests to see.
+        the change is there for the tests to see. Meanwhile what `f` gave back of `x` is a copy, with the change.
         """
         self._cases_open += 1 if begins else -1
         if self._cases_open == 0:
             held_back, self._held_back = self._held_back, []
-            for old, new in held_back:
-                _update(old, new)
+            self._stands_for.clear()
+            for reply, known, origin in held_back:
+                self._origin = origin
+                self._unpacked(reply, known)
+
+    def original(self, value: Any) -> Any:
+        """The argument of the tests that a value stands for while changes are held back; else the value itself."""
+        copy, original = self._stands_for.get(id(value), (None, None))
+        return original if copy is value and copy is not None else value
 
     def unpack(self, reply: Any, *, plain_only: bool = False) -> Any:
         """The value in a reply; raises what the program raised, as a builtin exception.
@@ -328,7 +333,7 @@ class RemoteModule:
             made = reply.get("made")
             if isinstance(made, dict):
                 return made
-            self._outcome(reply, (), {}, Origin.RESULT)
+            self._outcome(reply, Origin.RESULT)
             raise HandleMisuse(f"the program's {name} makes no exception")
 
         return make
@@ -363,29 +368,39 @@ class RemoteModule:
         if self._lost is not None:
             raise ProgramDied("the program's process is lost")
 
-    def _outcome(self, reply: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], origin: Origin) -> Any:
-        self._origin = origin
-        try:
-            value, failure = self._parts(reply, self._decoder)
-        except NotPlain as error:
-            raise HandleMisuse(f"what came back is not plain data: {error}") from error
-        for old, new in self._changes(reply.get("changed"), args, kwargs):
-            # A function that returns nothing is called for its effect, also within an assert.
-            if self._cases_open and value is not None:
-                self._held_back.append((old, new))
-            else:
-                _update(old, new)
+    def _outcome(self, reply: dict[str, Any], origin: Origin, known: Containers | None = None) -> Any:
+        if reply.get("raised") is None and not reply.get("changed") and type(reply.get("value", ())) in _CONSTANTS:
+            return reply["value"]
+        self._origin, known = origin, known or Containers()
+        # A function that returns nothing is called for its effect, also within an assert.
+        if self._cases_open and reply.get("changed") and reply.get("value") is not None:
+            copies = known.copied()
+            self._stands_for.update(
+                (id(copy), (copy, original)) for copy, original in zip(copies.values, known.values, strict=True)
+            )
+            self._held_back.append((reply, known, origin))
+            known = copies
+        value, failure = self._unpacked(reply, known)
         if failure is not None:
             self.last_raised = (failure, described(reply["raised"]))
             raise failure
         return value
 
-    def _changes(self, changed: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[Any, Any]]:
+    def _unpacked(self, reply: dict[str, Any], known: Containers) -> tuple[Any, BaseException | None]:
+        """The value in a reply, or what it says was raised, once the arguments are what the program made of them."""
+        decoder, count = self._decoder.within(known), len(known.values)
         try:
-            named: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
-            return [(named[key], self._decoder.decode(form)) for key, form in changed or ()]
-        except (NotPlain, LookupError, TypeError, ValueError) as error:
+            value, failure = self._parts(reply, decoder)
+        except NotPlain as error:
+            raise HandleMisuse(f"what came back is not plain data: {error}") from error
+        try:
+            changed = [(number, decoder.decode(form)) for number, form in reply.get("changed") or ()]
+            if any(type(number) is not int or not 0 <= number < count for number, _ in changed):
+                raise NotPlain("no argument has that number")
+            known.change(changed)
+        except Exception as error:  # A content that does not fit what it is for, whatever that provokes.
             raise HandleMisuse(f"what became of an argument is not plain data: {error}") from error
+        return value, failure
 
     def _reference(self, tag: str, body: Any) -> object:
         if tag in _KINDS and type(body) is int and body >= 0:
@@ -396,13 +411,14 @@ class RemoteModule:
             return self._members.member(body)
         if tag == "m":
             return self._handed.given(body)
-        if tag != "h" or not isinstance(body, list) or len(body) != 4 or type(body[0]) is not int:
+        if tag != "h" or not isinstance(body, list) or list(map(type, body)) != [int, str, int]:
             raise NotPlain("a malformed handle")
-        number, type_name, can_be_called, has_next = body
+        number, type_name, methods = body
         key = (number, self._origin)
         if key not in self._handles:
-            kind = ObjectHandle if self._objects else HANDLES[can_be_called is True, has_next is True]
-            self._handles[key] = kind(self, number, str(type_name)[:200], key[1])
+            type_name = type_name[:200]
+            kind = handle_class(ObjectHandle if self._objects else Handle, type_name, methods)
+            self._handles[key] = kind(self, number, type_name, key[1])
         return self._handles[key]
 
     def _ask(self, op: str, **fields: Any) -> dict[str, Any]:

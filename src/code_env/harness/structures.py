@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .matches import PlainMatch, parts_of
+
 if TYPE_CHECKING:
     from .plain import Decoder, Encoder
 
@@ -52,6 +54,13 @@ def text_of(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
+def _match(self: Encoder, value: Any, depth: int) -> Any:
+    text, bounds, spans, names, last = parts_of(value)
+    if type(text) not in (str, bytes):
+        return self.refuse(value, f"Match in a {type_name(text)}")
+    return {"ma": [self.encode(text, depth), bounds, [list(span) for span in spans], [list(n) for n in names], last]}
+
+
 _ENCODERS_BY_MODULE: dict[str, dict[str, Callable[[Encoder, Any, int], Any]]] = {
     "decimal": {"Decimal": lambda e, v, d: {"de": str(v)}},
     "fractions": {"Fraction": lambda e, v, d: {"fr": [hex(v.numerator), hex(v.denominator)]}},
@@ -61,6 +70,8 @@ _ENCODERS_BY_MODULE: dict[str, dict[str, Callable[[Encoder, Any, int], Any]]] = 
         "datetime": _datetime,
         "timedelta": lambda e, v, d: {"td": [v.days, v.seconds, v.microseconds]},
     },
+    "re": {"Match": _match},
+    f"{__package__}.matches": {"PlainMatch": _match},
 }
 """Those of classes of modules that need not be loaded, by module and name."""
 
@@ -182,6 +193,11 @@ def _in_zone(moment: Any, offset: Any, key: Any, fold: Any) -> Any:
     return known if same else moment.replace(tzinfo=fixed)
 
 
+def _decoded_match(self: Decoder, body: Any, depth: int) -> Any:
+    text, *places = body
+    return PlainMatch(self.decode(text, depth), *places)
+
+
 _named: dict[tuple[str, tuple[str, ...]], Any] = {}
 
 
@@ -239,6 +255,7 @@ DECODERS: dict[str, Callable[[Decoder, Any, int], Any]] = {
     "fr": lambda s, b, d: _fraction(b),
     "dt": lambda s, b, d: _moment(b),
     "td": lambda s, b, d: _duration(b),
+    "ma": _decoded_match,
     "nt": _namedtuple,
     "np": lambda s, b, d: _array(b[0], [int(n) for n in b[1]], b[2]),
     "no": _decoded_array_of_objects,

@@ -7,12 +7,13 @@ import contextlib
 import importlib
 import sys
 import types
+from collections.abc import Mapping
 from typing import Any
 
 from .asserting import CALL, RECORDER, compile_helpers, compile_suite
 from .cases import Cases, brief_error
 from .ends import ENDED, Problem
-from .handles import CallableHandle, Origin, ProgramDied
+from .handles import Handle, Origin, ProgramDied, named_handle
 from .plain import Decoder
 from .remote import GRACE_S, RemoteModule
 from .time_limit import time_limit
@@ -26,6 +27,9 @@ MODULES |= {"np": "numpy", "pd": "pandas"}
 and tests into one file need not notice that it relies on what the reference imports."""
 
 
+_SAID_NOTHING: Mapping[str, bool] = types.MappingProxyType({})
+
+
 class CompiledSuite:
     """One `assert` test: its code, compiled.
 
@@ -34,12 +38,23 @@ class CompiledSuite:
         setup: Trusted code that runs before the tests.
         code: The test code.
         entry_point: What it tests.
+        is_class: For names of the program, as far as the task says what they are, whether they are classes.
         foresees: Whether calls that can be foreseen are sent over together.
     """
 
-    def __init__(self, prefix: str, setup: str, code: str, entry_point: str | None, *, foresees: bool) -> None:
+    def __init__(
+        self,
+        prefix: str,
+        setup: str,
+        code: str,
+        entry_point: str | None,
+        is_class: Mapping[str, bool] = _SAID_NOTHING,
+        *,
+        foresees: bool,
+    ) -> None:
         self.suite = compile_suite(code, "<tests>", entry_point if foresees else None)
         self.entry_point = entry_point
+        self._is_class = is_class
         self.unbound = self.suite.free_names - set(dir(builtins)) - {"candidate", entry_point}
         self.modules = self.unbound & MODULES.keys() & self.suite.owners
         self.before: list[types.CodeType] = []
@@ -54,6 +69,14 @@ class CompiledSuite:
         """Exceptions that would end the tests, or a loop, and that the tests look for."""
         self.uses_random = any("random" in text for text in texts)
         self.uses_numpy = any("numpy" in text for text in texts)
+
+    def origin_of(self, name: str) -> Origin:
+        """The origin of what a name of the program stands for; the program has no say in it."""
+        is_class = self._is_class.get(name)
+        if is_class is None:
+            # By convention; but not where what a call gives is used as data: `Title("a b").startswith("A")`.
+            is_class = name.lstrip("_")[:1].isupper() and name not in self.suite.used_as_data
+        return Origin.CLASS if is_class else Origin.FUNCTION
 
     def _put_before(self, code: str, filename: str) -> None:
         if code:
@@ -93,7 +116,7 @@ class SuiteRun:
     def __init__(self, compiled: CompiledSuite, *, until_failure: bool = False) -> None:
         self._compiled, self._suite = compiled, compiled.suite
         self._module: RemoteModule | None = None
-        self.cases = Cases(self._suite.sources, self._around, until_failure=until_failure)
+        self.cases = Cases(self._suite.sources, self._around, self._original, until_failure=until_failure)
         # A module like any other: dataclasses and annotations look their own up.
         module = sys.modules["tests"] = types.ModuleType("tests")
         self.names: dict[str, Any] = module.__dict__
@@ -111,10 +134,13 @@ class SuiteRun:
         if self._module is not None:
             self._module.around_case(begins)
 
+    def _original(self, value: Any) -> Any:
+        return value if self._module is None else self._module.original(value)
+
     def _call(self, index: int, function: Any) -> Any:
         """Make a call that was foreseen."""
         foreseen = self._suite.foreseen
-        if isinstance(function, CallableHandle) and self._module is not None:
+        if isinstance(function, Handle) and self._module is not None:
             return self._module.call_ahead(function, index, foreseen.together_with(index))
         args, kwargs = foreseen.inputs[index]
         decode = Decoder().decode
@@ -131,7 +157,7 @@ class SuiteRun:
         self.cases.program_is_dead = lambda: module.is_dead
         names = set(self.names_wanted()) & module.callables
         for name in names if self._compiled.entry_point is None else [self._compiled.entry_point, *names]:
-            handle = CallableHandle(module, name, f"function {name!r}", Origin.of_name(name))
+            handle = named_handle(module, name, self._compiled.origin_of(name))
             self.names[name] = module.exception(name) or handle
         # The tests wait no longer than the program may: what they do with its answers can take for ever.
         with time_limit(module.wall_s + GRACE_S):

@@ -104,8 +104,29 @@ def _job(task: Task) -> dict[str, Any]:
         "judge": task.judge,
         "one_process": in_one_process(task),
         "wall_s": task.limits.wall_s,
+        "is_class": _is_class(task),
         "tests": [_test(test, find_language(task.language)) | {"hidden": test.hidden} for test in task.tests],
     }
+
+
+_DEFINITION = re.compile(r"(?m)^[ \t>]*(?:async[ \t]+)?(?P<kind>def|class)[ \t]+(?P<name>\w+)")
+_BEFORE = re.compile(r"(?i)\b(?P<kind>function|class)[ \t]+[`'\"*]*(?P<name>\w+)")
+_AFTER = re.compile(r"(?i)(?P<name>\w+)[`'\"*]*[ \t]+(?P<kind>function|class)\b")
+
+
+def _is_class(task: Task) -> dict[str, bool]:
+    """For each name that the task says is a function or a class, whether it is a class."""
+    if not any(isinstance(test, AssertTest) for test in task.tests):
+        return {}
+    found: dict[str, bool] = {}
+    told = [
+        (_DEFINITION, task.reference or ""),
+        *((pattern, task.prompt) for pattern in (_DEFINITION, _BEFORE, _AFTER)),
+    ]
+    for pattern, text in told:
+        for match in pattern.finditer(text):
+            found.setdefault(match["name"], match["kind"].lower() == "class")
+    return found
 
 
 def _test(test: AnyTest, language: Language | None) -> dict[str, Any]:

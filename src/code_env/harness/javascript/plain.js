@@ -62,7 +62,7 @@ function decodeMapping(pairs) {
 
 // What stands for a value that is no plain data: it stays here, and a message names it.
 function standIn(what) {
-  return `{"h":[0,${stringify(what)},false]}`;
+  return `{"h":[0,${stringify(what)},0]}`;
 }
 
 function encode(value) {

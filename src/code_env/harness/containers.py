@@ -1,0 +1,142 @@
+"""Lets identity and sharing cross: the containers that one exchange between a program and its tests tells of.
+
+An exchange is a call, its reply, and what became of the arguments. Each side keeps a `Containers`, in which every
+container that can change has a number: its place in the order in which they are written, and read. The first time its
+content crosses, after that its number, so both sides hold values of the same shape: a row that lies in a table twice
+is one row, and what a function gives back of its arguments is that argument.
+
+A number that comes from a program is its claim. It can only name what the exchange has told of, and stands for no more
+values, and lies no deeper, than if its content had crossed again.
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+from typing import Any
+
+from .structures import MAX_NODES, NotPlain
+
+MAX_DEPTH = 200
+"""Deepest nesting of containers; below the interpreter's recursion limit on both sides."""
+
+MUTABLE_TAGS = frozenset(("d", "s", "ba", "ct", "od", "dd", "dq", "np", "no"))
+"""Tags of containers that can change; a list has none."""
+
+_MAPPINGS = (dict, collections.Counter, collections.OrderedDict, collections.defaultdict)
+_SEQUENCES = (list, tuple, set, frozenset, collections.deque)
+
+
+class Containers:
+    """The containers of one exchange, by number."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._numbers: dict[int, int] = {}
+        self._extents: dict[int, tuple[int, int]] = {}
+        self._more_nodes = 0
+
+    def add(self, value: Any) -> None:
+        """Give a container the next number."""
+        self._numbers[id(value)] = len(self.values)
+        self.values.append(value)
+
+    def cut(self, count: int) -> None:
+        """Forget all but the first `count`."""
+        for value in self.values[count:]:
+            self._numbers.pop(id(value), None)
+        del self.values[count:]
+
+    def number_of(self, value: Any) -> int | None:
+        """The number of a container; None if it has none."""
+        return self._numbers.get(id(value))
+
+    def again(self, number: Any, depth: int) -> Any:
+        """The container of that number, where it lies `depth` deep once more.
+
+        Raises:
+            NotPlain: If there is none, or if it makes the whole too large.
+        """
+        if type(number) is not int or not 0 <= number < len(self.values):
+            raise NotPlain("a container that nobody has told of")
+        value = self.values[number]
+        nodes, height = self._extent(value)
+        self._more_nodes += nodes
+        if self._more_nodes > MAX_NODES:
+            raise NotPlain(f"more than {MAX_NODES} values")
+        if depth + height > MAX_DEPTH:
+            raise NotPlain(f"nested more than {MAX_DEPTH} deep")
+        return value
+
+    def copied(self) -> Containers:
+        """The same numbers for containers of their own, which hold what these hold until they are changed."""
+        copies = Containers()
+        for value in self.values:
+            copies.add(copy.copy(value))
+        return copies
+
+    def change(self, contents: list[tuple[int, Any]]) -> None:
+        """Give containers another content.
+
+        Args:
+            contents: Number and new content of each.
+
+        Raises:
+            NotPlain: If a content does not fit, or if the whole becomes too large.
+        """
+        for number, content in contents:
+            _fill(self.values[number], content)
+        self._extents.clear()
+        for number, _ in contents:
+            self._extent(self.values[number])
+
+    def _extent(self, value: Any, depth: int = 0) -> tuple[int, int]:
+        """How many values a value stands for, and how many containers deep it is.
+
+        Raises:
+            NotPlain: If it is too much, or contains itself.
+        """
+        known = self._extents.get(id(value))
+        if known is not None:
+            return known
+        kind = type(value)
+        if kind in _MAPPINGS:
+            inner = [*value, *value.values()]
+        elif kind in _SEQUENCES or isinstance(value, tuple):
+            inner = value
+        else:
+            return 1, 0
+        if depth > MAX_DEPTH:
+            raise NotPlain(f"nested more than {MAX_DEPTH} deep")
+        nodes, height = 1, 0
+        for item in inner:
+            if type(item) in _LEAVES:
+                nodes += 1
+                continue
+            more, below = self._extent(item, depth + 1)
+            nodes, height = nodes + more, max(height, below)
+            if nodes > MAX_NODES:
+                raise NotPlain(f"more than {MAX_NODES} values")
+        if id(value) in self._numbers:
+            self._extents[id(value)] = nodes, height + 1
+        return nodes, height + 1
+
+
+_LEAVES = frozenset((int, str, float, bool, type(None), bytes))
+
+
+def _fill(old: Any, new: Any) -> None:
+    """Make a container hold what another of its kind holds."""
+    kind = type(old)
+    if kind is not type(new):
+        raise NotPlain(f"a {type(new).__name__} in place of a {kind.__name__}")
+    if kind is list:
+        old[:] = new
+    elif kind in _MAPPINGS or kind is set:
+        old.clear()
+        old.update(new)
+    elif kind is bytearray or kind is collections.deque:
+        old.clear()
+        old.extend(new)
+    elif old.shape == new.shape:  # A NumPy array.
+        old[...] = new

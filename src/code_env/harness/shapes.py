@@ -1,0 +1,48 @@
+"""Which special methods an object's class has: what Python's operators and `isinstance` find on it.
+
+A stand-in for the object has the same ones and no others, so `isinstance(x, Iterable)` or `hasattr(x, "__len__")` says
+of the stand-in what it says of the object.
+"""
+
+from __future__ import annotations
+
+ARITHMETIC = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow")
+REFLECTED = (*ARITHMETIC, "and", "or", "xor")
+"""Operators that have a reflected form: `__radd__` is that of `add`."""
+
+SPECIAL = (
+    *("call", "hash", "len", "iter", "next", "reversed", "contains", "getitem", "setitem", "delitem"),
+    *ARITHMETIC,
+    *("lshift", "rshift", "and", "or", "xor", "neg", "pos", "abs", "invert"),
+    *(f"r{name}" for name in REFLECTED),
+    *(f"i{name}" for name in REFLECTED),
+    *("int", "float", "complex", "index", "round", "trunc", "floor", "ceil", "bytes", "fspath"),
+    *("enter", "exit", "await", "aiter", "anext", "aenter", "aexit"),
+)
+"""The special methods that not every object has, without their underscores."""
+
+_NAMES = {f"__{name}__": 1 << bit for bit, name in enumerate(SPECIAL)}
+
+_type, _names_in, _bases_of = type, type.__dict__["__dict__"].__get__, type.__dict__["__mro__"].__get__
+
+
+def special_methods(value: object) -> int:
+    """The special methods of a value's class, a bit for each of `SPECIAL`; read so that the class cannot interfere."""
+    found = seen = 0
+    for base in _bases_of(_type(value)):
+        names = _names_in(base)
+        for name, bit in _NAMES.items():
+            if name in names and not seen & bit:
+                seen |= bit
+                # `__hash__ = None` says that there is none.
+                found |= bit if names[name] is not None else 0
+    return found
+
+
+def names_of(methods: int) -> list[str]:
+    """The names behind the bits.
+
+    >>> names_of(special_methods(lambda: 0))
+    ['call', 'hash']
+    """
+    return [name for bit, name in enumerate(SPECIAL) if methods >> bit & 1]

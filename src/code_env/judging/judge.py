@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from queue import SimpleQueue
 
 from code_env.executors.base import Executor
 from code_env.tasks.task import Task
 
 from .pending import PendingVerdict
 from .verdict import Verdict
+
+MAX_AHEAD = 1024
+"""Most verdicts that are kept until one before them is there."""
 
 
 def judge(task: Task, code: str, executor: Executor, *, response: str | None = None) -> Verdict:
@@ -55,7 +60,8 @@ def judge_each(answers: Iterable[tuple[Task, str]], executor: Executor, *, in_fl
     Args:
         answers: Pairs of a task and an answer to it.
         executor: Where they run.
-        in_flight: How many are submitted ahead; enough to keep the workers busy.
+        in_flight: How many are under way at once; enough to keep the workers busy. Others that are done may wait for
+            one before them, `MAX_AHEAD` at the most.
 
     Raises:
         TypeError: If an answer is not text.
@@ -66,18 +72,31 @@ def judge_each(answers: Iterable[tuple[Task, str]], executor: Executor, *, in_fl
 
 def _settle_in_turn(answers: Iterable[PendingVerdict], executor: Executor, in_flight: int) -> Iterator[Verdict]:
     waiting: deque[PendingVerdict] = deque()
+    back: SimpleQueue[PendingVerdict] = SimpleQueue()
+    under_way = 0
     source = iter(answers)
     try:
         while True:
-            for one in itertools.islice(source, max(1, in_flight) - len(waiting)):
+            # A slow answer holds back the verdicts after it, not the workers.
+            room = min(max(1, in_flight) - under_way, max(in_flight, MAX_AHEAD) - len(waiting))
+            for one in itertools.islice(source, max(0, room)):
                 waiting.append(one)
                 one.start(executor)
+                if one.verdict is None:
+                    under_way += 1
+                    one.when_back(back.put)
             if not waiting:
                 return
-            verdict = waiting[0].wait()
-            waiting.popleft()
+            verdict = waiting[0].verdict
             if verdict is not None:
+                waiting.popleft()
                 yield verdict
+                continue
+            one = back.get()
+            if one.wait(time.monotonic()) is None:  # The sandbox failed; it is tried again.
+                one.when_back(back.put)
+            else:
+                under_way -= 1
     finally:
         # Whoever stops listening, or is interrupted, has no use for the rest.
         for one in waiting:

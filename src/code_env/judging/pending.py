@@ -76,6 +76,16 @@ class PendingVerdict:
         """Whether a program was run for it."""
         return self._attempts > 0
 
+    def when_back(self, tell: Callable[[PendingVerdict], object]) -> None:
+        """Have somebody told when its program has come back from where it was submitted last.
+
+        Raises:
+            RuntimeError: If it has not been submitted.
+        """
+        if self._future is None:
+            raise RuntimeError("it was not submitted")
+        self._future.add_done_callback(lambda _: tell(self))
+
     def wait(self, until: float | None = None) -> Verdict | None:
         """The verdict, after as many attempts as a failing sandbox makes needful.
 

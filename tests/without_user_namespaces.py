@@ -7,13 +7,13 @@ import errno
 import os
 import sys
 
-from code_env.executors.local.jail import linux, seccomp
+from code_env.executors.local.jail import bpf, linux, seccomp
 
-_STEP = seccomp._Step(0, mask=linux.CLONE_NEWUSER, then=seccomp._errno(errno.EPERM), otherwise=seccomp._ALLOW)
+_STEP = bpf.Step(0, mask=linux.CLONE_NEWUSER, then=bpf.failure(errno.EPERM), otherwise=bpf.ALLOW)
 _CALLS = {name: seccomp._CONDITIONAL[name][0][seccomp._COLUMN[linux.MACHINE]] for name in ("clone", "unshare")}
 
 if __name__ == "__main__":
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
-    no_clone3 = {number: seccomp._errno(errno.ENOSYS) for number in seccomp._numbers(seccomp._ABSENT)}
-    seccomp.Filter({**dict.fromkeys(_CALLS.values(), (_STEP,)), **no_clone3}).install()
+    no_clone3 = {number: bpf.failure(errno.ENOSYS) for number in seccomp._numbers(seccomp._ABSENT)}
+    bpf.Filter({**dict.fromkeys(_CALLS.values(), (_STEP,)), **no_clone3}).install()
     os.execvp(sys.argv[1], sys.argv[1:])

@@ -40,6 +40,7 @@ from code_env.harness.serving import serve
 from code_env.harness.watching import end_descendants
 
 from . import fork_hooks, landlock, linux, seccomp, wire
+from .bpf import Filter
 
 BROKEN_EXIT_CODE = 97
 """Exit code of a child that could not become its program."""
@@ -147,7 +148,7 @@ class ChildLayers:
         if self._filters[True].install() is None:
             raise OSError("seccomp gave no listener")
 
-    def _filter(self, counted: bool, signals_of: int | None = None) -> seccomp.Filter:
+    def _filter(self, counted: bool, signals_of: int | None = None) -> Filter:
         return seccomp.program_filter(
             counted=counted,
             shared_user=self._shared_user,

@@ -1,9 +1,5 @@
 """The system call filters: what no program may ask of the kernel, whatever else holds.
 
-A filter is a program for the kernel's own small machine (BPF, seccomp(2)). It is built as a binary
-search over ranges of call numbers: the kernel tries it for every number when it is installed, and a linear
-list of a hundred calls costs several times as much.
-
 Two filters:
 
 * `base_filter` is installed once, in a worker, and inherited by all programs. It denies what reaches beyond
@@ -19,13 +15,11 @@ memory, signals and other processes' attributes are kept away.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import signal
-import struct
 from _socket import AF_UNIX, SOCK_SEQPACKET, SOCK_STREAM
-from typing import NamedTuple
 
+from .bpf import ALLOW, NOTIFY, Decision, Filter, Step, failure
 from .linux import (
     CLONE_NEWCGROUP,
     CLONE_NEWIPC,
@@ -35,23 +29,10 @@ from .linux import (
     CLONE_NEWUSER,
     CLONE_NEWUTS,
     MACHINE,
-    PreparedCall,
 )
-
-_ALLOW = 0x7FFF0000
-_ERRNO = 0x00050000
-_NOTIFY = 0x7FC00000
-_KILL_PROCESS = 0x80000000
-
-_AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 # Column of each machine in the tables below.
 _COLUMN = {"x86_64": 0, "aarch64": 1}
-
-_SYS_SECCOMP = {"x86_64": 317, "aarch64": 277}.get(MACHINE, -1)
-
-_LAST_KNOWN = 450
-"""Calls with higher numbers are younger than this list; programs are told that they do not exist."""
 
 _NAMESPACES = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET
 _CLONE_NEWTIME = 0x80
@@ -177,37 +158,20 @@ _ABSENT: dict[str, _Numbers] = {
 }
 
 
-class _Step(NamedTuple):
-    """A look at one argument; each way out is an action, or None for the next step."""
+_REFUSE = failure(errno.EPERM)
 
-    argument: int
-    values: tuple[int, ...] = ()
-    """Values, after masking, that take the `then` way; with none, any bit of the mask does."""
-    mask: int = 0xFFFFFFFF
-    then: int | None = None
-    otherwise: int | None = None
-    high: bool = False
-    """Whether the upper 32 bits are looked at, and not the lower."""
-
-
-def _errno(number: int) -> int:
-    return _ERRNO | number
-
-
-_REFUSE = _errno(errno.EPERM)
-
-_ONLY_SELF = (_Step(0, (0,), then=_ALLOW, otherwise=_REFUSE),)
+_ONLY_SELF = (Step(0, (0,), then=ALLOW, otherwise=_REFUSE),)
 """For calls whose first argument is a process: 0 is the caller."""
 
-_CONDITIONAL: dict[str, tuple[_Numbers, tuple[_Step, ...]]] = {
-    "clone": ((56, 220), (_Step(0, mask=_NAMESPACES, then=_REFUSE, otherwise=_ALLOW),)),
-    "unshare": ((272, 97), (_Step(0, mask=_NAMESPACES | _CLONE_NEWTIME, then=_REFUSE, otherwise=_ALLOW),)),
+_CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
+    "clone": ((56, 220), (Step(0, mask=_NAMESPACES, then=_REFUSE, otherwise=ALLOW),)),
+    "unshare": ((272, 97), (Step(0, mask=_NAMESPACES | _CLONE_NEWTIME, then=_REFUSE, otherwise=ALLOW),)),
     # Only connected kinds: a datagram socket could be sent to an address.
     "socketpair": (
         (53, 199),
         (
-            _Step(0, (AF_UNIX,), otherwise=_REFUSE),
-            _Step(1, (SOCK_STREAM, SOCK_SEQPACKET), mask=0xF, then=_ALLOW, otherwise=_REFUSE),
+            Step(0, (AF_UNIX,), otherwise=_REFUSE),
+            Step(1, (SOCK_STREAM, SOCK_SEQPACKET), mask=0xF, then=ALLOW, otherwise=_REFUSE),
         ),
     ),
     "prlimit64": ((302, 261), _ONLY_SELF),
@@ -216,23 +180,23 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[_Step, ...]]] = {
     "sched_setparam": ((142, 118), _ONLY_SELF),
     "sched_setattr": ((314, 274), _ONLY_SELF),
     # PRIO_PROCESS and IOPRIO_WHO_PROCESS, of the caller.
-    "setpriority": ((141, 140), (_Step(0, (0,), otherwise=_REFUSE), _Step(1, (0,), then=_ALLOW, otherwise=_REFUSE))),
-    "ioprio_set": ((251, 30), (_Step(0, (1,), otherwise=_REFUSE), _Step(1, (0,), then=_ALLOW, otherwise=_REFUSE))),
+    "setpriority": ((141, 140), (Step(0, (0,), otherwise=_REFUSE), Step(1, (0,), then=ALLOW, otherwise=_REFUSE))),
+    "ioprio_set": ((251, 30), (Step(0, (1,), otherwise=_REFUSE), Step(1, (0,), then=ALLOW, otherwise=_REFUSE))),
     # F_SETOWN, F_SETSIG, F_SETOWN_EX send signals to others; F_SETPIPE_SZ takes memory that nobody counts;
     # F_SETLEASE makes others wait who open the file.
-    "fcntl": ((72, 25), (_Step(1, (8, 10, 15, 1024, 1031), then=_REFUSE, otherwise=_ALLOW),)),
+    "fcntl": ((72, 25), (Step(1, (8, 10, 15, 1024, 1031), then=_REFUSE, otherwise=ALLOW),)),
     "ioctl": (
         (16, 29),
         (
             # All that sockets have of their own: FIOSETOWN, SIOCSPGRP, and what tells of the host's network.
-            _Step(1, (0x8900,), mask=0xFFFFFF00, then=_REFUSE),
+            Step(1, (0x8900,), mask=0xFFFFFF00, then=_REFUSE),
             # TIOCSTI, TIOCLINUX; FS_IOC_SETFLAGS, _SETVERSION, _FSSETXATTR, _ENABLE_VERITY, _SET_ENCRYPTION_POLICY,
             # which need no right to write.
-            _Step(
+            Step(
                 1,
                 (0x5412, 0x541C, 0x40086602, 0x40087602, 0x401C5820, 0x40806685, 0x800C6613),
                 then=_REFUSE,
-                otherwise=_ALLOW,
+                otherwise=ALLOW,
             ),
         ),
     ),
@@ -240,16 +204,16 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[_Step, ...]]] = {
         (9, 222),
         (
             # MAP_HUGETLB: pages of a pool that no limit knows.
-            _Step(3, mask=0x40000, then=_errno(errno.ENOMEM)),
+            Step(3, mask=0x40000, then=failure(errno.ENOMEM)),
             # MAP_ANONYMOUS with MAP_SHARED: memory that stays where a process no longer maps it, and is charged to
             # nobody then. One page is for those who want to see that it works.
-            _Step(3, (0x21, 0x23), mask=0x2F, otherwise=_ALLOW),
-            _Step(1, (0,), high=True, otherwise=_errno(errno.ENOMEM)),
-            _Step(1, mask=~0xFFF & 0xFFFFFFFF, then=_errno(errno.ENOMEM), otherwise=_ALLOW),
+            Step(3, (0x21, 0x23), mask=0x2F, otherwise=ALLOW),
+            Step(1, (0,), high=True, otherwise=failure(errno.ENOMEM)),
+            Step(1, mask=~0xFFF & 0xFFFFFFFF, then=failure(errno.ENOMEM), otherwise=ALLOW),
         ),
     ),
     # SO_SNDBUF, SO_RCVBUF and those that go beyond the system's limits: memory of the kernel's.
-    "setsockopt": ((54, 208), (_Step(2, (7, 8, 32, 33), then=_REFUSE, otherwise=_ALLOW),)),
+    "setsockopt": ((54, 208), (Step(2, (7, 8, 32, 33), then=_REFUSE, otherwise=ALLOW),)),
 }
 
 _SIGNALS: dict[str, _Numbers] = {
@@ -279,7 +243,7 @@ _ATTRIBUTES: dict[str, _Numbers] = {
 """Changes to files that Landlock does not decide on."""
 
 _SIGACTION: _Numbers = (13, 134)
-_WAITED_FOR = (_Step(0, (signal.SIGCHLD,), then=_errno(0), otherwise=_ALLOW),)
+_WAITED_FOR = (Step(0, (signal.SIGCHLD,), then=failure(0), otherwise=ALLOW),)
 """Who ignores the end of its children hides what they have used: said to be done, and not done."""
 
 _TRUNCATE: dict[str, _Numbers] = {"truncate": (76, 45)}
@@ -301,62 +265,20 @@ _SENDING: dict[str, _Numbers] = {
 }
 
 _PRCTL: _Numbers = (157, 167)
-_HIDING = (_Step(0, (4, 35), then=_REFUSE, otherwise=_ALLOW),)
+_HIDING = (Step(0, (4, 35), then=_REFUSE, otherwise=ALLOW),)
 """PR_SET_DUMPABLE and PR_SET_MM hide a process from those who measure it."""
 
 _FORK: dict[str, _Numbers] = {"fork": (57, None), "vfork": (58, None)}
 
-_Decision = int | tuple[_Step, ...]
-
-
-class Filter:
-    """A filter that is ready to be installed, also in a forked child."""
-
-    def __init__(self, decisions: dict[int, _Decision]) -> None:
-        code = _assemble(decisions)
-        self._code = ctypes.create_string_buffer(b"".join(code))
-        self._program = _Program(len(code), ctypes.cast(self._code, ctypes.c_void_p))
-        self._notifies = any(
-            decision == _NOTIFY
-            or (isinstance(decision, tuple) and any(_NOTIFY in (step.then, step.otherwise) for step in decision))
-            for decision in decisions.values()
-        )
-        self.call = self._prepare(_NEW_LISTENER if self._notifies else 0)
-
-    def _prepare(self, flags: int) -> PreparedCall:
-        mode, program = ctypes.c_uint(_SECCOMP_SET_MODE_FILTER), ctypes.byref(self._program)
-        return PreparedCall(_SYS_SECCOMP, "seccomp", mode, ctypes.c_uint(flags), program)
-
-    def install(self) -> int | None:
-        """Install it for this process and all it will start; the listener if it hands calls to one.
-
-        Raises:
-            OSError: If the kernel refuses, or `no_new_privs` is not set.
-        """
-        if not self._notifies:
-            self.call.make()
-            return None
-        try:
-            return self._prepare(_NEW_LISTENER | _WAIT_KILLABLE).make()
-        except OSError as error:
-            if error.errno != errno.EINVAL:
-                raise
-            return self.call.make()
-
-
-class _Program(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
-
-
-_SECCOMP_SET_MODE_FILTER = 1
-_NEW_LISTENER = 8
-_WAIT_KILLABLE = 32  # Since Linux 5.19. No signal but a deadly one ends a call that a listener has heard of.
-
 
 def base_filter() -> Filter:
     """What a worker installs for itself and for all programs it will run."""
-    decisions: dict[int, _Decision] = {}
-    for names, decision in ((_DENIED, _REFUSE), (_UNSUPPORTED, _errno(errno.ENOTSUP)), (_ABSENT, _errno(errno.ENOSYS))):
+    decisions: dict[int, Decision] = {}
+    for names, decision in (
+        (_DENIED, _REFUSE),
+        (_UNSUPPORTED, failure(errno.ENOTSUP)),
+        (_ABSENT, failure(errno.ENOSYS)),
+    ):
         decisions |= dict.fromkeys(_numbers(names), decision)
     for numbers, steps in _CONDITIONAL.values():
         decisions |= dict.fromkeys(_numbers({"": numbers}), steps)
@@ -382,16 +304,16 @@ def program_filter(
         hears_of_children: Whether it may choose what happens when a child ends, as interpreters do that learn of it by
             a signal only. One that ignores its children hides what they have used.
     """
-    start = _NOTIFY if counted else _errno(errno.EAGAIN)
-    decisions: dict[int, _Decision] = dict.fromkeys(_numbers(_WORKERS_OWN), _REFUSE)
+    start = NOTIFY if counted else failure(errno.EAGAIN)
+    decisions: dict[int, Decision] = dict.fromkeys(_numbers(_WORKERS_OWN), _REFUSE)
     decisions |= dict.fromkeys(_numbers(_HARNESS_OWN), _REFUSE)
     decisions |= dict.fromkeys(_numbers(_FORK), start)
     decisions |= dict.fromkeys(_numbers({"": _PRCTL}), _HIDING)
     clone = _CONDITIONAL["clone"][0][_COLUMN[MACHINE]]
     if clone is not None:
         decisions[clone] = (
-            _Step(0, mask=_NAMESPACES, then=_REFUSE),
-            _Step(0, mask=_CLONE_THREAD, then=_ALLOW, otherwise=start),
+            Step(0, mask=_NAMESPACES, then=_REFUSE),
+            Step(0, mask=_CLONE_THREAD, then=ALLOW, otherwise=start),
         )
     if counted and not hears_of_children:
         decisions |= dict.fromkeys(_numbers({"": _SIGACTION}), _WAITED_FOR)
@@ -400,10 +322,10 @@ def program_filter(
     if not truncates:
         decisions |= dict.fromkeys(_numbers(_TRUNCATE), _REFUSE)
     if shared_user:
-        decisions |= dict.fromkeys(_numbers(_ATTRIBUTES), _errno(0))
+        decisions |= dict.fromkeys(_numbers(_ATTRIBUTES), failure(0))
     if signals_of is not None:
         # 0 is the process group, which is the program's own.
-        own = (_Step(0, (signals_of, 0), then=_ALLOW, otherwise=_REFUSE),)
+        own = (Step(0, (signals_of, 0), then=ALLOW, otherwise=_REFUSE),)
         decisions |= dict.fromkeys(_numbers(_SIGNALS), own)
         decisions |= dict.fromkeys(_numbers({"": _PIDFD_SEND_SIGNAL}), _REFUSE)
     return Filter(decisions)
@@ -417,70 +339,3 @@ def last_filter() -> Filter:
 def _numbers(names: dict[str, _Numbers]) -> list[int]:
     column = _COLUMN[MACHINE]
     return [numbers[column] for numbers in names.values() if numbers[column] is not None]  # type: ignore[misc]
-
-
-# The machine: instruction codes of linux/bpf_common.h, offsets of struct seccomp_data.
-_LOAD, _AND = 0x20, 0x54
-_JUMP, _IF_EQUAL, _IF_AT_LEAST, _IF_BITS = 0x05, 0x15, 0x35, 0x45
-_RETURN = 0x06
-_OFFSET_NUMBER, _OFFSET_ARCH, _OFFSET_ARGUMENTS = 0, 4, 16
-
-
-def _instruction(code: int, k: int, jt: int = 0, jf: int = 0) -> bytes:
-    return struct.pack("=HBBI", code, jt, jf, k)
-
-
-def _assemble(decisions: dict[int, _Decision]) -> list[bytes]:
-    # Where the decision changes as call numbers grow; between, it stays.
-    changes: list[tuple[int, _Decision]] = [(0, _ALLOW)]
-    for number in sorted(decisions):
-        if changes[-1][0] == number:
-            changes.pop()
-        changes += [(number, decisions[number]), (number + 1, _ALLOW)]
-    changes.append((_LAST_KNOWN + 1, _errno(errno.ENOSYS)))
-    merged = [changes[0]]
-    for change in changes[1:]:
-        if change[1] != merged[-1][1]:
-            merged.append(change)
-    return [
-        _instruction(_LOAD, _OFFSET_ARCH),
-        # Calls by another convention (32-bit) have other numbers: none is let through.
-        _instruction(_IF_EQUAL, _AUDIT_ARCH[MACHINE], jt=1),
-        _instruction(_RETURN, _KILL_PROCESS),
-        # So has x32, whose numbers begin at 2**30: these are above the last known one.
-        _instruction(_LOAD, _OFFSET_NUMBER),
-        *_search(merged),
-    ]
-
-
-def _search(changes: list[tuple[int, _Decision]]) -> list[bytes]:
-    if len(changes) == 1:
-        decision = changes[0][1]
-        return _decide(decision) if isinstance(decision, tuple) else [_instruction(_RETURN, decision)]
-    middle = len(changes) // 2
-    low, high = _search(changes[:middle]), _search(changes[middle:])
-    # A conditional jump reaches 255 instructions only, an unconditional one any.
-    return [_instruction(_IF_AT_LEAST, changes[middle][0], jf=1), _instruction(_JUMP, len(low)), *low, *high]
-
-
-def _decide(steps: tuple[_Step, ...]) -> list[bytes]:
-    code: list[bytes] = []
-    for step in steps:
-        # Both machines are little-endian.
-        code += [_instruction(_LOAD, _OFFSET_ARGUMENTS + 8 * step.argument + 4 * step.high)]
-        if not step.values:
-            tests = [(_IF_BITS, step.mask)]
-        else:
-            code += [_instruction(_AND, step.mask)] if step.mask != 0xFFFFFFFF else []
-            tests = [(_IF_EQUAL, value) for value in step.values]
-        no = [] if step.otherwise is None else [_instruction(_RETURN, step.otherwise)]
-        yes = [] if step.then is None else [_instruction(_RETURN, step.then)]
-        if no and not yes:  # On: over the way out.
-            code += [_instruction(kind, k, jt=len(tests) - i) for i, (kind, k) in enumerate(tests)] + no
-        else:
-            last = len(tests) - 1
-            code += [
-                _instruction(kind, k, jt=last - i, jf=len(yes) if i == last else 0) for i, (kind, k) in enumerate(tests)
-            ]
-            code += yes + no
-    return code

@@ -141,6 +141,17 @@ def test_time_that_others_took_is_given_back(monkeypatch, now):
     assert core.sleep(0.2) == "timeout"
 
 
+def test_a_peak_decides_only_where_looks_could_not_see(monkeypatch):
+    memory = [watching._Memory(0, 1000, 0), watching._Memory(0, 0, 0), watching._Memory(0, 0, 0, is_known=False)]
+    monkeypatch.setattr(watching, "_memory_of", lambda pid: memory[pid])
+    watch = Watch(list, LIMITS)
+    watch._resident([0, 1])
+    assert not watch.outgrew(LIMITS.memory_bytes + 1001)  # These are mapped files, by all that one knows.
+    watch._resident([0, 1, 2])
+    assert not watch.outgrew(LIMITS.memory_bytes + 1000)
+    assert watch.outgrew(LIMITS.memory_bytes + 1001)
+
+
 def test_a_wait_for_ones_own_threads_is_not_given_back(monkeypatch, now):
     """Two threads, one core: each waits while the other runs."""
     monkeypatch.setattr(watching, "cpu_seconds", lambda pid: (now[0] - 100.0) / 20)

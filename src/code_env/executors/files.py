@@ -14,6 +14,8 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from code_env.harness.watching import directory_of
+
 _REMOVAL_S = 30.0
 """How long the removal of a working directory may take, in seconds."""
 
@@ -70,7 +72,7 @@ def bytes_without_name(pids: Iterable[int]) -> int:
     found: dict[tuple[int, int], int] = {}
     for pid in pids:
         with contextlib.suppress(OSError):
-            for entry in os.scandir(f"/proc/{pid}/fd"):
+            for entry in os.scandir(f"{directory_of(pid)}/fd"):
                 with contextlib.suppress(OSError):
                     status = os.stat(entry.path)
                     if status.st_nlink == 0 and stat.S_ISREG(status.st_mode):

@@ -181,6 +181,9 @@ class RunningProgram(abc.ABC):
         if self._status is None or (not report.started and not self._killed):
             message = self._stderr.text().strip()[-500:] or "the program's process did not come up"
             return sandbox_error(message, queue_s)
+        # Who serves tests is told what these have held, too, each of which has limits of its own.
+        if not self.is_served and self.clock.outgrew(self._peak_bytes):
+            self._killed_for = self._killed_for or "memory"
         ended = how_it_ended(self._status, self._cpu_s, self.limits, self._killed_for)
         status = Status(ended["status"])
         if status is Status.ERROR and error is not None and error.name == "MemoryError":

@@ -112,6 +112,8 @@ class Child:
         self._handlers: dict[int, Callable[[], bool]] = {}
         self._undrained: list[int] = []
         self._ended_for: str | None = None
+        self.forks_tests = False
+        """Whether it forks children that have limits of their own, which its peak is not held to."""
         self.spare: Callable[[str], bool] = lambda _: False
         """Asked before the child is ended for what it has used, with the reason: whether it may go on nevertheless."""
         listener = gate.take_over() if gate is not None else None
@@ -164,6 +166,8 @@ class Child:
         while ended[0] == 0:
             self._serve_once()
             ended = _wait4(self.pid, os.WNOHANG)
+        if not self.forks_tests and self.clock.outgrew(1024 * ended[2].ru_maxrss):
+            self._ended_for = self._ended_for or "memory"
         if self._pidfd is not None:
             self._poll.unregister(self._pidfd)
             _close(self._pidfd)

@@ -162,6 +162,7 @@ class _Server:
 
         child = start_child(asked.limits, body, enter=enter, gate=gate, rlimits=asked.rlimits)
         tests = _ModulesTests(child, mine.fileno())
+        child.forks_tests = per_message
         if per_message and gate is not None:
             child.spare = tests.end
         theirs.close()

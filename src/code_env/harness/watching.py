@@ -67,30 +67,77 @@ class _Memory(NamedTuple):
 
     resident: int
     """Anonymous, shared, swapped out, and for its page tables."""
+    files: int
+    """Mapped from files, which the machine can read again; none of it is counted as resident."""
     elsewhere: int
-    """Mapped, and neither its own data nor its stack: files, address space set aside, memory that may be shared."""
+    """The most that it may hold beside that: what is mapped, and neither its own data nor its stack (files, address
+    space set aside, memory that may be shared), and what may wait in pipes and sockets."""
+    is_known: bool = True
+    """Whether these are its figures, not those of one that lives on and has none to be read."""
 
 
 def _memory_of(pid: int) -> _Memory:
-    """What a process holds; nothing where unknown."""
-    try:
-        with open(f"/proc/{pid}/status", "rb") as status:
-            fields = dict(line.split(b":", 1) for line in status if b":" in line)
-        kib = {name: int(fields[name].split()[0]) for name in _MEMORY_FIELDS}
-    except (OSError, KeyError, ValueError):
-        return _Memory(0, 0)
+    """What a process holds; nothing where unknown, and of one that has ended."""
+    kib = _memory_fields(pid)[1]
+    if not kib:
+        return _Memory(0, 0, 0, is_known=len(_threads(pid)) < 2)
     resident = kib[b"RssAnon"] + kib[b"RssShmem"] + kib[b"VmSwap"] + kib[b"VmPTE"]
-    return _Memory(1024 * resident, 1024 * (kib[b"VmSize"] - kib[b"VmData"] - kib[b"VmStk"]))
+    elsewhere = 1024 * (kib[b"VmSize"] - kib[b"VmData"] - kib[b"VmStk"]) + _IN_SOCKET_BYTES * kib[b"FDSize"]
+    return _Memory(1024 * resident, 1024 * kib[b"RssFile"], elsewhere)
 
 
-_MEMORY_FIELDS = (b"RssAnon", b"RssShmem", b"VmSwap", b"VmPTE", b"VmSize", b"VmData", b"VmStk")
+_MEMORY_FIELDS = (b"RssAnon", b"RssFile", b"RssShmem", b"VmSwap", b"VmPTE", b"VmSize", b"VmData", b"VmStk", b"FDSize")
+
+_IN_SOCKET_BYTES, _IN_PIPE_BYTES = 256 << 10, 64 << 10
+"""What may wait in one end of a pair of sockets, and in a pipe."""
+
+_FEW_BYTES = 4 << 20
+"""What may wait in the pipes and sockets that programs commonly have."""
+
+
+def directory_of(pid: int) -> str:
+    """The directory in /proc that tells what a process holds, also where its first thread has ended.
+
+    Then the process's own tells what that thread has: nothing. The others hold all of it, each the same.
+    """
+    return _memory_fields(pid)[0]
+
+
+def _memory_fields(pid: int) -> tuple[str, dict[bytes, int]]:
+    """The directory that tells of a process's memory, and its figures, in KiB where they are sizes.
+
+    Of one that has ended there are none.
+    """
+    own = f"/proc/{pid}"
+    fields = _read_memory_fields(own)
+    for _ in range(0 if fields else _MOST_LISTS):
+        threads = [thread for thread in _threads(pid) if thread != pid]
+        for thread in threads:
+            if fields := _read_memory_fields(directory := f"{own}/task/{thread}"):
+                return directory, fields
+        if not threads:
+            break
+    return own, fields
+
+
+_MOST_LISTS = 10
+"""How often in a row one asks which threads there are, where those that there were have ended meanwhile."""
+
+
+def _read_memory_fields(directory: str) -> dict[bytes, int]:
+    try:
+        with open(f"{directory}/status", "rb") as status:
+            fields = dict(line.split(b":", 1) for line in status if b":" in line)
+        return {name: int(fields[name].split()[0]) for name in _MEMORY_FIELDS}
+    except (OSError, KeyError, ValueError):
+        return {}
 
 
 def _mapped_shared_bytes(pid: int) -> int:
     """Memory that is mapped by `pid` to be shared: it stays there also where the process has let go of its pages."""
     total = 0
     try:
-        with open(f"/proc/{pid}/maps", "rb") as maps:
+        with open(f"{directory_of(pid)}/maps", "rb") as maps:
             for line in maps:
                 if line.endswith(b" /dev/zero (deleted)\n"):  # So Linux calls it.
                     start, _, end = line.partition(b" ")[0].partition(b"-")
@@ -98,6 +145,25 @@ def _mapped_shared_bytes(pid: int) -> int:
     except (OSError, ValueError):
         pass
     return total
+
+
+def _waiting_bytes(pids: list[int]) -> int:
+    """The most that may wait in pipes and sockets of these processes: nobody can look how much there is.
+
+    Not counted is what programs commonly have.
+    """
+    sockets, pipes = set(), set()
+    for pid in pids:
+        directory = f"{directory_of(pid)}/fd"
+        with contextlib.suppress(OSError):
+            for name in os.listdir(directory):
+                with contextlib.suppress(OSError):
+                    target = os.readlink(f"{directory}/{name}")
+                    if target.startswith("socket:"):
+                        sockets.add(target)
+                    elif target.startswith("pipe:"):
+                        pipes.add(target)
+    return max(0, _IN_SOCKET_BYTES * len(sockets) + _IN_PIPE_BYTES * len(pipes) - _FEW_BYTES)
 
 
 def descendants(pid: int) -> list[int]:
@@ -216,6 +282,7 @@ class Watch:
         self._tick_s = tick_s
         self._waited_before_s = 0.0 if reaper is None else waited_for_cpu_s(reaper)
         self.peak_bytes = 0
+        self._most_in_files, self._was_blind = 0, False
         self.cpu_s = 0.0
         self._started = self._last_look = _monotonic() if started is None else started
         self._patience_s = limits.wall_s
@@ -285,6 +352,15 @@ class Watch:
             return "timeout"
         return "memory" if resident > self.limits.memory_bytes else None
 
+    def outgrew(self, peak_bytes: int) -> bool:
+        """Whether a process of the run has held more than it may, where looks could not see how much it held.
+
+        Args:
+            peak_bytes: The most that it has held, by the kernel's count (getrusage(2)). Mapped files are in it, and
+                may be many: so where looks have seen all, they alone decide.
+        """
+        return self._was_blind and peak_bytes > self.limits.memory_bytes + self._most_in_files
+
     def _note_waits(self, pids: list[int], had_s: float, since_s: float) -> None:
         """Note for how long the run had no core since the last look, and whether it wanted none.
 
@@ -305,9 +381,11 @@ class Watch:
     def _resident(self, pids: list[int]) -> int:
         memory = {pid: _memory_of(pid) for pid in pids}
         resident = sum(one.resident for one in memory.values())
-        # What is mapped is looked at only where it could make the difference: it takes much longer.
+        self._most_in_files = max(self._most_in_files, *(one.files for one in memory.values()), 0)
+        self._was_blind = self._was_blind or not all(one.is_known for one in memory.values())
+        # What is mapped or open is looked at only where it could make the difference: it takes much longer.
         if resident <= self.limits.memory_bytes < resident + sum(one.elsewhere for one in memory.values()):
-            resident += sum(map(_mapped_shared_bytes, pids))
+            resident += sum(map(_mapped_shared_bytes, pids)) + _waiting_bytes(pids)
         return resident
 
     def _cpu_now(self, pids: list[int]) -> float:

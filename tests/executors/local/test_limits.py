@@ -1,11 +1,14 @@
 """Each limit has its status, keeps the output until then, and costs no neighbour anything."""
 
+import os
 import time
 
 import pytest
 
 import code_env
 from code_env import Limits, Program, Status
+from code_env.harness import watching
+from support import LEVELS, local
 
 KEPT = "print('kept', flush=True)\n"
 CATCHES_ALL = "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
@@ -68,6 +71,89 @@ def test_memory_of_the_whole_run_is_limited(name, jail, honest):
     allowed = Limits(memory_bytes=100 << 20, file_bytes=1 << 30, processes=4)
     result = jail.run(Program(KEPT + MEMORY[name], limits=allowed))
     assert (result.status, result.stdout) == (Status.MEMORY, "kept\n"), result
+
+
+WITHOUT_ITS_FIRST_THREAD = """
+import _thread, ctypes, os, time
+def go_on():
+    time.sleep(0.1)
+    held = bytearray(b'x') * (MIB << 20)
+    time.sleep(0.5)
+    print(len(held) >> 20, flush=True)
+    os._exit(0)
+_thread.start_new_thread(go_on, ())
+ctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[os.uname().machine], 0)
+"""
+
+
+@pytest.mark.parametrize("processes", [0, 2])
+def test_a_process_is_measured_whichever_thread_lives(processes, jail):
+    allowed = Limits(memory_bytes=100 << 20, processes=processes)
+    task = code_env.Task("t", "", tuple(code_env.StdinTest("", f"{mib}\n") for mib in (20, 200)), limits=allowed)
+    for mib, status in ((20, "ok"), (200, "memory")):
+        code = WITHOUT_ITS_FIRST_THREAD.replace("MIB", str(mib))
+        assert jail.run(Program(code, limits=allowed)).status == status
+        in_child = f"import os\nif os.fork() == 0:\n    exec({code!r})\nos.wait()"
+        assert not processes or jail.run(Program(in_child, limits=allowed)).status == status
+        verdict = code_env.judge(task, code, jail)
+        assert [case.passed for case in verdict.cases] == [mib == 20, False], verdict
+        assert {case.status for case in verdict.cases} == {status}, verdict
+
+
+def test_what_the_kernel_counts_is_a_second_line(jail, monkeypatch):
+    """As if a process had no threads whose figures could be read."""
+    monkeypatch.setattr(watching, "_memory_of", lambda pid: watching._Memory(0, 0, 0, is_known=False))
+    code = "import time\nheld = bytearray(b'x') * (MIB << 20)\ntime.sleep(0.5)\nprint('done')"
+    for mib, status in ((20, "ok"), (200, "memory")):
+        result = jail.run(Program(code.replace("MIB", str(mib)), limits=Limits(memory_bytes=100 << 20)))
+        assert (result.status, result.stdout) == (status, "done\n"), result
+
+
+def test_mapped_files_are_not_charged(tmp_path):
+    """They are the machine's to read again."""
+    tmp_path.chmod(0o755)
+    (tmp_path / "data").write_bytes(b"")
+    os.truncate(tmp_path / "data", 200 << 20)
+    code = f"""
+import mmap
+with open({str(tmp_path / "data")!r}, 'rb') as file:
+    data = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+print(sum(data[::4096]), len(data) >> 20)
+"""
+    for level in LEVELS:
+        with local(level, readable=[str(tmp_path)]) as executor:
+            result = executor.run(Program(code, limits=Limits(memory_bytes=64 << 20)))
+            assert (result.status, result.stdout) == ("ok", "0 200\n"), result
+
+
+@pytest.mark.parametrize("processes", [0, 3])
+def test_what_waits_in_sockets_is_charged(processes, jail):
+    code = """
+import os, socket, time
+children = []
+for _ in range(PROCESSES):
+    children.append(os.fork())
+    if children[-1] == 0: break
+pairs = [socket.socketpair() for _ in range(PAIRS)]
+for one in (end for pair in pairs for end in pair):
+    one.setblocking(False)
+    try:
+        while True: one.send(bytes(4096))
+    except BlockingIOError: pass
+time.sleep(0.5)
+if 0 not in children:
+    for _ in children: os.wait()
+os.write(1, b'done')
+""".replace("PROCESSES", str(processes))
+    allowed = Limits(memory_bytes=100 << 20, processes=processes)
+    output = "done" * (1 + processes)
+    task = code_env.Task("t", "", (code_env.StdinTest("", output),) * 2, limits=allowed)
+    for pairs, status in ((10, "ok"), (240 // (1 + processes), "memory")):
+        program = code.replace("PAIRS", str(pairs))
+        result = jail.run(Program(program, limits=allowed))
+        assert (result.status, status == "memory" or result.stdout == output) == (status, True), result
+        verdict = code_env.judge(task, program, jail)
+        assert {(case.status, case.passed) for case in verdict.cases} == {(status, status == "ok")}, verdict
 
 
 HIDDEN = {

@@ -1,8 +1,8 @@
 """A worker: runs one program at a time, each as a child of its own, and cleans up after it.
 
 At level `full` it is process 1 of its pid namespace. Between programs it kills whatever is left, waits until
-nothing is, and mounts a fresh scratch file system, so a program finds no trace of the one before. It learns of
-a program what `wire.ORDER` says, and nothing else.
+nothing is, and mounts a fresh scratch file system, so a program finds no trace of the one before, but for how far the
+numbers of processes have come. It learns of a program what `wire.ORDER` says, and nothing else.
 """
 
 from __future__ import annotations
@@ -122,31 +122,36 @@ def _working_directory() -> int | None:
 
 def _wait(pid: int, gate: ForkGate | None) -> tuple[int, float, int]:
     """Wait for the program and end what it leaves: its wait status, CPU seconds of all, peak bytes."""
-    cpu_s = 0.0
+    cpu_s, peak_kib = 0.0, 0
     if gate is None:
         _, status, usage = _wait4(pid, 0)
     else:
-        status, usage, cpu_s = _serve(pid, gate)
+        status, usage, cpu_s, peak_kib = _serve(pid, gate)
         gate.close()
     cpu_s += usage.ru_utime + usage.ru_stime
+    peak_bytes = 1024 * max(usage.ru_maxrss, peak_kib)
     if _getpid() == 1:
         try:
             _kill(-1, _SIGKILL)
         except ProcessLookupError:  # Mostly nothing else is there.
-            return status, cpu_s, 1024 * usage.ru_maxrss
+            return status, cpu_s, peak_bytes
     cpu_s += end_descendants()
-    return status, cpu_s, 1024 * usage.ru_maxrss
+    return status, cpu_s, peak_bytes
 
 
-def _serve(pid: int, gate: ForkGate) -> tuple[int, Any, float]:
-    """Answer the forks of a program, and reap its orphans, until it has ended."""
+def _serve(pid: int, gate: ForkGate) -> tuple[int, Any, float, int]:
+    """Answer the forks of a program, and reap its orphans, until it has ended.
+
+    Returns:
+        Its wait status, what it has used, the CPU seconds of the orphans, and the most KiB that one of them has held.
+    """
     poll = select.poll()
     listener = gate.take_over()
     if listener is not None:
         poll.register(listener, select.POLLIN)
     ended = os.pidfd_open(pid)
     poll.register(ended, select.POLLIN)
-    cpu_s = 0.0
+    cpu_s, peak_kib = 0.0, 0
     try:
         while True:
             for fd, _ in poll.poll(_REAP_S * 1000):
@@ -156,8 +161,9 @@ def _serve(pid: int, gate: ForkGate) -> tuple[int, Any, float]:
             while reaped:
                 reaped, status, usage = os.wait4(-1, os.WNOHANG)
                 if reaped == pid:
-                    return status, usage, cpu_s
+                    return status, usage, cpu_s, peak_kib
                 cpu_s += usage.ru_utime + usage.ru_stime
+                peak_kib = max(peak_kib, usage.ru_maxrss)
     finally:
         # The next order's descriptors count on this number.
         os.close(ended)

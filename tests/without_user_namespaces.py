@@ -10,10 +10,11 @@ import sys
 from code_env.executors.local.jail import bpf, linux, seccomp
 
 _STEP = bpf.Step(0, mask=linux.CLONE_NEWUSER, then=bpf.failure(errno.EPERM), otherwise=bpf.ALLOW)
-_CALLS = {name: seccomp._CONDITIONAL[name][0][seccomp._COLUMN[linux.MACHINE]] for name in ("clone", "unshare")}
+_NUMBERS = (seccomp._CONDITIONAL["clone"][0], seccomp._DENIED["unshare"])
+_CALLS = [numbers[seccomp._COLUMN[linux.MACHINE]] for numbers in _NUMBERS]
 
 if __name__ == "__main__":
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
     no_clone3 = {number: bpf.failure(errno.ENOSYS) for number in seccomp._numbers(seccomp._ABSENT)}
-    bpf.Filter({**dict.fromkeys(_CALLS.values(), (_STEP,)), **no_clone3}).install()
+    bpf.Filter({**dict.fromkeys(_CALLS, (_STEP,)), **no_clone3}).install()
     os.execvp(sys.argv[1], sys.argv[1:])

@@ -633,6 +633,30 @@ RUNNING = {
     "sqlite in memory": Idiom(
         "import sqlite3\nc = sqlite3.connect(':memory:')\nprint(c.execute('select 1 + 2').fetchone())", "", "(3,)\n"
     ),
+    "sqlite in a file": Idiom(
+        "import sqlite3\nc = sqlite3.connect('data.db')\nc.execute('create table t (x)')\n"
+        "c.executemany('insert into t values (?)', [(n,) for n in range(1000)])\nc.commit()\nc.close()\n"
+        "print(sqlite3.connect('data.db').execute('select sum(x) from t').fetchone())",
+        "",
+        "(499500,)\n",
+    ),
+    "copies of files": Idiom(
+        "import os, shutil, tempfile\nos.makedirs('a/b')\nopen('a/b/c', 'wb').write(bytes(range(256)) * 1000)\n"
+        "shutil.copyfile('a/b/c', 'd')\nshutil.copy2('d', 'e')\nshutil.copytree('a', 'f')\n"
+        "shutil.move('f', os.path.join(tempfile.mkdtemp(), 'g'))\n"
+        "print([open(name, 'rb').read() == bytes(range(256)) * 1000 for name in ('d', 'e', 'a/b/c')])\n"
+        "with open('e', 'rb') as e:\n    os.fsync(e.fileno())\n    os.posix_fadvise(e.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)",
+        "",
+        "[True, True, True]\n",
+    ),
+    "files sent through sockets": Idiom(
+        "import asyncio, socket\nopen('f', 'w').write('abc')\na, b = socket.socketpair()\n"
+        "print(a.sendfile(open('f', 'rb')), b.recv(9))\n"
+        "async def main():\n    a.setblocking(False)\n"
+        "    print(await asyncio.get_running_loop().sock_sendfile(a, open('f', 'rb')), b.recv(9))\nasyncio.run(main())",
+        "",
+        "3 b'abc'\n3 b'abc'\n",
+    ),
     "random.seed": Idiom(
         "import random\nrandom.seed(1)\nprint(random.randrange(1000), random.random() < 1)", "", "137 True\n"
     ),

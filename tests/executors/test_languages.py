@@ -110,6 +110,41 @@ def test_bash_has_what_every_program_has(executor):
     assert set(result.stdout.split()) - {"OLDPWD", "PWD", "SHLVL", "_"} == {"HOME", "LANG", "PATH", "TMPDIR"}
 
 
+COPIES_OF_NODE = """
+const fs = require('fs'), { Worker } = require('worker_threads'), { pipeline } = require('stream/promises');
+const same = (...names) => names.map((name) => fs.readFileSync(name).equals(fs.readFileSync('a')));
+(async () => {
+    fs.writeFileSync('a', Buffer.alloc(300000, 'abc'));
+    fs.copyFileSync('a', 'b');
+    await fs.promises.copyFile('a', 'c');
+    fs.mkdirSync('d'); fs.cpSync('a', 'd/e'); fs.cpSync('d', 'f', { recursive: true });
+    await pipeline(fs.createReadStream('a'), fs.createWriteStream('g'));
+    fs.fsyncSync(fs.openSync('g', 'r+'));
+    await new Promise((done) => new Worker('1 + 1', { eval: true }).on('exit', done));
+    console.log(...same('b', 'c', 'd/e', 'f/e', 'g'));
+    console.log(require('child_process').execFileSync('cat', ['a']).length);
+})();
+"""
+COPIES_OF_BASH = """
+head -c 300000 /dev/urandom >a
+cp a b; cat a >c; cat a | cat >d; dd if=a of=e 2>/dev/null; mkdir f; cp -a a f; mv f g; cat <a >h; sync
+for one in b c d e g/a h; do cmp a $one || echo differs; done
+yes | head -n 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("language", "code", "stdout"),
+    [("javascript", COPIES_OF_NODE, "true true true true true\n300000\n"), ("bash", COPIES_OF_BASH, "y\n")],
+    ids=["javascript", "bash"],
+)
+def test_files_are_copied_in_every_way(language, code, stdout, executor):
+    if language == "javascript" and shutil.which("node") is None:
+        pytest.skip("no Node.js")
+    result = executor.run(Program(code, language=language, limits=Limits(processes=4)))
+    assert (result.status, result.stdout, result.stderr) == ("ok", stdout, ""), result
+
+
 @pytest.mark.parametrize("level", ["full", "contained"])
 def test_bash_starts_no_process_unless_it_may(level):
     with local(level) as executor:

@@ -93,6 +93,16 @@ try:
 except OSError: pass
 """,
     ),
+    kernel(
+        "reads what is noted with a secret",
+        *(
+            f"os.{call}({path!r}{name}{follow})"
+            for path in ("@SECRET@", "@DIRECTORY@")
+            for call, name in (("listxattr", ""), ("getxattr", ", 'user.secret'"))
+            for follow in ("", ", follow_symlinks=False")
+        ),
+        kind="files",
+    ),
     Abuse(
         "has a symbolic link to a secret collected",
         "files",
@@ -1246,6 +1256,27 @@ KERNEL = [
         "fcntl.fcntl(1, 1031, 1 << 20)",
         "libc.ioctl(1, 0x8901, ctypes.byref(ctypes.c_int(1)))",
         first="import fcntl",
+    ),
+    kernel(
+        "hears of what others do with files",
+        *(f"fcntl.fcntl(os.open({path!r}, 0), 1026, 0x80000001)" for path in ("/usr", "/usr/lib", "/", ".")),
+        "os.close(syscall(*((294, 0) if os.uname().machine == 'x86_64' else (26, 0))))",
+        "os.close(syscall(253) if os.uname().machine == 'x86_64' else -1)",
+        first="import fcntl",
+    ),
+    Abuse(
+        "acts on the disk and the memory of all",
+        "kernel",
+        """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+number = dict(x86_64=(306, 221, 28), aarch64=(267, 223, 233))[os.uname().machine]
+# The kernel itself would say that there is no such descriptor, and nothing at such an address.
+tries = [(0, (-1,)), (1, (-1, 0, 0, 4)), (2, (4096, 4096, 20)), (2, (4096, 4096, 21))]
+for one, arguments in ((number[n], arguments) for n, arguments in tries):
+    if libc.syscall(one, *map(ctypes.c_long, arguments)): print('BRE' + 'ACH', one, ctypes.get_errno())
+os.sync()
+""",
     ),
     Abuse(
         "loosens its filter with another one",

@@ -654,6 +654,148 @@ hold(got)
 os._exit(0)
 """,
     ),
+    Abuse(
+        "memory of threads whose first one has ended",
+        "memory",
+        HOLD
+        + """
+import _thread
+def fill():
+    time.sleep(0.2)
+    x = bytearray(b'x') * (300 << 20)
+    hold(len(x))
+    os._exit(0)
+_thread.start_new_thread(fill, ())
+call((60, 93), 0)
+""",
+    ),
+    Abuse(
+        "memory of a child whose first thread has ended",
+        "memory",
+        HOLD
+        + """
+import _thread
+def fill():
+    x = bytearray(b'x') * (300 << 20)
+    hold(len(x))
+    os._exit(0)
+if os.fork() == 0:
+    _thread.start_new_thread(fill, ())
+    call((60, 93), 0)
+os.wait()
+""",
+        FEW,
+    ),
+    Abuse(
+        "memory handed on by threads that end at once",
+        "memory",
+        HOLD
+        + """
+import _thread
+held, until = [], time.monotonic() + 2.5
+_thread.stack_size(65536)
+def hand_on():
+    if len(held) < 300: held.append(b'x' * (1 << 20))
+    elif time.monotonic() > until:
+        breach(len(held), 'MiB held')
+        os._exit(0)
+    while True:
+        try: return _thread.start_new_thread(hand_on, ())
+        except RuntimeError: pass
+_thread.start_new_thread(hand_on, ())
+call((60, 93), 0)
+""",
+    ),
+    Abuse(
+        "memory that grows down as a stack",
+        "memory",
+        CALL
+        + """
+libc.syscall.restype = ctypes.c_long
+for flags in (0x122, 0x8122, 0x20122, 0x4122):
+    if call((9, 222), 0, 900 << 20, 3, flags, -1, 0) != -1: breach('grows down', hex(flags))
+""",
+    ),
+    Abuse(
+        "descriptors in a table for each thread",
+        "memory",
+        CALL
+        + """
+for flags in (0x400, 0x600, 0x40400):
+    if call((272, 97), flags) == 0: breach('unshare', hex(flags))
+if call((436, 436), 600, 700, 2) == 0: breach('close_range')
+# The flags of a thread, but for CLONE_FILES.
+if call((56, 220), 0x10b00, 0, 0, 0, 0) == 0: breach('clone')
+""",
+    ),
+    Abuse(
+        "sockets filled by several processes",
+        "memory",
+        HOLD
+        + """
+import socket
+for _ in range(3):
+    try:
+        if os.fork() == 0: break
+    except OSError: pass
+held, full = [], 0
+try:
+    while True:
+        held += socket.socketpair()
+        for one in held[-2:]:
+            one.setblocking(False)
+            try:
+                while True: full += one.send(bytes(65536))
+            except BlockingIOError: pass
+except OSError: pass
+hold(full, 60 << 20)
+""",
+        FEW,
+    ),
+    Abuse(
+        "pages in sockets for a byte each",
+        "memory",
+        CALL
+        + """
+import socket
+with open('f', 'wb') as file: file.write(bytes(1 << 16))
+file, pipe, other, ends = os.open('f', os.O_RDWR), os.pipe(), os.pipe(), socket.socketpair()
+os.write(pipe[1], b'x')
+at = ctypes.c_long(4096)
+tries = {
+    'splice': lambda: call((275, 76), file, ctypes.addressof(at), pipe[1], 0, 1, 0),
+    'splice on': lambda: call((275, 76), pipe[0], 0, ends[0].fileno(), 0, 1, 0),
+    'tee': lambda: call((276, 77), pipe[0], other[1], 1, 0),
+    'sendfile': lambda: call((40, 71), ends[0].fileno(), file, ctypes.addressof(at), 1),
+    'vmsplice': lambda: call((278, 75), pipe[1], ctypes.addressof((ctypes.c_long * 2)(ctypes.addressof(at), 8)), 1, 0),
+}
+for name, one in tries.items():
+    if one() > 0: breach(name)
+""",
+    ),
+    Abuse(
+        "filters and rules of the kernel's memory",
+        "memory",
+        CALL
+        + """
+import struct
+libc.prctl(38, 1, 0, 0, 0)
+code = struct.pack('=HBBI', 0, 0, 0, 1) * 4089 + struct.pack('=HBBI', 6, 0, 0, 0x7FFF0000)
+rules = ctypes.create_string_buffer(code)
+class Filter(ctypes.Structure): _fields_ = [('length', ctypes.c_ushort), ('rules', ctypes.c_void_p)]
+one = Filter(4090, ctypes.addressof(rules))
+at = ctypes.addressof(one)
+for flags in (0, 1, 2, 4, 8):
+    if call((317, 277), 1, flags, at) >= 0: breach('a filter', flags)
+for number in (1, 2):
+    if libc.prctl(22, number, ctypes.c_void_p(at), 0, 0) == 0: breach('a filter by prctl', number)
+handled = (ctypes.c_uint64 * 1)(1)
+if call((444, 444), ctypes.addressof(handled), 8, 0) >= 0: breach('a set of rules')
+for fd in range(3, 512):
+    if call((446, 446), fd, 0) == 0: breach('rules', fd)
+if libc.prctl(67, 1, 0, 0, 0) == 0: breach('pages to be compared')
+""",
+    ),
 ]
 
 DISK = [
@@ -1512,6 +1654,19 @@ for _ in range(100_000):
 time.sleep(60)
 """,
         BRIEF,
+    ),
+    Abuse(
+        "timers and signals that all others lack",
+        "signals",
+        CALL
+        + """
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [40])
+taken, made = 0, ctypes.c_int()
+while taken < 5000 and call((222, 107), 1, 0, ctypes.addressof(made)) == 0: taken += 1
+while taken < 5000 and libc.sigqueue(os.getpid(), 40, ctypes.c_void_p(0)) == 0: taken += 1
+if taken > 1100: breach(taken)
+""",
     ),
     Abuse(
         "it joins the host's group and session",

@@ -70,9 +70,9 @@ def readable_interpreter():
 AS_USER = """
 import json, os, sys
 from code_env import Program, make_executor
-import code_env.executors.local.executor, code_env.testing
+import code_env.abuses, code_env.executors.local.executor, code_env.testing
 import code_env.executors.local.servers as servers
-python, package, user = sys.argv[1:]
+python, package, user, *names = sys.argv[1:]
 servers.BOOT = type(servers.BOOT)(package) / "executors/local/jail/boot.py"
 os.setgroups([])
 os.setresgid(int(user), int(user), int(user))
@@ -81,8 +81,27 @@ os.environ["TMPDIR"] = os.environ["HOME"] = os.path.dirname(package)
 with make_executor("local", python=python) as executor:
     level = executor.describe().level
 code_env.testing.check_executor(lambda: make_executor("local", workers=2, python=python))
-print(json.dumps([level, os.getuid()]))
+sys.executable = python
+abuses = [abuse for abuse in code_env.abuses.ABUSES if abuse.name in names]
+with make_executor("local", workers=2, python=python) as executor:
+    let_through = [finding.name for finding in code_env.abuses.probe(executor, abuses) if not finding.held]
+print(json.dumps([level, os.getuid(), len(abuses), let_through]))
 """
+
+ABUSES = (
+    "memory of threads whose first one has ended",
+    "memory of a child whose first thread has ended",
+    "memory that grows down as a stack",
+    "descriptors in a table for each thread",
+    "sockets filled by several processes",
+    "pages in sockets for a byte each",
+    "filters and rules of the kernel's memory",
+    "timers and signals that all others lack",
+    "hears of what others do with files",
+    "acts on the disk and the memory of all",
+    "reads what is noted with a secret",
+)
+"""What the kernel may grant to one user and not to another."""
 
 
 @pytest.mark.parametrize("filtered", [False, True])
@@ -102,11 +121,10 @@ def test_an_ordinary_user_gets_the_same(filtered, no_user_namespaces, tmp_path_f
         place.chmod(0o755)
         os.chown(place, 54321, 54321)
         prefix = no_user_namespaces if filtered else []
-        command = [*prefix, sys.executable, "-c", AS_USER, python, str(place / "code_env"), "54321"]
+        command = [*prefix, sys.executable, "-c", AS_USER, python, str(place / "code_env"), "54321", *ABUSES]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
         assert done.returncode == 0, done.stderr
-        level, user = json.loads(done.stdout)
-        assert (level, user) == ("contained" if filtered else "full", 54321)
+        assert json.loads(done.stdout) == ["contained" if filtered else "full", 54321, len(ABUSES), []]
     finally:
         shutil.rmtree(place)
 

@@ -161,6 +161,7 @@ HIDDEN = {
     "memory files": "import os\nos.memfd_create('x')",
     "bigger socket buffers": "import socket\na, b = socket.socketpair()\na.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)",
     "bigger pipes": "import fcntl, os\nfcntl.fcntl(os.pipe()[0], 1031, 1 << 20)",
+    "a stack of one's own": "import mmap\nmmap.mmap(-1, 900 << 20, flags=0x122)",
     "huge pages": "import mmap\nmmap.mmap(-1, 1 << 21, flags=0x40022)",
 }
 

@@ -143,14 +143,15 @@ class ChildLayers:
         Raises:
             OSError: If the kernel refuses, or has no listeners.
         """
-        self._filters[False].install()
-        self._last_filter.install()
         if self._filters[True].install() is None:
             raise OSError("seccomp gave no listener")
+        # At last: no other can be installed then. `_last_filter` is a part of it.
+        self._filters[False].install()
 
     def _filter(self, counted: bool, signals_of: int | None = None) -> Filter:
         return seccomp.program_filter(
             counted=counted,
+            shared_files=not self.full,
             shared_user=self._shared_user,
             truncates=self._truncates,
             signals_of=signals_of,

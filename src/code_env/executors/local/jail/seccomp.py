@@ -6,8 +6,9 @@ Two filters:
   the sandbox or around its accounting. `mount` and `umount2` stay open, for the worker itself.
 * `program_filter` is installed in the process that becomes the program. It closes those, and
   starting processes: refused with EAGAIN, as a process limit would, or handed to the listener that
-  counts them (`code_env_harness.forks`). Threads are not processes. The listener itself has to be sent
-  first, so what closes sending comes after it then (`last_filter`).
+  counts them (`code_env_harness.forks`). Threads are not processes. It also closes what it was installed with: a
+  filter of the program's own would be memory that nobody counts. The listener itself has to be sent
+  first, so what closes sending and further filters comes after it then (`last_filter`).
 
 Who relies on this: both levels. At `contained` there are no namespaces, so here alone the network, shared
 memory, signals and other processes' attributes are kept away.
@@ -35,8 +36,8 @@ from .linux import (
 _COLUMN = {"x86_64": 0, "aarch64": 1}
 
 _NAMESPACES = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET
-_CLONE_NEWTIME = 0x80
-_CLONE_THREAD = 0x00010000
+_CLONE_FILES = 0x400
+_CLONE_THREAD = 0x10000
 
 # Number on x86_64 and on aarch64; None where a machine has no such call.
 _Numbers = tuple[int | None, int | None]
@@ -73,6 +74,8 @@ _DENIED: dict[str, _Numbers] = {
     "add_key": (248, 217),
     "request_key": (249, 218),
     "keyctl": (250, 219),
+    # Namespaces, and a table of descriptors for one thread: what is open there, nobody sees who looks at the process.
+    "unshare": (272, 97),
     # Other processes.
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
@@ -152,6 +155,28 @@ _UNSUPPORTED: dict[str, _Numbers] = {
     "fremovexattr": (199, 16),
 }
 
+_FOREIGN_ATTRIBUTES: dict[str, _Numbers] = {
+    # Read by path, without a right to read the file.
+    "getxattr": (191, 8),
+    "lgetxattr": (192, 9),
+    "listxattr": (194, 11),
+    "llistxattr": (195, 12),
+}
+
+_BY_REFERENCE: dict[str, _Numbers] = {
+    # One byte may hold a whole page in a pipe or a socket, which nobody is charged for once its file is cut off.
+    # Callers are told that it does not work with these descriptors, and copy instead.
+    "splice": (275, 76),
+    "tee": (276, 77),
+    "sendfile": (40, 71),
+}
+
+_FOR_THE_MACHINE: dict[str, _Numbers] = {
+    # Writes to disk what all others have written, and waits for it.
+    "sync": (162, 81),
+    "syncfs": (306, 267),
+}
+
 _ABSENT: dict[str, _Numbers] = {
     # Its flags lie in memory, where a filter cannot look; libc then uses clone.
     "clone3": (435, 435),
@@ -165,7 +190,8 @@ _ONLY_SELF = (Step(0, (0,), then=ALLOW, otherwise=_REFUSE),)
 
 _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
     "clone": ((56, 220), (Step(0, mask=_NAMESPACES, then=_REFUSE, otherwise=ALLOW),)),
-    "unshare": ((272, 97), (Step(0, mask=_NAMESPACES | _CLONE_NEWTIME, then=_REFUSE, otherwise=ALLOW),)),
+    # CLOSE_RANGE_UNSHARE, as "unshare" above.
+    "close_range": ((436, 436), (Step(2, mask=2, then=_REFUSE, otherwise=ALLOW),)),
     # Only connected kinds: a datagram socket could be sent to an address.
     "socketpair": (
         (53, 199),
@@ -183,8 +209,11 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
     "setpriority": ((141, 140), (Step(0, (0,), otherwise=_REFUSE), Step(1, (0,), then=ALLOW, otherwise=_REFUSE))),
     "ioprio_set": ((251, 30), (Step(0, (1,), otherwise=_REFUSE), Step(1, (0,), then=ALLOW, otherwise=_REFUSE))),
     # F_SETOWN, F_SETSIG, F_SETOWN_EX send signals to others; F_SETPIPE_SZ takes memory that nobody counts;
-    # F_SETLEASE makes others wait who open the file.
-    "fcntl": ((72, 25), (Step(1, (8, 10, 15, 1024, 1031), then=_REFUSE, otherwise=ALLOW),)),
+    # F_SETLEASE makes others wait who open the file; F_NOTIFY tells who does.
+    "fcntl": ((72, 25), (Step(1, (8, 10, 15, 1024, 1026, 1031), then=_REFUSE, otherwise=ALLOW),)),
+    # POSIX_FADV_DONTNEED, MADV_COLD, MADV_PAGEOUT: what others have read of the file is to be read from disk again.
+    "fadvise64": ((221, 223), (Step(3, (4,), then=failure(0), otherwise=ALLOW),)),
+    "madvise": ((28, 233), (Step(2, (20, 21), then=failure(0), otherwise=ALLOW),)),
     "ioctl": (
         (16, 29),
         (
@@ -203,8 +232,8 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
     "mmap": (
         (9, 222),
         (
-            # MAP_HUGETLB: pages of a pool that no limit knows.
-            Step(3, mask=0x40000, then=failure(errno.ENOMEM)),
+            # MAP_HUGETLB: pages of a pool that no limit knows. MAP_GROWSDOWN: a stack, which RLIMIT_DATA leaves out.
+            Step(3, mask=0x40100, then=failure(errno.ENOMEM)),
             # MAP_ANONYMOUS with MAP_SHARED: memory that stays where a process no longer maps it, and is charged to
             # nobody then. One page is for those who want to see that it works.
             Step(3, (0x21, 0x23), mask=0x2F, otherwise=ALLOW),
@@ -254,6 +283,9 @@ _HARNESS_OWN: dict[str, _Numbers] = {
     # Memory that is charged to nobody while it is not mapped; the harness puts test inputs there.
     "memfd_create": (319, 279),
     # What others do with the same files; the harness learns from it that a test has left its directory as it was.
+    # A user may have few of these.
+    "inotify_init": (253, None),
+    "inotify_init1": (294, 26),
     "inotify_add_watch": (254, 27),
 }
 
@@ -264,9 +296,19 @@ _SENDING: dict[str, _Numbers] = {
     "sendmmsg": (307, 269),
 }
 
+_LAYERS: dict[str, _Numbers] = {
+    # Filters and rules are memory of the kernel's that nobody is charged for. What filters are compiled to comes out
+    # of a budget that the whole machine has once.
+    "seccomp": (317, 277),
+    "landlock_create_ruleset": (444, 444),
+    "landlock_add_rule": (445, 445),
+    "landlock_restrict_self": (446, 446),
+}
+
 _PRCTL: _Numbers = (157, 167)
-_HIDING = (Step(0, (4, 35), then=_REFUSE, otherwise=ALLOW),)
-"""PR_SET_DUMPABLE and PR_SET_MM hide a process from those who measure it."""
+_OPTIONS = (Step(0, (4, 22, 35, 67), then=_REFUSE, otherwise=ALLOW),)
+"""PR_SET_DUMPABLE and PR_SET_MM hide a process from those who measure it, PR_SET_SECCOMP is as `_LAYERS`, and
+PR_SET_MEMORY_MERGE has the machine look for what others hold too."""
 
 _FORK: dict[str, _Numbers] = {"fork": (57, None), "vfork": (58, None)}
 
@@ -278,6 +320,8 @@ def base_filter() -> Filter:
         (_DENIED, _REFUSE),
         (_UNSUPPORTED, failure(errno.ENOTSUP)),
         (_ABSENT, failure(errno.ENOSYS)),
+        (_BY_REFERENCE, failure(errno.EINVAL)),
+        (_FOR_THE_MACHINE, failure(0)),
     ):
         decisions |= dict.fromkeys(_numbers(names), decision)
     for numbers, steps in _CONDITIONAL.values():
@@ -288,6 +332,7 @@ def base_filter() -> Filter:
 def program_filter(
     *,
     counted: bool,
+    shared_files: bool = False,
     shared_user: bool = False,
     truncates: bool = True,
     signals_of: int | None = None,
@@ -297,6 +342,7 @@ def program_filter(
 
     Args:
         counted: Whether a listener decides on each process that it wants to start; else none may.
+        shared_files: Whether it has the host's files before it. Then they have no extended attributes.
         shared_user: Whether it is the same user as the trainer, on the same files. Then changes of mode, owner and
             times are said to be done, and are not: programs that copy files go on, and nobody else's change.
         truncates: Whether files may be cut off by name; Landlock decides on that from its version 3 on.
@@ -308,17 +354,21 @@ def program_filter(
     decisions: dict[int, Decision] = dict.fromkeys(_numbers(_WORKERS_OWN), _REFUSE)
     decisions |= dict.fromkeys(_numbers(_HARNESS_OWN), _REFUSE)
     decisions |= dict.fromkeys(_numbers(_FORK), start)
-    decisions |= dict.fromkeys(_numbers({"": _PRCTL}), _HIDING)
+    decisions |= dict.fromkeys(_numbers({"": _PRCTL}), _OPTIONS)
     clone = _CONDITIONAL["clone"][0][_COLUMN[MACHINE]]
     if clone is not None:
         decisions[clone] = (
             Step(0, mask=_NAMESPACES, then=_REFUSE),
-            Step(0, mask=_CLONE_THREAD, then=ALLOW, otherwise=start),
+            Step(0, mask=_CLONE_THREAD, otherwise=start),
+            # As "unshare" above.
+            Step(0, mask=_CLONE_FILES, then=ALLOW, otherwise=_REFUSE),
         )
     if counted and not hears_of_children:
         decisions |= dict.fromkeys(_numbers({"": _SIGACTION}), _WAITED_FOR)
     if not counted:
-        decisions |= dict.fromkeys(_numbers(_SENDING), _REFUSE)
+        decisions |= _last_decisions()
+    if shared_files:
+        decisions |= dict.fromkeys(_numbers(_FOREIGN_ATTRIBUTES), failure(errno.ENOTSUP))
     if not truncates:
         decisions |= dict.fromkeys(_numbers(_TRUNCATE), _REFUSE)
     if shared_user:
@@ -333,7 +383,11 @@ def program_filter(
 
 def last_filter() -> Filter:
     """What a process whose forks are counted installs when it has sent their listener to its parent."""
-    return Filter(dict.fromkeys(_numbers(_SENDING), _REFUSE))
+    return Filter(_last_decisions())
+
+
+def _last_decisions() -> dict[int, Decision]:
+    return dict.fromkeys(_numbers(_SENDING | _LAYERS), _REFUSE)
 
 
 def _numbers(names: dict[str, _Numbers]) -> list[int]:

@@ -35,6 +35,7 @@ _REAP_S = 0.1
 
 _MAX_DESCRIPTORS = 512
 _MAX_TASKS = 1024
+_MAX_PENDING = 1024  # Signals that wait, and timers.
 _STACK_BYTES = 8 << 20
 
 
@@ -207,6 +208,8 @@ def _set_limits(*, own_user: bool) -> None:
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,
+        # Counted for the user as a whole, up to the one who made its namespace: what programs take, the trainer lacks.
+        resource.RLIMIT_SIGPENDING: _MAX_PENDING,
     }
     if own_user:  # Else it would count all processes of the user, wherever they are.
         limits[resource.RLIMIT_NPROC] = _MAX_TASKS

@@ -240,6 +240,18 @@ def test_workers_leave_half_of_what_tells_of_changes_to_others(monkeypatch):
     assert one.notices
 
 
+def test_neither_when_a_directory_was_read_nor_a_control_group_is_seen_in_a_view_of_its_own():
+    code = """
+import os, time
+before = os.stat('..').st_atime_ns
+time.sleep(0.05)
+print(os.listdir('..'), os.stat('..').st_atime_ns == before)
+print({line.rpartition(':')[2] for line in open('/proc/self/cgroup')} <= {'/\\n'})
+"""
+    with local("full") as executor:
+        assert executor.run(Program(code)).stdout == "['work'] True\nTrue\n"
+
+
 STEALS_ITS_REPORT = """
 import os
 for name in ('/dev/fd/7', '/proc/self/fd/7'):

@@ -1,8 +1,8 @@
 """The namespaces of level `full`: a machine of its own, seen from inside.
 
-Two nested levels. The server's namespaces (user, mount, pid, network, IPC, host name) are entered once and
-hold the view of the file system: a root of its own with the interpreter and the system's libraries read-only,
-and nothing else of the host. Each worker adds a user, a mount and a pid namespace: it is
+Two nested levels. The server's namespaces (user, mount, pid, network, IPC, host name, control group) are entered
+once and hold the view of the file system: a root of its own with the interpreter and the system's libraries
+read-only, and nothing else of the host. Each worker adds a user, a mount and a pid namespace: it is
 process 1 there, so all that a program starts, `setsid` daemons too, is its to end with one `kill(-1)`, and the
 limit on tasks counts for this worker alone.
 
@@ -24,6 +24,7 @@ from types import MappingProxyType
 from . import wire
 from .changes import MAIN, Changes
 from .linux import (
+    CLONE_NEWCGROUP,
     CLONE_NEWIPC,
     CLONE_NEWNET,
     CLONE_NEWNS,
@@ -31,6 +32,7 @@ from .linux import (
     CLONE_NEWUSER,
     CLONE_NEWUTS,
     MS_BIND,
+    MS_NOATIME,
     MS_NODEV,
     MS_NOEXEC,
     MS_NOSUID,
@@ -151,6 +153,8 @@ def enter(outer_user: int, outer_group: int) -> None:
         (CLONE_NEWUTS, "host name namespace"),
     ):
         unshare(flag, name)
+    if os.path.exists("/proc/self/ns/cgroup"):  # Else no name of a control group is to be seen.
+        unshare(CLONE_NEWCGROUP, "control group namespace")
 
 
 def _map_users(pid: int, user: int, group: int) -> None:
@@ -294,7 +298,9 @@ class Scratch:
             if len(self._mounts) > _MOST_SIZES:
                 self._mounts.clear()
             data = f"size={size},nr_inodes={_MAX_FILES},mode=700"
-            mount_it = self._mounts[size] = prepare_mount(SCRATCH, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, data)
+            # Without times of access: where it is not renewed, they would tell of the program before.
+            flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME
+            mount_it = self._mounts[size] = prepare_mount(SCRATCH, "tmpfs", flags, data)
         mount_it.make()
         self._size = size
         _mkdir(WORK_DIRECTORY)

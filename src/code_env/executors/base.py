@@ -64,7 +64,7 @@ class Executor(abc.ABC):
 
     def run(self, program: Program) -> ExecutionResult:
         """Run a program and wait for its result."""
-        return self.submit(program).result()
+        return self.run_many([program])[0]
 
     def run_many(self, programs: Iterable[Program]) -> list[ExecutionResult]:
         """Run programs side by side; results in the order of the programs."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .children import BROKEN_EXIT_CODE
-from .limits import setrlimit
+from .limits import at_most, setrlimit
 from .memory_file import memory_file
 from .runs import ALL_DESCRIPTORS, Outcome, Runs
 from .streams import Streams
@@ -76,7 +76,7 @@ class LeanRuns(Runs):
     def _make_streams(self) -> Streams:
         streams = self.streams = Streams()
         self._steps = (
-            *((setrlimit, (which, (soft, hard))) for which, soft, hard in self.answer.rlimits),
+            *((setrlimit, (which, at_most(which, soft, hard))) for which, soft, hard in self.answer.rlimits),
             *(self.confinement.steps or ()),
             (_closerange, (3, streams.report_fd)),
             (_closerange, (streams.report_fd + 1, ALL_DESCRIPTORS)),

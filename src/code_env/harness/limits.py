@@ -56,7 +56,7 @@ class ProcessLimits(NamedTuple):
             # limit itself is on resident memory and is watched from outside.
             data = 4 * self.memory_bytes + (256 << 20)
             limits.append((resource.RLIMIT_DATA, data, data))
-        return [(which, *_at_most(which, soft, hard)) for which, soft, hard in limits]
+        return limits
 
     def of_whole_run(self, largest_input: int) -> ProcessLimits:
         """Those of the process that serves the tests: its own work grows with their number.
@@ -82,11 +82,11 @@ class ProcessLimits(NamedTuple):
         for which, soft, hard in self.rlimits():
             # Some systems know a limit and refuse to set it; the watcher outside does not depend on it.
             with contextlib.suppress(ValueError, OSError, OverflowError):
-                resource.setrlimit(which, (soft, hard))
+                resource.setrlimit(which, at_most(which, soft, hard))
 
 
-def _at_most(which: int, soft: int, hard: int) -> tuple[int, int]:
-    """Limits lowered to what this process, whose hard limits all it starts inherit, may set itself."""
+def at_most(which: int, soft: int, hard: int) -> tuple[int, int]:
+    """Limits lowered to what this process may set: its own hard limit may be lower, by whoever started it."""
     current = resource.getrlimit(which)[1]
     return (soft, hard) if current == resource.RLIM_INFINITY else (min(soft, current), min(hard, current))
 
@@ -96,13 +96,16 @@ setrlimit: Any = getattr(resource, "setrlimit", None)
 
 
 def set_limits(rlimits: Iterable[tuple[int, int, int]]) -> None:
-    """Set limits on this process: for each resource a soft and a hard one.
+    """Set limits on this process, as far as they lower what it has: for each resource a soft and a hard one.
 
     Raises:
         OSError, ValueError: If the kernel refuses.
     """
     for which, soft, hard in rlimits:
-        setrlimit(which, (soft, hard))
+        try:
+            setrlimit(which, (soft, hard))
+        except ValueError:  # It has a lower hard limit, which is seldom, so that it is asked for only then.
+            setrlimit(which, at_most(which, soft, hard))
 
 
 def cpu_limit_s() -> float:

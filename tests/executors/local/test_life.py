@@ -303,6 +303,47 @@ with code_env.make_executor("local", workers=1, max_isolation={level!r}) as exec
     assert done.stderr == "'given\\n' {'f': b'x'} True"
 
 
+@pytest.mark.parametrize("level", ["full", "contained"])
+def test_a_limit_that_the_trainer_changes_later_makes_no_difference(level):
+    code = f"""
+import resource, sys
+import code_env
+program = code_env.Program("open('f', 'wb').write(bytes(1000)); print(input())", stdin="given")
+task = code_env.Task(id="t", prompt="", tests=(code_env.StdinTest("1", "2"),))
+fills = code_env.Program("import numpy\\nopen('f', 'wb').write(bytes(20 << 20))")
+statuses = []
+with code_env.make_executor("local", workers=1, max_isolation={level!r}, preload=["numpy"]) as executor:
+    def look(name):
+        verdict = code_env.judge(task, f"import {{name}}\\nprint(int(input()) + 1)", executor)
+        statuses.append((str(executor.run(program).status), str(executor.run(fills).status), verdict.passed))
+    executor.run(program)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 20, 8 << 20))
+    look("numpy")
+    try: resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    except ValueError: pass
+    look("numpy")
+sys.stderr.write(repr(statuses))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.stderr == repr([("ok", "error", True)] * 2)
+
+
+def test_an_interrupted_call_ends_its_program(jail):
+    main = threading.main_thread().ident
+
+    def interrupt():
+        wait_until(lambda: jail._live.pool is not None and jail._live.pool._running)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    interrupter = threading.Thread(target=interrupt)
+    interrupter.start()
+    with pytest.raises(KeyboardInterrupt):
+        jail.run(Program("import time; time.sleep(100_000)", limits=Limits(wall_s=100_000)))
+    interrupter.join()
+    wait_until(lambda: not jail._live.pool._running, "the program goes on")
+
+
 def test_it_may_be_closed_from_a_callback():
     executor = make_executor("local", workers=1)
     closed = threading.Event()

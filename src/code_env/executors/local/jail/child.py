@@ -17,7 +17,6 @@ import gc
 import json
 import marshal
 import os
-import resource
 import signal
 import sys
 from typing import Any, NoReturn
@@ -25,7 +24,7 @@ from typing import Any, NoReturn
 from code_env.harness.answering import answer_alone
 from code_env.harness.confinement import Confinement
 from code_env.harness.forks import ForkGate
-from code_env.harness.limits import ProcessLimits, die_with_parent
+from code_env.harness.limits import ProcessLimits, die_with_parent, set_limits
 from code_env.harness.main_module import (
     COMPILE_ERRORS,
     compile_program,
@@ -47,7 +46,7 @@ BROKEN_EXIT_CODE = 97
 
 _dup2, _close, _closerange, _exit, _write, _read = os.dup2, os.close, os.closerange, os._exit, os.write, os.read
 _syscall = linux.syscall_function
-_open, _chdir, _setrlimit, _loads, _gc_enable = os.open, os.chdir, resource.setrlimit, marshal.loads, gc.enable
+_open, _chdir, _loads, _gc_enable = os.open, os.chdir, marshal.loads, gc.enable
 _setsid, _setgroups, _setresgid, _setresuid = os.setsid, os.setgroups, os.setresgid, os.setresuid
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _ALL_DESCRIPTORS = 1 << 30
@@ -190,8 +189,7 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         _setsid()
         if role == "served":
             _serve(layers, argv, {**files, "main.py": code}, rlimits, rest)
-        for which, soft, hard in rlimits:
-            _setrlimit(which, (soft, hard))
+        set_limits(rlimits)
         for layer in layers.plain if gate is None else ():
             if _syscall(*layer.args) < 0:
                 layer.make()  # Once more, for its error.
@@ -251,8 +249,7 @@ def _serve(
     """Be the serving process of a judged run: trusted, and so with the right to fork."""
     try:
         _closerange(CHANNEL + 1, wire.OWN)
-        for which, soft, hard in rlimits:
-            _setrlimit(which, (soft, hard))
+        set_limits(rlimits)
         if not layers.full:
             linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
         layers.confine(layers.server_rules)

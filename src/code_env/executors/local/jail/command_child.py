@@ -10,14 +10,13 @@ import contextlib
 import gc
 import marshal
 import os
-import resource
 import signal
 from typing import Any, NoReturn
 
 from code_env.harness.command_serving import serve_command
 from code_env.harness.commands import Command, become
 from code_env.harness.forks import ForkGate
-from code_env.harness.limits import ProcessLimits
+from code_env.harness.limits import ProcessLimits, set_limits
 from code_env.harness.main_module import describe_error
 
 from . import linux, wire
@@ -47,8 +46,7 @@ def become_command(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         put_files(files)
         os.setsid()
         gc.enable()
-        for which, soft, hard in rlimits:
-            resource.setrlimit(which, (soft, hard))
+        set_limits(rlimits)
         take_rest(rest)
         if role == "served":
             _serve(layers, command, argv, files, rest)

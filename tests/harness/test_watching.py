@@ -1,5 +1,7 @@
 """What a watch makes of the figures that the kernel gives; each look takes some time, in which these change."""
 
+import time
+
 import pytest
 
 from code_env.harness import watching
@@ -162,3 +164,23 @@ def test_a_wait_for_ones_own_threads_is_not_given_back(monkeypatch, now):
         assert watch.overrun() is None
     now[0] += 0.1
     assert watch.overrun() == "timeout"
+
+
+def used_s(seconds):
+    """Use so much CPU time of this thread."""
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+@pytest.mark.parametrize(("look_s", "rests"), [(0.0, False), (0.015, True), (0.1, True)])
+def test_what_takes_long_to_be_looked_at_is_looked_at_less_often(now, look_s, rests):
+    def pids():
+        used_s(look_s)
+        return []
+
+    watch = Watch(pids, LIMITS)
+    now[0] += 1.0
+    assert watch.overrun() is None
+    assert (watch.wait_s() > watching.TICK_S) is rests
+    assert watch.wait_s() <= 0.2

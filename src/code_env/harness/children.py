@@ -106,7 +106,9 @@ class Child:
             self.clock = Watch(lambda: [pid], limits, started=started)
         else:
             parent = _getpid()
-            self.clock = Watch(lambda: descendants(parent), limits, reaper=parent, started=started)
+            self.clock = Watch(
+                lambda: descendants(parent), limits, reaper=parent, started=started, beside_s=lambda: self.refusing_s
+            )
         self._pidfd = open_pidfd(pid)
         self._poll = _poll()
         self._handlers: dict[int, Callable[[], bool]] = {}
@@ -119,6 +121,11 @@ class Child:
         listener = gate.take_over() if gate is not None else None
         if gate is not None and listener is not None:
             self.on_readable(listener, gate.answer, drain=False)
+
+    @property
+    def refusing_s(self) -> float:
+        """CPU time of this process that refused forks of the child have taken, in seconds."""
+        return 0.0 if self._gate is None else self._gate.refusing_s
 
     def on_readable(self, fd: int, handler: Callable[[], bool], *, drain: bool = True) -> None:
         """Call `handler` when `fd` can be read; it returns False when it is done with it.
@@ -151,7 +158,7 @@ class Child:
             clean: Called then: ends what the child left, and returns the CPU seconds that this had used.
         """
         (_, status, usage), ended_for = self.wait()
-        cpu_s = usage.ru_utime + usage.ru_stime + clean()
+        cpu_s = usage.ru_utime + usage.ru_stime + self.refusing_s + clean()
         return {
             **how_it_ended(status, cpu_s, self.limits, ended_for),
             "cpu_s": round(cpu_s, 6),

@@ -54,6 +54,8 @@ class ForkGate:
 
     def __init__(self, allowed: int) -> None:
         self.allowed = allowed
+        self.refusing_s = 0.0
+        """CPU time of this process that forks have taken which were refused, in seconds: it is the program's."""
         self._sockets: tuple[Socket, Socket] | None = None
         self._open: dict[int, _Allowed] = {}
         self._living: frozenset[int] = frozenset()
@@ -105,9 +107,12 @@ class ForkGate:
             return error.errno in (errno.EINTR, errno.ENOENT)  # Whoever asked is dead by now.
         number, thread = struct.unpack_from("<QI", notification)
         self._open.pop(thread, None)  # Who asks again has the last one behind it.
+        began_s = time.thread_time()
         allow = self._may_start()
         if allow:
             self._open[thread] = _Allowed(time.monotonic(), self._living)
+        else:
+            self.refusing_s += time.thread_time() - began_s
         answer = _ANSWER.pack(number, 0, 0 if allow else -errno.EAGAIN, _CONTINUE if allow else 0)
         try:
             fcntl.ioctl(self.listener, _SEND, bytearray(answer))

@@ -161,7 +161,7 @@ class Runs:
             child.on_readable(fd, take, drain=False)
         (_, status, usage), ended_for = child.wait()
         wall_s = _monotonic() - started
-        cpu_s = usage.ru_utime + usage.ru_stime
+        cpu_s = usage.ru_utime + usage.ru_stime + child.refusing_s
         if not self.confinement.refuses_forks:
             cpu_s += self.confinement.clean()
         # Nobody is left who could write; where somebody may be, what comes later is not looked at.

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from .limits import ProcessLimits
 
 # Bound here because a program may share this process and replace them in their modules.
-_clock_gettime, _monotonic = getattr(time, "clock_gettime", None), time.monotonic
+_clock_gettime, _monotonic, _thread_time = getattr(time, "clock_gettime", None), time.monotonic, time.thread_time
 _pidfd_open: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
 
 TICK_S = 0.02
@@ -34,6 +34,12 @@ _DOZING = 0.1
 
 _LITTLE_BYTES = 64 << 20
 """What a run that is asleep may hold of memory to be taken to be out of the way."""
+
+_LOOKING = 0.1
+"""Which part of a core those who look at a run may take for it, at the most: there may be very much to be looked at."""
+
+_MOST_REST_S = 0.2
+"""How long a run is not looked at for that reason, at the most, in seconds."""
 
 _LEAST_TICK_S = 0.002
 """How long to wait at the least when hardly any CPU time is left, in seconds."""
@@ -265,7 +271,8 @@ class Watch:
         held_bytes: Gives the memory that they hold beside their own, such as a file system in memory.
         reaper: A process that waits for orphans of the run, where it may start processes, and for other runs'.
         started: When the run began, by the monotonic clock; now by default.
-        tick_s: How often to look, in seconds.
+        tick_s: How often to look, in seconds; less often where a look takes long.
+        beside_s: Gives the CPU time that others have used on behalf of the run so far, in seconds.
     """
 
     def __init__(
@@ -276,10 +283,12 @@ class Watch:
         reaper: int | None = None,
         started: float | None = None,
         tick_s: float = TICK_S,
+        beside_s: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.pids, self.limits, self._held_bytes, self._reaper = pids, limits, held_bytes, reaper
-        self._cpu_before_s = 0.0
-        self._tick_s = tick_s
+        self._beside_s = beside_s
+        self._cpu_before_s = beside_s()
+        self._tick_s, self._rest_s = tick_s, 0.0
         self._waited_before_s = 0.0 if reaper is None else waited_for_cpu_s(reaper)
         self.peak_bytes = 0
         self._most_in_files, self._was_blind = 0, False
@@ -323,15 +332,23 @@ class Watch:
     def wait_s(self) -> float:
         """How long one may wait before the next look."""
         left_s = max(_LEAST_TICK_S, self.limits.cpu_s - self.cpu_s)
-        return max(0.0, min(self._tick_s, left_s, self._patience_s - self.wall_s))
+        return max(0.0, min(max(self._rest_s, min(self._tick_s, left_s)), self._patience_s - self.wall_s))
 
     def overrun(self) -> str | None:
         """`timeout` or `memory` if the run has used more than it may, else None."""
         now = _monotonic()
         out_of_time = now - self._started > self._patience_s
-        if not out_of_time and now - self._last_look < min(self._tick_s, self.limits.cpu_s - self.cpu_s):
+        wait_s = max(self._rest_s, min(self._tick_s, self.limits.cpu_s - self.cpu_s))
+        if not out_of_time and now - self._last_look < wait_s:
             return None
         since_s, self._last_look = now - self._last_look, now
+        began_s = _thread_time()
+        try:
+            return self._look(now, since_s, out_of_time)
+        finally:
+            self._rest_s = min(_MOST_REST_S, (_thread_time() - began_s) / _LOOKING)
+
+    def _look(self, now: float, since_s: float, out_of_time: bool) -> str | None:
         pids = self.pids()
         cpu_s = self._cpu_now(pids)
         had_s, self._had_s = cpu_s - self._had_s, cpu_s
@@ -394,7 +411,7 @@ class Watch:
         A process that is waited for meanwhile moves to who waits for it, which is above it. So who is above is asked
         first: it is missed until the next look then, and never counted twice.
         """
-        used_s = -self._cpu_before_s
+        used_s = self._beside_s() - self._cpu_before_s
         if self._reaper is not None:
             used_s += waited_for_cpu_s(self._reaper) - self._waited_before_s
         if len(pids) > 1 or self._reaper is not None:

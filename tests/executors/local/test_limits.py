@@ -385,6 +385,52 @@ def test_a_fork_bomb_starves_no_neighbour(jail):
     assert jail.run(Program(COUNTS, limits=Limits(processes=4))).stdout == "4 11\n"
 
 
+REFUSED = """
+import os, threading, time
+threading.stack_size(65536)
+for _ in range(400): threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+child = os.fork()
+if child == 0:
+    time.sleep(1000)
+    os._exit(0)
+while True:
+    try: os.fork()
+    except OSError: pass
+"""
+
+
+def test_the_time_that_refused_forks_take_is_the_programs(jail):
+    """Its own process sleeps meanwhile: somebody else has to look who lives, among hundreds of threads."""
+    limits = Limits(cpu_s=1, wall_s=1000, processes=1)
+    results = jail.run_many([Program(REFUSED, limits=limits)] * 2)
+    assert [result.status for result in results] == [Status.TIMEOUT] * 2, results
+    assert all(result.cpu_s > 0.9 for result in results)
+    tests = (code_env.StdinTest("", ""), code_env.StdinTest("", "right"))
+    task = code_env.Task(id="t", prompt="", tests=tests, limits=limits)
+    verdict = code_env.judge(task, REFUSED, jail)
+    assert [case.status for case in verdict.cases] == [Status.TIMEOUT] * 2, verdict
+
+
+def test_a_few_refused_forks_cost_next_to_nothing(jail):
+    code = """
+import os, time
+child = os.fork()
+if child == 0:
+    time.sleep(0.2)
+    os._exit(0)
+refused = 0
+for _ in range(20):
+    try: os.fork()
+    except BlockingIOError: refused += 1
+os.waitpid(child, 0)
+if os.fork() == 0: os._exit(0)
+os.wait()
+print(refused)
+"""
+    result = jail.run(Program(code, limits=Limits(cpu_s=1, processes=1)))
+    assert (result.status, result.stdout) == (Status.OK, "20\n"), result
+
+
 def test_threads_are_not_processes(jail):
     code = "import threading\nt = [threading.Thread(target=print, args=(n,)) for n in range(16)]\n[x.start() for x in t]\n[x.join() for x in t]"
     result = jail.run(Program(code))

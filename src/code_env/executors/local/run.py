@@ -68,13 +68,19 @@ class JailedProgram(RunningProgram):
         worker.make_directory()
         self._collected: dict[str, bytes] = {}
         self._killed_at: float | None = None
+        self._refusing_s = 0.0
         self._files_looked_at_s, self._bytes_in_directory, self._too_many_bytes = 0.0, 0, False
         self._pipes: list[int] = []
         reaper = worker.pid if program.limits.processes else None
         # Who serves tests watches them itself; at the other level, nobody else looks at how much is in files.
         tick_s = SELDOM_S if self.is_served and self._directory is None else self.tick_s
         self.clock = Watch(
-            lambda: descendants(worker.pid), self.limits, self._bytes_in_tmpfs, reaper=reaper, tick_s=tick_s
+            lambda: descendants(worker.pid),
+            self.limits,
+            self._bytes_in_tmpfs,
+            reaper=reaper,
+            tick_s=tick_s,
+            beside_s=lambda: self._refusing_s,
         )
         try:
             self._send(joined)
@@ -167,6 +173,9 @@ class JailedProgram(RunningProgram):
             answer, fds = wire.receive(self._worker.sock)
         except OSError as error:
             raise ServerDied(f"a worker is gone: {error}") from error
+        if len(answer) == wire.SPENT.size:
+            (self._refusing_s,) = wire.SPENT.unpack(answer)
+            return
         if len(answer) != wire.ENDED.size:
             raise ServerDied("a worker ended while its program ran")
         self._status, self._cpu_s, self._peak_bytes = wire.ENDED.unpack(answer)

@@ -7,6 +7,7 @@ Two kinds of socket, both keeping messages whole (SOCK_SEQPACKET)::
                                         trainer -> server     {"user": ..., "directory": ...} and a worker's socket
     worker's, one for each worker       worker  -> trainer    READY or an error's text, once
                                         trainer -> worker     ORDER and its descriptors
+                                        worker  -> trainer    SPENT, while the program runs, as often as needed
                                         worker  -> trainer    ENDED, and the working directory if asked for
 
 An order's numbers are all that a worker learns of a program. What the program is, its order proper, lies
@@ -48,6 +49,9 @@ WANT_DIRECTORY, COMMAND = 1, 2
 
 ENDED = struct.Struct("<idQ")
 """Wait status, CPU seconds of the whole run, peak resident bytes of its largest process."""
+
+SPENT = struct.Struct("<d")
+"""CPU seconds of the worker that forks of the program have taken which were refused, so far."""
 
 # Version 2 is understood by every Python 3, and the jail's may be another than the trainer's.
 _MARSHAL_VERSION = 2

@@ -33,6 +33,9 @@ _SIGKILL = signal.SIGKILL
 _REAP_S = 0.1
 """How often orphans are reaped while a program runs that may start processes, in seconds."""
 
+_TELL_S = 0.01
+"""After how much more CPU time that refused forks have taken the trainer is told of it, in seconds."""
+
 _MAX_DESCRIPTORS = 512
 _MAX_TASKS = 1024
 _MAX_PENDING = 1024  # Signals that wait, and timers.
@@ -90,7 +93,7 @@ def main(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoRetur
                 become_command(layers, number, length, gate)
             become_program(layers, number, length, gate)
         _closerange(wire.FIRST, wire.FIRST + len(ancillary[0][2]) // 4)
-        answer = pack(*_wait(pid, gate))
+        answer = pack(*_wait(pid, gate, send))
         directory = _working_directory() if flags & wire.WANT_DIRECTORY and scratch is not None else None
         if directory is None:
             send(answer)
@@ -121,13 +124,19 @@ def _working_directory() -> int | None:
         return None
 
 
-def _wait(pid: int, gate: ForkGate | None) -> tuple[int, float, int]:
-    """Wait for the program and end what it leaves: its wait status, CPU seconds of all, peak bytes."""
+def _wait(pid: int, gate: ForkGate | None, tell: Callable[[bytes], Any]) -> tuple[int, float, int]:
+    """Wait for the program and end what it leaves: its wait status, CPU seconds of all, peak bytes.
+
+    Args:
+        pid: The program's process.
+        gate: Counts the processes that it starts; None if it may start none.
+        tell: Sends a message to the trainer.
+    """
     cpu_s, peak_kib = 0.0, 0
     if gate is None:
         _, status, usage = _wait4(pid, 0)
     else:
-        status, usage, cpu_s, peak_kib = _serve(pid, gate)
+        status, usage, cpu_s, peak_kib = _serve(pid, gate, tell)
         gate.close()
     cpu_s += usage.ru_utime + usage.ru_stime
     peak_bytes = 1024 * max(usage.ru_maxrss, peak_kib)
@@ -140,12 +149,14 @@ def _wait(pid: int, gate: ForkGate | None) -> tuple[int, float, int]:
     return status, cpu_s, peak_bytes
 
 
-def _serve(pid: int, gate: ForkGate) -> tuple[int, Any, float, int]:
+def _serve(pid: int, gate: ForkGate, tell: Callable[[bytes], Any]) -> tuple[int, Any, float, int]:
     """Answer the forks of a program, and reap its orphans, until it has ended.
 
     Returns:
-        Its wait status, what it has used, the CPU seconds of the orphans, and the most KiB that one of them has held.
+        Its wait status, what it has used, the CPU seconds of the orphans and of refused forks, and the most KiB that
+        one of the orphans has held.
     """
+    told_s = 0.0
     poll = select.poll()
     listener = gate.take_over()
     if listener is not None:
@@ -158,11 +169,14 @@ def _serve(pid: int, gate: ForkGate) -> tuple[int, Any, float, int]:
             for fd, _ in poll.poll(_REAP_S * 1000):
                 if fd == listener and not gate.answer():
                     poll.unregister(listener)
+            if gate.refusing_s > told_s + _TELL_S:
+                told_s = gate.refusing_s
+                tell(wire.SPENT.pack(told_s))
             reaped = -1
             while reaped:
                 reaped, status, usage = os.wait4(-1, os.WNOHANG)
                 if reaped == pid:
-                    return status, usage, cpu_s, peak_kib
+                    return status, usage, cpu_s + gate.refusing_s, peak_kib
                 cpu_s += usage.ru_utime + usage.ru_stime
                 peak_kib = max(peak_kib, usage.ru_maxrss)
     finally:

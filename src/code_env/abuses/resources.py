@@ -891,6 +891,96 @@ if written > 8 << 20: breach(written)
         SMALL,
     ),
     Abuse(
+        "files below a thousand directories",
+        "disk",
+        SAY
+        + """
+for n in range(1100):
+    os.mkdir('d')
+    os.chdir('d')
+written = 0
+for n in range(40):
+    try:
+        with open(f'{n}', 'wb') as file: written += file.write(bytes(500_000))
+    except OSError: break
+time.sleep(1)
+if written > 8 << 20: breach(written)
+""",
+        SMALL,
+    ),
+    Abuse(
+        "files that nothing but a mapping holds",
+        "disk",
+        CALL
+        + """
+libc.mmap.restype = ctypes.c_void_p
+size, held = 1 << 20, 0
+for n in range(64):
+    try:
+        file = os.open('x', os.O_RDWR | os.O_CREAT)
+        os.ftruncate(file, size)
+        for place in range(0, size, 1 << 16): os.pwrite(file, bytes(1 << 16), place)
+    except OSError: break
+    address = libc.mmap(None, ctypes.c_size_t(size), 3, 1, file, ctypes.c_long(0))
+    os.unlink('x')
+    os.close(file)
+    libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(size), 4)
+    held += size
+time.sleep(1)
+if held > 32 << 20: breach(held)
+""",
+        SMALL,
+    ),
+    Abuse(
+        "files that are always somewhere else",
+        "disk",
+        SAY
+        + """
+import threading
+for name in ('a', 'b', 'a/moved'): os.mkdir(name)
+moved, written = os.open('a/moved', os.O_RDONLY), 0
+def move():
+    while True:
+        os.rename('a/moved', 'b/moved')
+        os.rename('b/moved', 'a/moved')
+threading.Thread(target=move, daemon=True).start()
+for n in range(64):
+    try: file = os.open(f'{n}', os.O_WRONLY | os.O_CREAT, dir_fd=moved)
+    except OSError: break
+    try: written += os.write(file, bytes(900_000))
+    except OSError: break
+    finally: os.close(file)
+time.sleep(0.7)
+if written > 32 << 20: breach(written)
+os._exit(0)
+""",
+        SMALL,
+    ),
+    Abuse(
+        "empty files without end",
+        "disk",
+        SAY
+        + """
+made = 0
+while made < 1_000_000:
+    try: os.close(os.open(f'{made}', os.O_WRONLY | os.O_CREAT))
+    except OSError: os._exit(1)
+    made += 1
+breach(made, 'files')
+""",
+        Limits(cpu_s=30, wall_s=60, memory_bytes=128 << 20),
+    ),
+    Abuse(
+        "directories without end, each in the last",
+        "disk",
+        """
+import os
+while True:
+    os.mkdir('d')
+    os.chdir('d')
+""",
+    ),
+    Abuse(
         "names of the greatest length",
         "disk",
         "import os\nfor n in range(3000): os.mkdir(f'{n:0255}')",

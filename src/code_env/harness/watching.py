@@ -255,11 +255,20 @@ def core_times(pid: int) -> CoreTimes:
 
 def is_ready(pid: int) -> bool:
     """Whether a process's first thread has a core or is ready to run; False where unknown."""
+    return _state_of(pid) == b"R"
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process was stopped by a signal; False where unknown."""
+    return _state_of(pid) == b"T"
+
+
+def _state_of(pid: int) -> bytes:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] == b"R"
+            return file.read().rpartition(b")")[2].split()[0]
     except (OSError, IndexError):
-        return False
+        return b""
 
 
 class Watch:

@@ -9,6 +9,7 @@ forks children of its own makes their rooms beside its own.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import select
 import stat
@@ -17,8 +18,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 _chdir, _getcwd, _getpid, _mkdir, _rmdir, _unlink = os.chdir, os.getcwd, os.getpid, os.mkdir, os.rmdir, os.unlink
-_walk, _chmod, _listdir, _lstat, _rename, _clock = os.walk, os.chmod, os.listdir, os.lstat, os.rename, time.monotonic_ns
-_S_ISDIR, _S_ISREG = stat.S_ISDIR, stat.S_ISREG
+_walk, _chmod, _scandir, _lstat, _rename, _clock = os.walk, os.chmod, os.scandir, os.lstat, os.rename, time.monotonic_ns
+_S_ISDIR, _S_ISREG, _islice = stat.S_ISDIR, stat.S_ISREG, itertools.islice
 _open, _environ, _join, _dirname = open, os.environ, os.path.join, os.path.dirname
 _close, _POLLIN = os.close, getattr(select, "POLLIN", 0)
 _poll: Any = getattr(select, "poll", None)
@@ -37,22 +38,32 @@ def empty_directory(directory: str) -> None:
     """
     _chmod(directory, 0o700)
     moved = 0
-    while names := _listdir(directory):
+    while names := _some_names(directory):
         for name in names:
             path = _join(directory, name)
             if not _is_directory(path):
                 _unlink(path)
                 continue
             _chmod(path, 0o700)
-            for inner in _listdir(path):
-                below = _join(path, inner)
-                if _is_directory(below):
-                    _chmod(below, 0o700)  # To be moved it must be writable: its `..` changes.
-                    moved += 1
-                    _rename(below, _join(directory, f"moved-{_getpid()}-{moved}-{_clock()}"))
-                else:
-                    _unlink(below)
+            while inner_names := _some_names(path):
+                for inner in inner_names:
+                    below = _join(path, inner)
+                    if _is_directory(below):
+                        _chmod(below, 0o700)  # To be moved it must be writable: its `..` changes.
+                        moved += 1
+                        _rename(below, _join(directory, f"moved-{_getpid()}-{moved}-{_clock()}"))
+                    else:
+                        _unlink(below)
             _rmdir(path)
+
+
+def _some_names(directory: str) -> list[str]:
+    """The first names in a directory, which may hold any number; none if it holds nothing."""
+    with _scandir(directory) as entries:
+        return [entry.name for entry in _islice(entries, _MANY)]
+
+
+_MANY = 1000
 
 
 def _is_directory(path: str) -> bool:

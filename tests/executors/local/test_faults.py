@@ -219,6 +219,50 @@ def test_no_space_left(lacking):
         assert "space" in lines[1], lines
 
 
+FILLER = """
+import os, time
+for n in range(300):
+    os.mkdir('d')
+    os.chdir('d')
+n = 0
+while True:
+    try:
+        with open(f'{n}', 'wb') as file: file.write(bytes(1 << 20))
+        n += 1
+    except OSError: time.sleep(0.001)
+"""
+
+
+@pytest.mark.parametrize("may", [False, True], ids=["more than it may", "as much as it may"])
+def test_who_fills_the_place_costs_no_neighbour_its_run(may):
+    """It is ended soon; where it is within its limits, those that come wait for its end."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        pytest.skip("no unshare command")
+    with tempfile.TemporaryDirectory() as place:
+        mount = f'mount -t tmpfs -o size=64m,mode=777 none {place} && TMPDIR={place} exec "$@"'
+        lines = script(
+            "contained",
+            f"""
+            import code_env
+            limits = code_env.Limits(cpu_s=100, wall_s={2 if may else 1000}, file_bytes={1 << (30 if may else 23)})
+            task = code_env.Task(id="t", prompt="", tests=(code_env.StdinTest("1", "1"),))
+            with local("contained", workers=4) as beside:
+                beside.run(Program("print('started')"))
+                fillers = [beside.submit(Program({FILLER!r}, limits=limits)) for _ in range(6)]
+                while {may} and os.statvfs(os.environ["TMPDIR"]).f_bfree:
+                    time.sleep(0.01)
+                for n in range(20):
+                    show(executor.run(Program("print('neighbour')")))
+                    print(code_env.judge(task, "print(input())", executor).outcome)
+                for filler in fillers:
+                    print(filler.result().status)
+            """,
+            *(unshare, "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh"),
+        )
+    assert lines == ["ok neighbour ", "pass"] * 20 + ["timeout" if may else "error"] * 6
+
+
 @pytest.mark.parametrize("jump_s", [-86_400.0, 86_400.0])
 def test_a_clock_that_jumps(jump_s, jail, monkeypatch):
     """Nothing of ours asks for the time of day, so nobody's time is up, and nobody's is prolonged."""

@@ -279,6 +279,44 @@ print("done")
     assert (result.status, result.stdout) == (Status.OK, "done\n"), result
 
 
+def test_names_count_as_bytes_do(jail):
+    """An empty file, and one more name of a file, take the kernel's memory too, and the time of whoever looks."""
+    makes = {
+        "files": "open(f'{n}', 'w').close()",
+        "links": "open('x', 'a').close()\n    os.link('x', f'{n}')",
+        "directories": "os.mkdir(f'{n}')",
+    }
+    limits = Limits(cpu_s=100, wall_s=1000)
+    codes = {name: f"import os\nfor n in range(10**7):\n    {make}" for name, make in makes.items()}
+    results = dict(zip(makes, jail.run_many([Program(code, limits=limits) for code in codes.values()]), strict=True))
+    ended = {name: (result.status, result.error and result.error.name) for name, result in results.items()}
+    assert ended == dict.fromkeys(makes, (Status.ERROR, "OSError")), results
+    assert jail.run(Program("import os\nprint(os.listdir('.'), len(os.listdir('..')))")).stdout == "['main.py'] 1\n"
+
+
+MANY_FILES = """
+import os, pathlib
+path = pathlib.Path('.')
+for level in range(60):
+    path /= f'level-{level}'
+path.mkdir(parents=True)
+for n in range(5000):
+    place = path.parents[n % 60] / 'some'
+    place.mkdir(exist_ok=True)
+    (place / str(n)).write_text(str(n))
+found = sum(int(pathlib.Path(top, name).read_text()) for top, _, names in os.walk('.') for name in names if name.isdigit())
+print(found == sum(range(5000)))
+"""
+
+
+def test_thousands_of_small_files_in_deep_directories_are_fine(jail):
+    limits = Limits(file_bytes=32 << 20)
+    assert jail.run(Program(MANY_FILES, limits=limits)).stdout == "True\n"
+    task = code_env.Task(id="t", prompt="", tests=(code_env.StdinTest("", "True\n"),) * 2, limits=limits)
+    verdict = code_env.judge(task, MANY_FILES, jail)
+    assert verdict.passed, verdict
+
+
 def test_input_files_are_not_charged(jail):
     files = {"data": b"x" * 3_000_000}
     code = "open('out', 'wb').write(open('data', 'rb').read()[:900_000]); print('done')"

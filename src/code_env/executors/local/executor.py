@@ -33,6 +33,7 @@ from code_env.executors.running import joined, role_of, watch
 
 from .interpreter import find_interpreter
 from .jail import linux
+from .neighbours import Neighbours, found_no_space
 from .peer import JailedPeer
 from .run import JailedProgram
 from .servers import LEVELS, Level, ServerDied, Servers, Worker
@@ -218,6 +219,9 @@ def _texts(name: str, values: Iterable[str]) -> tuple[str, ...]:
     return tuple(value for value in found if value is not None)
 
 
+_neighbours = Neighbours()
+
+
 class _Slot:
     """What one thread runs programs with: its own workers, opened as they are needed."""
 
@@ -227,6 +231,10 @@ class _Slot:
         self._workers: dict[tuple[str, Stock], Worker] = {}
 
     def run(self, program: Program, place: Place) -> ExecutionResult:
+        """Run a program; where its neighbours have left no space for its files, once more when one has ended."""
+        return _neighbours.run_beside(lambda: self._run(program, place), place)
+
+    def _run(self, program: Program, place: Place) -> ExecutionResult:
         """Run a program, once more on a server of its own if its server dies, or it does before it has begun."""
         stock = stock_for(program, self._preload)
         used = []
@@ -235,7 +243,7 @@ class _Slot:
             if program.peer is not None:
                 used.append(self._worker("peer", COMMON))
             result = self._attempt(program, used, place)
-            if result.status is not Status.SANDBOX_ERROR:
+            if result.status is not Status.SANDBOX_ERROR or found_no_space(result):
                 return result
         except ServerDied:
             self._drop_peer()

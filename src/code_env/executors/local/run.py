@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from code_env.executors.files import bytes_without_name
 from code_env.executors.program import Program
 from code_env.executors.report import REFUSALS
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
@@ -22,8 +21,10 @@ from code_env.harness.memory_file import memory_file
 from code_env.harness.watching import TICK_S, Watch, descendants
 from code_env.languages import PYTHON
 
+from .file_watch import FileWatch
 from .jail import namespaces, wire
-from .servers import ServerDied, Worker, kill_descendant
+from .servers import ServerDied, Worker, signal_descendant
+from .work_directory import WorkDirectory
 
 _PAGE = 4096
 
@@ -69,7 +70,8 @@ class JailedProgram(RunningProgram):
         self._collected: dict[str, bytes] = {}
         self._killed_at: float | None = None
         self._refusing_s = 0.0
-        self._files_looked_at_s, self._bytes_in_directory, self._too_many_bytes = 0.0, 0, False
+        self._file_watch: FileWatch | None = None
+        self._has_too_much = False
         self._pipes: list[int] = []
         reaper = worker.pid if program.limits.processes else None
         # Who serves tests watches them itself; at the other level, nobody else looks at how much is in files.
@@ -83,6 +85,8 @@ class JailedProgram(RunningProgram):
             beside_s=lambda: self._refusing_s,
         )
         try:
+            if self._directory is not None:
+                self._file_watch = self._watch_files(self._directory)
             self._send(joined)
         except BaseException:
             self._release()
@@ -117,10 +121,8 @@ class JailedProgram(RunningProgram):
             rest["test_rlimits"] = [one for one in rlimits if one not in own and one[0] != resource.RLIMIT_CPU]
             rlimits = own
         order = wire.pack((self.role, directory, code, [str(one) for one in program.argv], files, rlimits, rest))
-        inputs = sum(_in_pages(len(content)) for content in (code, *program.files.values()))
-        self._input_bytes = inputs
         # A test of a served program has a copy of what was put in.
-        size = _in_pages(program.limits.file_bytes) + inputs * (2 if self.is_served else 1)
+        size = _in_pages(program.limits.file_bytes) + self._input_bytes() * (2 if self.is_served else 1)
         gated = 0 if self.is_served else program.limits.processes
         flags = (wire.WANT_DIRECTORY if program.collect else 0) | (0 if command is None else wire.COMMAND)
         message = wire.ORDER.pack(size, len(order), min(gated, 1 << 20), flags)
@@ -146,6 +148,21 @@ class JailedProgram(RunningProgram):
             for fd in theirs:
                 os.close(fd)
         self.serve_streams(*self._pipes)
+
+    def _input_bytes(self) -> int:
+        """How much room what is put into its directory takes."""
+        files = (self.program.code.encode("utf-8", "surrogatepass"), *self.program.files.values())
+        return sum(_in_pages(len(content)) for content in files)
+
+    def _watch_files(self, directory: WorkDirectory) -> FileWatch:
+        worker, one = self._worker.pid, self.program.limits.file_bytes
+        return FileWatch(
+            directory.run,
+            one + 2 * self._input_bytes(),
+            one,
+            lambda: descendants(worker),
+            lambda pid, number: signal_descendant(pid, worker, number),
+        )
 
     def readable(self) -> list[int]:
         """Its streams, and the worker's socket; for a short while the socket alone.
@@ -209,8 +226,9 @@ class JailedProgram(RunningProgram):
             ServerDied: If it cannot be killed.
         """
         super().enforce()
-        if self._directory is not None and self.clock.wall_s > self._files_looked_at_s + TICK_S:
-            self._check_files()
+        if self._file_watch is not None and self._file_watch.passes():
+            self._has_too_much = True
+            self.kill("error")
         if self._killed:
             self._kill()
             if self._killed_at is None:
@@ -227,16 +245,16 @@ class JailedProgram(RunningProgram):
         try:
             if self._directory is not None:
                 self._untouched = self._directory.is_as_made(self.program.limits.file_bytes)
-                if not self._untouched:
-                    self._check_files()
+                if not self._untouched and self._file_watch is not None and self._file_watch.passed():
+                    self._has_too_much, self._killed_for = True, self._killed_for or "error"
             result = super().result(queue_s, peer)
         except OSError as error:
             if not self._worker.usable:  # Another of its programs noticed that it died, and cleared up.
                 raise ServerDied(f"the server was ended meanwhile: {error}") from error
             raise
-        if self._too_many_bytes and result.status is Status.ERROR:
-            text = f"its files together passed file_bytes={self.program.limits.file_bytes}"
-            result = dataclasses.replace(result, error=ErrorInfo("OSError", f"[Errno {errno.ENOSPC}] {text}"))
+        if self._has_too_much and self._file_watch is not None and result.status is Status.ERROR:
+            text = f"[Errno {errno.ENOSPC}] {self._file_watch.excess}"
+            result = dataclasses.replace(result, error=ErrorInfo("OSError", text))
         if self._has_policy and result.status is Status.ERROR:
             # Who gives an error of its own such a name says that it was refused, and gains nothing.
             if result.error is None or result.error.name not in REFUSALS:
@@ -246,32 +264,16 @@ class JailedProgram(RunningProgram):
 
     def _bytes_in_tmpfs(self) -> int:
         if self._directory is not None:
-            return self._bytes_in_directory if self._directory.in_memory else 0
+            return self._file_watch.held_bytes if self._directory.in_memory and self._file_watch is not None else 0
         try:
             scratch = os.statvfs(f"/proc/{self._worker.pid}/root{namespaces.SCRATCH}")
         except OSError:
             return 0
         return (scratch.f_blocks - scratch.f_bfree) * scratch.f_frsize
 
-    def _check_files(self) -> None:
-        """End it if its directory, which no file system of its own bounds, holds too much."""
-        self._files_looked_at_s = self.clock.wall_s
-        allowed = self.program.limits.file_bytes + 2 * self._input_bytes
-        if self._directory is None:
-            return
-        held = self._directory.bytes_held(allowed)
-        if held <= allowed and self._status is None:
-            held += bytes_without_name(descendants(self._worker.pid))
-        self._bytes_in_directory = held
-        if held > allowed:
-            self._too_many_bytes = True
-            self._killed_for = self._killed_for or "error"
-            if self._status is None:
-                self.kill("error")
-
     def _kill(self) -> None:
         for pid in descendants(self._worker.pid):
-            kill_descendant(pid, self._worker.pid)
+            signal_descendant(pid, self._worker.pid)
 
     def _files(self) -> dict[str, bytes]:
         if self._directory is None:
@@ -289,6 +291,8 @@ class JailedProgram(RunningProgram):
     def _release(self) -> None:
         for fd in self._pipes:
             os.close(fd)
+        if self._file_watch is not None:
+            self._file_watch.close()
         self._worker.clear_directory(untouched=self._untouched)
 
 

@@ -59,14 +59,14 @@ class ServerDied(Exception):
     """A server, or a worker of it, ended while something was asked of it."""
 
 
-def kill_descendant(pid: int, ancestor: int) -> None:
-    """Kill a process if it is still one that descends from another."""
+def signal_descendant(pid: int, ancestor: int, number: int = signal.SIGKILL) -> None:
+    """Send a signal to a process if it is still one that descends from another."""
     with contextlib.suppress(OSError):
         fd = os.pidfd_open(pid)
         try:
             # The number may be somebody else's by now; what descends from the ancestor is not.
             if pid in descendants(ancestor):
-                signal.pidfd_send_signal(fd, signal.SIGKILL)
+                signal.pidfd_send_signal(fd, number)
         finally:
             os.close(fd)
 
@@ -113,12 +113,19 @@ class Worker:
         if self.directory is None:
             return
         try:
-            if untouched:
-                self.directory.reuse()
-            else:
-                self.directory.clear()
+            if not self.usable:
+                return
+            if not (untouched and self.directory.reuse()):
+                self._clear(self.directory)
         except OSError:
             self.abandon()
+
+    def _clear(self, directory: WorkDirectory) -> None:
+        directory.close()
+        self.sock.send(wire.ORDER.pack(0, 0, 0, wire.CLEAR))
+        answer = self.sock.recv(wire.MAX_MESSAGE)
+        if answer != wire.READY:
+            raise OSError(answer.decode(errors="replace"))
 
     @property
     def usable(self) -> bool:
@@ -129,7 +136,7 @@ class Worker:
         """Kill it with what it runs: something went wrong, and its next answer would be about another program."""
         self._abandoned, self.notices = True, False
         for pid in [*descendants(self.pid), self.pid]:
-            kill_descendant(pid, os.getpid())
+            signal_descendant(pid, os.getpid())
         self.close()
 
     def close(self) -> None:
@@ -331,7 +338,7 @@ def _wait_for_end(guardian: subprocess.Popen[bytes]) -> None:
         return
     # The server is stopped or stuck; without it, the guardian does the rest.
     for pid in children_of(guardian.pid):
-        kill_descendant(pid, guardian.pid)
+        signal_descendant(pid, guardian.pid)
     try:
         guardian.wait(_END_S)
     except subprocess.TimeoutExpired:  # It is itself. What it leaves has the kernel's word to end with it.

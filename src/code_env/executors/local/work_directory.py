@@ -7,11 +7,11 @@ two programs everything is removed, unless nothing was done there but to put the
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from pathlib import Path
 
-from code_env.executors.files import bytes_below, is_in_memory
-from code_env.harness.workspace import empty_directory
+from code_env.executors.files import is_in_memory
 
 from .jail import namespaces
 from .jail.changes import MAIN, Changes
@@ -59,7 +59,8 @@ class WorkDirectory:
         except FileNotFoundError:
             raise
         except OSError:
-            self.clear()
+            with contextlib.suppress(OSError):
+                os.rmdir(self._work)
             raise
         if self._notices:
             with contextlib.suppress(OSError):  # One can do without.
@@ -73,35 +74,21 @@ class WorkDirectory:
         """
         if self._changes is not None:
             return self._changes.are_as_expected()
-        if os.listdir(str(self.run)) != [os.path.basename(self._work)] or os.listdir(self.fd) != [MAIN]:
+        if _first_names(str(self.run)) != [os.path.basename(self._work)] or _first_names(self.fd) != [MAIN]:
             return False
         return 512 * os.stat(MAIN, dir_fd=self.fd, follow_symlinks=False).st_blocks <= most
 
-    def bytes_held(self, enough: int) -> int:
-        """Bytes on disk that there are in it, counted until there are more than enough."""
-        return bytes_below(self.run, enough)
-
-    def reuse(self) -> None:
-        """Let the next program have it as it is, after one that did nothing there.
+    def reuse(self) -> bool:
+        """Let the next program have it as it is, after one that did nothing there; whether that can be.
 
         Raises:
             OSError: If something cannot be removed.
         """
-        if self._changes is None:
-            self.clear()
-        else:
-            os.unlink(MAIN, dir_fd=self.fd)
-            self._changes.expect_next()
-
-    def clear(self) -> None:
-        """Remove what a program, which has ended, has left.
-
-        Raises:
-            OSError: If something cannot be removed.
-        """
-        self.close()
-        empty_directory(str(self.run))
-        os.utime(self.run)  # It stays, and its times are the program's to set.
+        if self._changes is None:  # Its times may have been set.
+            return False
+        os.unlink(MAIN, dir_fd=self.fd)
+        self._changes.expect_next()
+        return True
 
     def close(self) -> None:
         """Let go of it; what is there is removed with the server."""
@@ -111,6 +98,12 @@ class WorkDirectory:
         if self._changes is not None:
             self._changes.close()
             self._changes = None
+
+
+def _first_names(directory: str | int) -> list[str]:
+    """The first two names in a directory, which may hold any number."""
+    with os.scandir(directory) as entries:
+        return [entry.name for entry in itertools.islice(entries, 2)]
 
 
 def _make_directory(path: str, mode: int, user: int | None) -> None:

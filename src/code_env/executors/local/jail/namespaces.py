@@ -103,7 +103,7 @@ _MOUNT_POINTS = ("/mnt", "/media", "/srv", "/tmp", "/run", "/opt", "/home", "/va
 _MOST_SIZES = 100
 """How many sizes of scratch file systems a worker keeps calls for."""
 
-_MAX_FILES = 65536
+_MAX_FILES = 65_536
 """Files and directories in a scratch file system: each takes kernel memory, however small it is."""
 
 _mkdir, _unlink = os.mkdir, os.unlink

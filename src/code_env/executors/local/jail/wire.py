@@ -6,9 +6,10 @@ Two kinds of socket, both keeping messages whole (SOCK_SEQPACKET)::
                                         server  -> trainer    {"level": ...} or {"error": ...}, JSON, once
                                         trainer -> server     {"user": ..., "directory": ...} and a worker's socket
     worker's, one for each worker       worker  -> trainer    READY or an error's text, once
-                                        trainer -> worker     ORDER and its descriptors
+                                        trainer -> worker     ORDER and its descriptors, or an ORDER to CLEAR
                                         worker  -> trainer    SPENT, while the program runs, as often as needed
-                                        worker  -> trainer    ENDED, and the working directory if asked for
+                                        worker  -> trainer    ENDED, and the working directory if asked for; when it
+                                                              has cleared, READY or an error's text
 
 An order's numbers are all that a worker learns of a program. What the program is, its order proper, lies
 behind a descriptor that the child alone reads. Nothing that comes from a
@@ -31,7 +32,7 @@ MAX_DESCRIPTORS = 8
 """Most descriptors with one message."""
 
 READY = b"ready"
-"""A worker's first message when it works."""
+"""A worker's first message when it works, and its answer when it has cleared."""
 
 FIRST = 3
 """Number of an order's first descriptor in a worker. The others follow: the order, standard input, output
@@ -44,8 +45,9 @@ OWN = 64
 ORDER = struct.Struct("<QQIB")
 """Bytes that the scratch file system holds, bytes of the order, processes that the program may start, flags."""
 
-WANT_DIRECTORY, COMMAND = 1, 2
-"""Flags: the working directory's descriptor comes with the answer; the program is not Python."""
+WANT_DIRECTORY, COMMAND, CLEAR = 1, 2, 4
+"""Flags: the working directory's descriptor comes with the answer; the program is not Python; there is no program, but
+to be removed what the last one has left at level `contained`."""
 
 ENDED = struct.Struct("<idQ")
 """Wait status, CPU seconds of the whole run, peak resident bytes of its largest process."""

@@ -19,6 +19,7 @@ from code_env.harness.forks import ForkGate
 from code_env.harness.limits import die_with_parent
 from code_env.harness.sockets import CMSG_SPACE, Socket, send_descriptors
 from code_env.harness.watching import end_descendants
+from code_env.harness.workspace import empty_directory
 
 from . import landlock, linux, namespaces, seccomp, wire
 from .child import ChildLayers, become_program
@@ -81,6 +82,9 @@ def main(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoRetur
         if not message:
             _exit(0)
         size, length, processes, flags = unpack(message)
+        if flags & wire.CLEAR:
+            send(_clear(order["directory"]))
+            continue
         if scratch is not None:
             scratch.renew(size)
         gate = None
@@ -100,6 +104,16 @@ def main(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoRetur
         else:
             send_descriptors(sock, answer, [directory])
             os.close(directory)
+
+
+def _clear(directory: str) -> bytes:
+    """Remove what a program has left; that may be so much that the trainer would have no time for others."""
+    try:
+        empty_directory(directory)
+        os.utime(directory)  # It stays, and its times were the program's to set.
+    except OSError as error:
+        return str(error).encode()
+    return wire.READY
 
 
 def _keep_interrupts_away() -> None:

@@ -29,6 +29,21 @@ ORDINARY = {
     "streams": "import sys\nprint(sys.stdin.readline().strip(), [line for line in sys.stdin])\nsys.stdout.write('x\\n')",
     "arguments": "import sys\nprint(sys.argv)",
     "exit": "import sys\nprint(1)\nsys.exit(0)",
+    "json with streams": "import io, json, sys\njson.dump({'a': [1]}, sys.stdout, indent=2)\n"
+    "print(json.load(io.StringIO('[1, 2]'), parse_int=float))\nsys.stdin.readline()\nprint(json.load(sys.stdin, parse_int=str))",
+    "type in annotations": "from typing import Optional\ndef f(x: type[int] | None, y: type | None = None, z: int | type = 3,"
+    " w: Optional[type[str]] = None) -> dict[str, type]:\n    return {'x': x}\n"
+    "print(f(int), isinstance(int, type), isinstance(3, type))",
+    "methods of named tuples": "from collections import namedtuple\nfrom typing import NamedTuple\n"
+    "P = namedtuple('P', 'x y')\nclass Q(NamedTuple):\n    a: int\n    b: int = 2\np = P(1, 2)._replace(y=5)\n"
+    "print(p, p._asdict(), P._fields, P._make([3, 4]), Q(1)._asdict(), Q._field_defaults, [*map(P._make, [(1, 2)])])",
+    "abstract methods": "from abc import ABC, abstractmethod\nclass A(ABC):\n    @property\n    @abstractmethod\n"
+    "    def x(self): ...\n    @classmethod\n    @abstractmethod\n    def y(cls): ...\nclass B(A):\n    x = 3\n"
+    "    @classmethod\n    def y(cls): return 4\nprint(B().x, B.y())\ntry: A()\nexcept TypeError: print('abstract')",
+    "methods of mixins": "from collections import Counter, ChainMap\nfrom collections.abc import MutableMapping\n"
+    "c = Counter('ab')\nCounter.update(c, 'abc')\nclass M(Counter):\n    def update(self, *a):\n"
+    "        Counter.update(self, *a)\n        super().update('z')\nm = M()\nm.update('xy')\n"
+    "print(c, m, ChainMap({}).setdefault(1, 2))",
     "augmented assignment": "class A: pass\na = A()\na.x = 1\na.x += 2\nb = [1, 2]\nb[0] *= 5\nb[0:1] += [7]\nb += [1]\n"
     "d = {'k': 1}\nd['k'] **= 2\nprint(a.x, b, d)",
     "order of augmented assignment": "class A: pass\na = A()\na.x = 1\ndef f():\n    a.x = 100\n    return 1\n"

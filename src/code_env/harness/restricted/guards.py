@@ -23,7 +23,7 @@ from typing import Any
 from RestrictedPython.Guards import guarded_iter_unpack_sequence, guarded_unpack_sequence
 
 from .formatting import format_text
-from .names import DECIDED_LATER, why_not_attribute
+from .names import DECIDED_LATER, NAMED_TUPLES, why_not_attribute
 from .refusals import ForbiddenAttribute, ForbiddenValue, ForbiddenWrite, here
 
 _type, _getattr, _setattr, _delattr, _id, _len = type, getattr, setattr, delattr, id, len
@@ -131,6 +131,17 @@ _MATCH_THEMSELVES = (int, float, str, bytes, bytearray, dict, list, tuple, set, 
 _TRUSTED_MODULE = "tests"
 """Name of the module of tests that run beside a program, in its process; see `suite.SuiteRun`."""
 
+_MIXINS = ("collections", "_collections_abc")
+"""Modules whose methods, written in Python, change whatever they are called with by its own methods."""
+
+_CHANGES = frozenset(
+    (
+        *("update", "subtract", "pop", "popitem", "clear", "setdefault", "move_to_end"),
+        *("append", "extend", "insert", "remove", "reverse", "add", "discard"),
+    )
+)
+"""Names of those methods."""
+
 CONTAINERS = frozenset((dict, list, bytearray, collections.deque, collections.defaultdict, collections.OrderedDict))
 """Types of containers that programs may change."""
 
@@ -181,6 +192,16 @@ class TypeFunction:
             rule = "type() takes one argument here: classes are made by class statements"
             self._guards.refuse(ForbiddenValue, rule)
         return self._guards.type_of(ob)
+
+    # As `typing.Type`: an alias of `type` itself could be called with three arguments.
+    def __getitem__(self, item: Any) -> Any:
+        return typing.Type[item]  # noqa: UP006
+
+    def __or__(self, other: Any) -> Any:
+        return typing.Union[typing.Type, other]  # noqa: UP006, UP007
+
+    def __ror__(self, other: Any) -> Any:
+        return typing.Union[other, typing.Type]  # noqa: UP006, UP007
 
     def __repr__(self) -> str:
         return "<class 'type'>"
@@ -236,10 +257,27 @@ class Guards:
         """An attribute whose name the transformer has looked at."""
         if name in DECIDED_LATER:
             return self._decide(ob, name)
+        if name in NAMED_TUPLES:
+            return self._of_named_tuple(ob, name)
         value = _getattr(ob, name)
-        if _type(value) in _WATCHED:
+        kind = _type(value)
+        if kind in _WATCHED:
             self._check_value(value, name)
+        elif kind is types.FunctionType and name in _CHANGES and value.__module__ in _MIXINS:
+            return self._of_writable(value)
         return value
+
+    def _of_named_tuple(self, ob: Any, name: str) -> Any:
+        kind = _type(ob)
+        is_class = _issubclass(kind, _type)
+        # Those of a class that are for its objects would do to any object what they do to these.
+        if not _issubclass(ob if is_class else kind, _tuple) or (is_class and name in ("_replace", "_asdict")):
+            self.refuse(ForbiddenAttribute, f"{why_not_attribute(name)}; only of named tuples it may be read")
+        return _getattr(ob, name)
+
+    def _of_writable(self, function: Any) -> Callable[..., Any]:
+        """A method of a mixin that is bound to nothing, for what the program may change."""
+        return lambda self_, /, *args, **kwargs: function(self.write(self_), *args, **kwargs)
 
     def getattr_by_name(self, ob: Any, name: Any, default: Any = _missing, /) -> Any:
         """`getattr` for programs."""
@@ -327,11 +365,12 @@ class Guards:
     def _decide(self, ob: Any, name: str) -> Any:
         ob = _behind_aliases(ob)
         kinds = _NOT_ALL_OF.get(name, ())
+        whose = _SUPER_SELF.__get__(ob) if _type(ob) is _super else ob
         if kinds and (
-            _issubclass(_type(ob), kinds)
-            or (_issubclass(_type(ob), _type) and _issubclass(ob, kinds) and _id(ob) not in self._classes)
+            _issubclass(_type(whose), kinds)
+            or (_issubclass(_type(whose), _type) and _issubclass(whose, kinds) and _id(ob) not in self._classes)
         ):
-            self.refuse(ForbiddenAttribute, f'"{name}" of {_type(ob).__name__} leads further than programs may go')
+            self.refuse(ForbiddenAttribute, f'"{name}" of {_type(whose).__name__} leads further than programs may go')
         if name == "ctypes" and _id(_type(ob)) not in self._classes:
             self.refuse(ForbiddenAttribute, '"ctypes" leads to memory')
         value = _getattr(ob, name)

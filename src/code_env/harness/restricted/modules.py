@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import importlib
 import sys
 import types
@@ -56,7 +57,7 @@ _PUBLIC: dict[str, str] = {
     "queue": "Empty Full LifoQueue PriorityQueue Queue SimpleQueue",
     "io": "BytesIO StringIO",
     "contextlib": "contextmanager closing nullcontext suppress",
-    "abc": "ABC abstractmethod",
+    "abc": "ABC",
     "copy": "",
     "dataclasses": "",
     "enum": "",
@@ -188,7 +189,10 @@ class Modules:
         if "collections" in self._allowed:
             self._allowed |= {"collections.abc"}
         self._own: dict[str, Callable[[], dict[str, Any]]] = {
-            "abc": lambda: {"ABCMeta": guards.abstract_meta},
+            "abc": lambda: {
+                "ABCMeta": guards.abstract_meta,
+                "abstractmethod": lambda function, /: abc.abstractmethod(guards.write(function)),
+            },
             "collections": lambda: {"namedtuple": replacements.named_tuple(guards)},
             "contextlib": lambda: replacements.context_tools(guards),
             "copy": lambda: copying.copy_functions(guards),

@@ -32,6 +32,9 @@ DECIDED_LATER = frozenset(
 )
 """Attributes that depend on whose they are: a guard decides when the program runs."""
 
+NAMED_TUPLES = frozenset(("_replace", "_asdict", "_fields", "_make", "_field_defaults"))
+"""What named tuples have for everybody, though their names begin with an underscore; of these alone it may be read."""
+
 READABLE_SPECIAL = frozenset(
     f"__{name}__"
     for name in (

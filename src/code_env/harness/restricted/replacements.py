@@ -322,7 +322,14 @@ def json_functions() -> dict[str, Any]:
             object_pairs_hook=object_pairs_hook,
         )
 
-    return {"dumps": dumps, "loads": loads, "JSONDecodeError": json.JSONDecodeError}
+    def dump(obj: Any, fp: Any, **options: Any) -> None:
+        fp.write(dumps(obj, **options))
+
+    def load(fp: Any, **options: Any) -> Any:
+        return loads(fp.read(), **options)
+
+    functions = {function.__name__: function for function in (dump, dumps, load, loads)}
+    return {**functions, "JSONDecodeError": json.JSONDecodeError}
 
 
 def leave(code: Any = None, /) -> None:

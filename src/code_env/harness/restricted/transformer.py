@@ -18,6 +18,7 @@ from .names import (
     DECIDED_LATER,
     DEFINABLE_SPECIAL,
     MODULE_INFORMATION,
+    NAMED_TUPLES,
     READABLE_SPECIAL,
     UNAVAILABLE_BUILTINS,
     why_not_attribute,
@@ -111,7 +112,7 @@ class ProgramTransformer(RestrictingNodeTransformer):
         """`a.b` becomes `_getattr_(a, "b")`, `a.b = c` becomes `_write_(a).b = c`."""
         name, special = node.attr, node.attr in READABLE_SPECIAL or node.attr == "__name__"
         is_read = isinstance(node.ctx, ast.Load)
-        if not (special and is_read):
+        if not (is_read and (special or name in NAMED_TUPLES)):
             self._check_attribute(node, name)
         value = self.visit(node.value)
         if is_read:

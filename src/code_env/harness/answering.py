@@ -48,11 +48,11 @@ from types import CodeType, GeneratorType
 from typing import Any, NoReturn
 
 from .borrowing import Borrowed
+from .budget import CUT, NOT_RUN, Budget
 from .by_name import KNOWN_CALLABLES, is_coroutine, is_iterator, name_of_type
 from .channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind
 from .children import Child, drain, start_child
 from .containers import Containers
-from .limits import ProcessLimits
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
 from .operations import OPERATIONS
 from .plain import Decoder, Encoder, NotPlain, type_name
@@ -115,7 +115,7 @@ def answer(
     code: CodeType,
     argv: list[str],
     channel: Channel,
-    limits: ProcessLimits | None = None,
+    budget: Budget | None = None,
     workspace: Workspace | None = None,
 ) -> NoReturn:
     """Run the answer's top level as a module, then serve the peer on `channel` until it closes.
@@ -124,7 +124,7 @@ def answer(
         code: The compiled answer.
         argv: Its arguments, without its own name.
         channel: To the peer.
-        limits: What each call of an `each` request may use; None if there will be none.
+        budget: What the calls of an `each` request may use; None if there will be none.
         workspace: Gives each such call a directory.
     """
     sys.argv = [code.co_filename, *argv]
@@ -136,7 +136,7 @@ def answer(
         channel.send_json(Kind.MESSAGE, {"n": 0, "error": describe_error(error)})
         _exit(1)
     channel.send(Kind.MESSAGE, b'{"n":0,"error":null}')
-    served = _Answer(names, channel, code, limits, workspace)
+    served = _Answer(names, channel, code, budget, workspace)
     try:
         while (frame := channel.receive()) is not None:
             served.serve(_loads(frame[1]))
@@ -169,10 +169,10 @@ class _Answer:
         names: dict[str, Any],
         channel: Channel,
         code: CodeType,
-        limits: ProcessLimits | None,
+        budget: Budget | None,
         workspace: Workspace | None,
     ) -> None:
-        self._names, self._limits, self._channel, self._code = names, limits, channel, code
+        self._names, self._budget, self._channel, self._code = names, budget, channel, code
         self._workspace = workspace
         self._objects: list[object] = []
         self._skipped = False
@@ -436,9 +436,9 @@ class _Answer:
         return self._pack({"n": reply.get("n"), "raised": raised, "changed": []})
 
     def _each(self, request: Any) -> None:
-        if self._workspace is None or self._limits is None:
+        if self._workspace is None or self._budget is None:
             raise ValueError("this process was to answer one suite")
-        target, limits, workspace = self._target(request["target"]), self._limits, self._workspace
+        target, budget, workspace = self._target(request["target"]), self._budget, self._workspace
         loading_s = round(_process_time(), 6)
         workspace.keep_changes()
         has_threads = _threads() > 0
@@ -449,6 +449,11 @@ class _Answer:
             return _run(value) if is_coroutine(value) and _is_async(function) else value
 
         for args, kwargs in request["inputs"]:
+            limits = budget.next_limits()
+            if limits is None:
+                ended = _dumps(NOT_RUN).encode()
+                self._channel.send(Kind.MESSAGE, b'{"n":%d,"ended":%s,"reply":null}' % (request["n"], ended))
+                continue
             _flush()
             result = bytearray()
             room = workspace.make_room()
@@ -478,6 +483,10 @@ class _Answer:
 
             child.on_readable(child.fds[0], drain(child.fds[0], take))
             used = child.watch()
+            # Whoever watches this process too may have been quicker, and does not tell it.
+            budget.note("timeout" if used["signal"] == signal.SIGKILL else used["status"], used["cpu_s"])
+            if limits.cpu_s < budget.limits.cpu_s:
+                used["rest"] = CUT
             # Loading is held to the same limit as a call.
             used["cpu_s"] = max(used["cpu_s"], loading_s)
             ended = _dumps(used).encode()

@@ -16,6 +16,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from .budget import CUT, NOT_RUN
 from .channel import PER_MESSAGE, SUITE, Channel, Kind
 from .commands import Command, become
 from .confinement import Confinement
@@ -151,7 +152,8 @@ class _Server:
         def execute(fd: int) -> NoReturn:
             become(command.to_serve(fd, argv), command.environment, fd)
 
-        return Driven(execute, self._limits, self._rlimits, self._confinement, self._workspace, close=self._channel.fd)
+        limits = self._runs.budget.next_limits() or self._limits
+        return Driven(execute, limits, self._rlimits, self._confinement, self._workspace, close=self._channel.fd)
 
     def _compiled(self) -> Driven:
         """A process in which the answer is compiled: the first, if it still waits, else another."""
@@ -177,8 +179,15 @@ class _Server:
                     return
             elif request["op"] == "each":
                 for args, _ in request["inputs"]:
+                    limits = self._runs.budget.next_limits()
+                    if limits is None:
+                        self._send({"n": request["n"], "ended": NOT_RUN, "reply": None})
+                        continue
                     driven, first = first or self._compiled_for(name), None
                     said, ended = self._call(driven, args)
+                    self._runs.budget.note(ended["status"], ended["cpu_s"])
+                    if limits.cpu_s < self._limits.cpu_s:
+                        ended["rest"] = CUT
                     self._send({"n": request["n"], "ended": ended, "reply": said})
         if first is not None:
             first.end()
@@ -280,6 +289,8 @@ class _CommandRuns(Runs):
 
     def _understood(self, outcome: Outcome) -> Outcome:
         """An outcome with the driver's word that it is up left out, and a want of memory called by its name."""
+        if outcome.limits is None:
+            return outcome
         _, stderr_fd, report_fd = outcome.reading
         report = bytes(outcome.taken.get(report_fd, b""))
         taken = {**outcome.taken, report_fd: report.partition(b"\n")[2]}

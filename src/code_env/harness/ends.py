@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .budget import CUT, UNRUN
 from .channel import ChannelError
 from .children import BROKEN_EXIT_CODE
 from .main_module import MAX_TEXT
@@ -16,6 +17,12 @@ LOST = "lost"
 
 ENDED = "the program's process ended"
 """What stands in its message, for whoever knows to replace."""
+
+
+_TIMEOUTS = {
+    CUT: "the time limit was reached: after a test that timed out, the others share the CPU time of one",
+    UNRUN: "not run: after a test that timed out, the others share the CPU time of one, and it is used up",
+}
 
 
 class Problem:
@@ -38,6 +45,7 @@ class Ended:
         self.error = described(error) if isinstance(error, dict) else None
         self._exit_code = _whole_number(ended.get("exit_code"))
         self._signal = _whole_number(ended.get("signal"))
+        self._rest = ended.get("rest")
         stderr = ended.get("stderr")
         self._stderr = stderr if isinstance(stderr, str) else ""
         times = {name: _seconds(ended.get(name)) for name in ("cpu_s", "wall_s")}
@@ -49,6 +57,11 @@ class Ended:
         return "error" if self.status == "ok" else self.status
 
     @property
+    def was_run(self) -> bool:
+        """Whether it was run: not if tests before it left no time."""
+        return self._rest != UNRUN
+
+    @property
     def reason(self) -> str:
         """The end in words, for a message."""
         if self.error:
@@ -57,7 +70,7 @@ class Ended:
             "ok": "the program's process ended early",
             "error": self._exit_reason(),
             "signal": f"killed by signal {self._signal}",
-            "timeout": "the time limit was reached",
+            "timeout": _TIMEOUTS.get(str(self._rest), "the time limit was reached"),
             "memory": "the memory limit was reached",
             "output_limit": "too much output",
             LOST: ENDED,

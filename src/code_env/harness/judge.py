@@ -259,7 +259,7 @@ class _Judge:
         difference, expected = self._difference(test, actual)
         message = difference or ""
         if ended.status != "ok":
-            message = f"{ended.reason}; {difference}" if difference else ended.reason
+            message = f"{ended.reason}; {difference}" if difference and ended.was_run else ended.reason
         self._case(
             index,
             ended.status,

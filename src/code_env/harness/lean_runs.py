@@ -39,6 +39,9 @@ class LeanRuns(Runs):
 
     def run(self, stdin: bytes) -> None:
         """Run the answer with this standard input."""
+        if self.budget.is_shared and self.budget.next_limits() is None:
+            self._leave_out()
+            return
         streams = self.streams
         if streams is None:
             streams = self._make_streams()
@@ -65,7 +68,10 @@ class LeanRuns(Runs):
             status = _waitpid(pid, 0)[1]
             streams.take()
             wall_s = _monotonic() - started
-            self.outcomes.append(Outcome(status, cpu_s or 0.0, None, wall_s, streams.reading, streams.taken))
+            limits = self.answer.limits
+            if self.budget.is_shared:
+                self.budget.note("", cpu_s or 0.0)
+            self.outcomes.append(Outcome(status, cpu_s or 0.0, None, wall_s, streams.reading, streams.taken, limits))
             self.bytes_waiting += 1000
             if len(happened) == 1 and not self._is_blind:
                 return

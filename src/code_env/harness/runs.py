@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, NamedTuple, NoReturn
 
+from .budget import CUT, NOT_RUN, Budget
 from .channel import Kind, frame, json_bytes
 from .children import BROKEN_EXIT_CODE, Child
 from .collecting import collect_files
@@ -32,6 +33,9 @@ ALL_DESCRIPTORS = 1 << 30
 
 MAX_COLLECTED_BYTES = 8 << 20
 """What files that a session has left may hold together to be looked at."""
+
+
+_NOT_RUN = frame(Kind.ENDED, json_bytes(NOT_RUN))
 
 
 class CompiledAnswer(NamedTuple):
@@ -61,6 +65,8 @@ class Outcome(NamedTuple):
     """Descriptors of output, error and report."""
     taken: dict[int, bytes | bytearray]
     """What came on them."""
+    limits: ProcessLimits | None
+    """What it might use; None if it was not run."""
 
 
 class Runs:
@@ -74,6 +80,8 @@ class Runs:
 
     def __init__(self, answer: CompiledAnswer, confinement: Confinement, workspace: Workspace) -> None:
         self.answer, self.confinement, self.workspace = answer, confinement, workspace
+        self.budget = Budget(answer.limits)
+        """What its tests may use together."""
         self.names = prepare_main(answer.code.co_filename, answer.argv)
         self.streams: Streams | None = None
         self.outcomes: list[Outcome] = []
@@ -81,8 +89,16 @@ class Runs:
         """How much the outcomes hold that `frames` has not given yet."""
 
     def run(self, stdin: bytes) -> None:
-        """Run the answer with this standard input."""
-        self._run(self.workspace.take_room(), stdin, self.become)
+        """Run the answer with this standard input, if its tests before have left time for it."""
+        if self.budget.next_limits() is None:
+            self._leave_out()
+        else:
+            self._run(self.workspace.take_room(), stdin, self.become)
+
+    def _leave_out(self) -> None:
+        """Have a test not run."""
+        self.outcomes.append(Outcome(0, 0.0, None, 0.0, (), {}, None))
+        self.bytes_waiting += 1000
 
     def run_session(self, cells: list[str], collect: list[str]) -> bytes:
         """Run the answer as a notebook.
@@ -94,6 +110,8 @@ class Runs:
         Returns:
             Frames that tell of it.
         """
+        if self.budget.next_limits() is None:
+            return frame(Kind.RECORDS, b"") + frame(Kind.FILE, b"") * len(collect) + _NOT_RUN
         # Opened before the answer runs: by its end, something else may have that name.
         room = self.workspace.take_room()
         directory = os.open(room, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -150,7 +168,8 @@ class Runs:
 
     def watch(self, pid: int, streams: Streams, started: float, gate: ForkGate | None = None) -> None:
         """Watch over a test until it has ended."""
-        child = Child(pid, self.answer.limits, gate, started)
+        limits = self.budget.next_limits() or self.answer.limits
+        child = Child(pid, limits, gate, started)
 
         def take() -> bool:
             if not streams.take():
@@ -167,7 +186,8 @@ class Runs:
         # Nobody is left who could write; where somebody may be, what comes later is not looked at.
         if not streams.take():
             ended_for = ended_for or "output_limit"
-        self.outcomes.append(Outcome(status, cpu_s, ended_for, wall_s, streams.reading, streams.taken))
+        self.budget.note(how_it_ended(status, cpu_s, limits, ended_for)["status"], cpu_s)
+        self.outcomes.append(Outcome(status, cpu_s, ended_for, wall_s, streams.reading, streams.taken, limits))
         self.bytes_waiting += 1000 + sum(map(len, streams.taken.values()))
 
     def leave_streams(self) -> None:
@@ -199,14 +219,18 @@ class Runs:
             outcome: How it went.
             between: Frames after its output and before its end.
         """
+        if outcome.limits is None:
+            return _NOT_RUN
         stdout, stderr, report = [outcome.taken.get(fd, b"") for fd in outcome.reading]
         output = frame(Kind.OUTPUT, bytes(stdout[:MAX_STREAM_BYTES])) if stdout else b""
-        ended = how_it_ended(outcome.status, outcome.cpu_s, self.answer.limits, outcome.ended_for)
+        ended = how_it_ended(outcome.status, outcome.cpu_s, outcome.limits, outcome.ended_for)
         error = _error_of(report)
         if error is not None and error["name"] == "MemoryError" and ended["status"] == "error":
             ended["status"] = "memory"
         ended |= {"cpu_s": round(outcome.cpu_s, 6), "wall_s": round(outcome.wall_s, 6)}
         ended |= {"error": error, "stderr": stderr.decode("utf-8", "replace")}
+        if outcome.limits.cpu_s < self.answer.limits.cpu_s:
+            ended["rest"] = CUT
         return output + between + frame(Kind.ENDED, json_bytes(ended))
 
 

@@ -26,9 +26,11 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from .answering import answer
+from .budget import CUT, NOT_RUN
 from .channel import PER_MESSAGE, Channel, ChannelError, Kind, frame, json_bytes, parse_json
 from .children import POLLIN, Child, start_child
 from .confinement import Confinement
+from .ends import Ended
 from .lean_runs import LeanRuns
 from .limits import ProcessLimits
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, may_draw
@@ -41,6 +43,9 @@ _MANY_BYTES, _LONG_S = 1 << 18, 0.02
 
 _REACTION_S = 1.0
 """How long a module may take to tell of a test that was ended."""
+
+_HEAD = 200
+"""Where in a module's message it stands how a test ended, in bytes from the start."""
 
 _COMPILED = frame(Kind.COMPILED, json_bytes({"error": None}))
 
@@ -140,17 +145,21 @@ class _Server:
         """
         self.flush()
         self._runs.leave_streams()
-        asked = self._runs.answer
+        asked, budget = self._runs.answer, self._runs.budget
+        limits = budget.next_limits()
+        if limits is None:
+            self._channel.send_json(Kind.ENDED, NOT_RUN)
+            return
         mine, theirs = socket_pair()
         room = self._workspace.take_room()
 
         def body() -> NoReturn:
             mine.close()
             workspace = Workspace(self._workspace.files) if per_message else None
-            limits = asked.limits
             if not self._confinement.measures:
-                limits = limits._replace(wall_s=math.inf)  # Who can tell waiting from working does it, see below.
-            answer(asked.code, asked.argv, Channel(theirs.detach()), limits, workspace)
+                # Who can tell waiting from working does it, see below.
+                budget.limits = budget.limits._replace(wall_s=math.inf)
+            answer(asked.code, asked.argv, Channel(theirs.detach()), budget, workspace)
 
         # Where none may be started and the module starts none for us, there is nothing to count.
         gate = self._confinement.gate() if per_message or not self._confinement.refuses_forks else None
@@ -160,7 +169,7 @@ class _Server:
             self._workspace.enter(room)
             self._confinement.enter(parent, gate)
 
-        child = start_child(asked.limits, body, enter=enter, gate=gate, rlimits=asked.rlimits)
+        child = start_child(limits, body, enter=enter, gate=gate, rlimits=asked.rlimits)
         tests = _ModulesTests(child, mine.fileno())
         child.forks_tests = per_message
         if per_message and gate is not None:
@@ -176,8 +185,11 @@ class _Server:
                 while (received := module.pop()) is not None:
                     if received[0] != Kind.MESSAGE:
                         raise ChannelError("the program sent a frame that is not its to send")
-                    self._channel.send(Kind.MESSAGE, tests.corrected(received[1]))
+                    message = tests.corrected(received[1])
+                    self._channel.send(Kind.MESSAGE, message)
                     if per_message:
+                        if budget.is_shared or b'"timeout"' in message[:_HEAD]:  # Else it needs no look.
+                            budget.note(*_end_of(message, child.clock.cpu_s))
                         child.clock.begin_anew()
                         if gate is not None and not loaded:
                             gate.allowed += 1  # From here on: the child that runs a test.
@@ -210,7 +222,24 @@ class _Server:
         ended = child.watch(self._confinement.clean)
         self._workspace.leave(room)
         mine.close()
+        if not per_message:
+            budget.note(ended["status"], ended["cpu_s"])
+        if limits.cpu_s < asked.limits.cpu_s:
+            ended["rest"] = CUT
         self._channel.send_json(Kind.ENDED, {**ended, "error": None, "stderr": ""})
+
+
+def _end_of(message: bytes, cpu_s: float) -> tuple[str, float]:
+    """How the test ended that a module tells of, and the CPU time that it used: at least as much as was seen.
+
+    Raises:
+        ChannelError: If it is malformed.
+    """
+    said = parse_json(message)
+    if not isinstance(said, dict) or "ended" not in said:
+        return "", cpu_s
+    ended = Ended(said["ended"])
+    return ended.status, max(cpu_s, ended.used.get("cpu_s", 0.0))
 
 
 class _ModulesTests:

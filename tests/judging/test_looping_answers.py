@@ -1,0 +1,110 @@
+"""An answer that loops is bounded as a whole, and one that is slow has its time in each test."""
+
+import dataclasses
+
+import pytest
+
+from code_env import CallTest, CellTest, Limits, Program, Status, StdinTest, Task, judge_many
+from code_env.harness.budget import Budget
+from code_env.harness.limits import ProcessLimits
+from support import somewhere
+
+LIMITS, SHORT = Limits(cpu_s=1, wall_s=200), Limits(cpu_s=0.5, wall_s=200)
+UNRUN = "not run: after a test that timed out, the others share the CPU time of one, and it is used up"
+BURN = "import time\ndef burn(s):\n    until = time.process_time() + s\n    while time.process_time() < until: pass\n"
+JS_BURN = (
+    "function used() { const { user, system } = process.cpuUsage(); return (user + system) / 1e6; }\n"
+    "function burn(s) { const until = used() + s; while (used() < until); }\n"
+)
+
+
+@pytest.fixture(scope="module", params=["full", "subprocess"])
+def executor(request):
+    with somewhere(request.param) as made:
+        yield made
+
+
+def stdin_task(language="python", count=11):
+    tests = tuple(StdinTest(f"{n}\n", f"{n}\n", hidden=n > 2) for n in range(count))
+    return Task(f"stdin {language}", "", tests, limits=LIMITS, language=language)
+
+
+def call_task(language="python", count=11):
+    tests = tuple(CallTest(args=(n,), expected=n, hidden=n > 2) for n in range(count))
+    return Task(f"call {language}", "", tests, entry_point="f", limits=LIMITS, language=language)
+
+
+def answers(body, js_body, count=11, limits=SHORT):
+    """The same answer to each task: as a program and as a function, in Python and in JavaScript."""
+    python = body.replace("\n", "\n    ")
+    tasks = [
+        (stdin_task(count=count), f"{BURN}def f(n):\n    {python}\nprint(f(int(input())))"),
+        (call_task(count=count), f"{BURN}def f(n):\n    {python}"),
+        (
+            stdin_task("javascript", count),
+            f"{JS_BURN}function f(n) {{ {js_body} }}\nconsole.log(f(parseInt(require('fs').readFileSync(0, 'utf8'))));",
+        ),
+        (call_task("javascript", count), f"{JS_BURN}function f(n) {{ {js_body} }}"),
+    ]
+    return [(dataclasses.replace(task, limits=limits), code) for task, code in tasks]
+
+
+def test_after_the_first_that_loops_the_tests_share_the_time_of_one(executor):
+    for verdict in judge_many(answers("while True: pass", "while (true);"), executor):
+        assert [(case.status, case.passed) for case in verdict.cases] == [(Status.TIMEOUT, False)] * 11, verdict
+        assert all(UNRUN in case.message for case in verdict.cases[2:]), verdict
+        assert sum(case.cpu_s or 0.0 for case in verdict.cases) < 4 * SHORT.cpu_s
+        assert not verdict.passed
+
+
+def test_what_is_left_is_there_for_tests_that_end(executor):
+    loops = "if n in (1, 8):\n    while True: pass\nreturn n", "if (n == 1 || n == 8) while (true); return n;"
+    both = answers(*loops, limits=LIMITS)
+    for verdict in judge_many(both, executor):
+        passed = [case.passed for case in verdict.cases]
+        assert passed == [True, False, *[True] * 6, False, False, False], verdict
+        assert "share" not in verdict.cases[1].message
+        assert "the time limit was reached" in verdict.cases[8].message
+        assert UNRUN in verdict.cases[9].message
+
+
+def test_tests_that_stay_below_the_limit_have_their_time_each(executor):
+    for verdict in judge_many(answers("burn(0.3)\nreturn n", "burn(0.3); return n;", count=3), executor):
+        assert verdict.passed, verdict
+
+
+def test_to_wait_too_long_leaves_the_others_their_time(executor):
+    limits = Limits(cpu_s=0.5, wall_s=2)
+    tests = tuple(StdinTest(str(n), str(n)) for n in range(4))
+    code = f"{BURN}n = int(input())\nif n == 0: time.sleep(1000)\nburn(0.3)\nprint(n)"
+    (verdict,) = judge_many([(Task("waits", "", tests, limits=limits), code)], executor)
+    assert [case.passed for case in verdict.cases] == [False, True, True, True], verdict
+
+
+def test_a_notebook_that_loops_is_bounded_too(executor):
+    tests = (CellTest("print(1)", "1", hidden=False), CellTest("print(1)", "1"), StdinTest("", ""), StdinTest("", ""))
+    (verdict,) = judge_many([(Task("notebook", "", tests, limits=SHORT), "while True: pass")], executor)
+    assert not any(case.passed for case in verdict.cases), verdict
+    assert sum(UNRUN in case.message for case in verdict.cases) >= 1, verdict
+
+
+def test_programs_that_are_not_judged_have_their_own_time(executor):
+    loops = executor.run_many([Program("while True: pass", limits=SHORT)] * 3)
+    assert [result.status for result in loops] == [Status.TIMEOUT] * 3
+    assert all(result.cpu_s >= 0.4 for result in loops)
+
+
+def test_a_budget_counts_cpu_time_of_tests_after_a_timeout():
+    limits = ProcessLimits(cpu_s=2.0, wall_s=9.0, memory_bytes=1, file_bytes=1)
+    budget = Budget(limits)
+    for status, cpu_s in (("ok", 1.9), ("error", 1.9), ("timeout", 0.1), ("memory", 1.9)):
+        budget.note(status, cpu_s)
+        assert budget.next_limits() == limits
+    budget.note("timeout", 2.01)
+    assert budget.next_limits() == limits
+    budget.note("ok", 0.5)
+    assert budget.next_limits() == limits._replace(cpu_s=1.5)
+    budget.note("timeout", 0.2)  # It waited.
+    assert budget.next_limits() == limits._replace(cpu_s=1.3)
+    budget.note("timeout", 1.2)  # What is left by chance is of no account.
+    assert budget.next_limits() is None

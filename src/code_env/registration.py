@@ -63,6 +63,7 @@ def make_code_exec(
     tests_per_step: int | None = None,
     until_failure: bool = False,
     cache_size: int = 0,
+    limits: Mapping[str, Any] | None = None,
     render_mode: str | None = None,
 ) -> gym.Env[Any, Any]:
     """Build a `CodeExecEnv` in its reward wrappers; this is what `gym.make` calls.
@@ -81,6 +82,7 @@ def make_code_exec(
         tests_per_step: See `CodeExecEnv`.
         until_failure: See `CodeExecEnv`.
         cache_size: See `CodeExecEnv`.
+        limits: See `CodeExecEnv`.
         render_mode: See `CodeExecEnv`.
 
     Raises:
@@ -98,6 +100,7 @@ def make_code_exec(
         tests_per_step=tests_per_step,
         until_failure=until_failure,
         cache_size=cache_size,
+        limits=limits,
         render_mode=render_mode,
     )
     try:
@@ -122,6 +125,7 @@ def make_code_exec_vec(
     tests_per_step: int | None = None,
     until_failure: bool = False,
     cache_size: int = 0,
+    limits: Mapping[str, Any] | None = None,
     render_mode: str | None = None,
     deadline_s: float | None = None,
     autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
@@ -142,6 +146,7 @@ def make_code_exec_vec(
         tests_per_step: See `CodeExecVectorEnv`.
         until_failure: See `CodeExecVectorEnv`.
         cache_size: See `CodeExecVectorEnv`.
+        limits: See `CodeExecVectorEnv`.
         render_mode: See `CodeExecVectorEnv`.
         deadline_s: See `CodeExecVectorEnv`.
         autoreset_mode: See `CodeExecVectorEnv`; the text, for a spec that survives JSON.
@@ -162,6 +167,7 @@ def make_code_exec_vec(
         tests_per_step=tests_per_step,
         until_failure=until_failure,
         cache_size=cache_size,
+        limits=limits,
         render_mode=render_mode,
         deadline_s=deadline_s,
         autoreset_mode=autoreset_mode,

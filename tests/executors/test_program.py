@@ -96,3 +96,18 @@ def test_numbers_of_numpy_become_plain_ones():
 def test_a_name_that_no_file_system_takes_is_refused():
     with pytest.raises(TaskError, match="255"):
         Program("", files={"a" * 256: b""})
+
+
+def test_limits_replace_those_that_are_named():
+    limits = Limits(memory_bytes=1 << 20)
+    assert limits.with_values({"cpu_s": 1}) == Limits(cpu_s=1, memory_bytes=1 << 20)
+    assert limits.with_values(None) is limits
+    for values, told in (
+        ({"cpus": 1}, "unknown limit 'cpus'.*did you mean 'cpu_s'"),
+        ({"memory_byte": 1}, "did you mean 'memory_bytes'"),
+        ({"cpu_s": -1}, "limits.cpu_s must be a number of seconds"),
+        ([("cpu_s", 1)], "limits must be a mapping, such as {'cpu_s': 1}; got list"),
+        (5, "limits must be a mapping"),
+    ):
+        with pytest.raises(TaskError, match=told):
+            limits.with_values(values)

@@ -1,8 +1,10 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
 from code_env.errors import TaskError, TaskNotFound
-from code_env.tasks import OutputTest, Task, TaskOrder, TaskSuite
+from code_env.tasks import OutputTest, Task, TaskOrder, TaskSuite, load_suite
 
 
 def suite(count=10, name="numbers"):
@@ -147,3 +149,12 @@ def test_a_restart_forgets_the_epoch_under_way(order):
 def test_an_unknown_order_is_refused(order):
     with pytest.raises(TaskError, match=r"^order must be one of shuffle, sequential, random; got "):
         TaskOrder(suite(), order)
+
+
+def test_limits_of_all_tasks_can_be_replaced():
+    suite = load_suite("starter")
+    quick = suite.with_limits({"cpu_s": 1})
+    assert [task.limits for task in quick] == [dataclasses.replace(task.limits, cpu_s=1) for task in suite]
+    assert suite.with_limits(None) is suite
+    with pytest.raises(TaskError, match="did you mean 'wall_s'"):
+        suite.with_limits({"wal_s": 1})

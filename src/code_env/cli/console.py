@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from code_env.errors import CodeEnvError
+from code_env.executors.program import Limits
 from code_env.text import printable
 
 out = Console()
@@ -21,9 +22,24 @@ ExecutorOption = Annotated[str, typer.Option("--executor", "-e", help="Name of t
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", "-w", min=1, help="Programs run at once; cores by default.")
 ]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        min=0.001,
+        help="CPU seconds of one test, or one suite of asserts, and three times as many on the clock; the task's own "
+        "by default.",
+    ),
+]
 FormatOption = Annotated[
     str | None, typer.Option("--format", help="Format of the suite, see docs/formats.md; found out if left out.")
 ]
+
+
+def limits_of(timeout: float | None) -> dict[str, float] | None:
+    """The limits that `--timeout` stands for, in the proportion of the package's own."""
+    own = Limits()
+    return None if timeout is None else {"cpu_s": timeout, "wall_s": timeout * own.wall_s / own.cpu_s}
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,13 @@ from code_env.registration import ENTRY_POINT, environment_id
 from code_env.tasks.definitions import environment_names, is_environment, read_definition
 
 
-def make_environment(env: str, executor: str | None, workers: int | None, **kwargs: Any) -> Any:
+def make_environment(
+    env: str,
+    executor: str | None,
+    workers: int | None,
+    limits: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> Any:
     """The environment that a name, an id, or the path of a file or folder stands for; with `num_envs`, many of it.
 
     Raises:
@@ -23,6 +30,8 @@ def make_environment(env: str, executor: str | None, workers: int | None, **kwar
     kwargs["order"] = "sequential"
     if executor is not None:
         kwargs["executor"] = executor
+    if limits is not None:
+        kwargs["limits"] = limits
     if workers is not None:
         kwargs["executor_kwargs"] = {"workers": workers}
     if env not in environment_names() and is_environment(Path(env)):

@@ -20,7 +20,18 @@ from code_env.tasks import load_suite
 from code_env.text import clip, printable
 
 from .application import app
-from .console import ExecutorOption, FormatOption, WorkersOption, err, out, progress_bar, say, user_errors
+from .console import (
+    ExecutorOption,
+    FormatOption,
+    TimeoutOption,
+    WorkersOption,
+    err,
+    limits_of,
+    out,
+    progress_bar,
+    say,
+    user_errors,
+)
 
 _DEFAULT_KS = "1,10,100"
 _EXAMPLE_CHARS = 200
@@ -42,13 +53,14 @@ def evaluate(
     format: FormatOption = None,
     executor: ExecutorOption = DEFAULT_EXECUTOR,
     workers: WorkersOption = None,
+    timeout: TimeoutOption = None,
 ) -> None:
     """Score completions: pass@k with standard errors, and one JSON line per sample."""
     with user_errors():
         if (samples is None) == (not references):
             raise CodeEnvError("give either a file of samples or --references")
         ks = _parse_ks(k)
-        tasks = load_suite(suite, format)
+        tasks = load_suite(suite, format).with_limits(limits_of(timeout))
         rows = evaluation.read_samples(samples, tasks, field) if samples else evaluation.reference_samples(tasks)
         target = output or _results_path(samples or Path(f"{tasks.name}_references.jsonl"))
         if samples is not None and target.resolve() == samples.resolve():

@@ -18,7 +18,7 @@ from code_env.rollout import Policy, collect
 from code_env.tasks import TaskSuite
 
 from .application import app
-from .console import WorkersOption, err, out, say, user_errors
+from .console import TimeoutOption, WorkersOption, err, limits_of, out, say, user_errors
 from .environments import make_environment
 
 
@@ -47,11 +47,12 @@ def rollout(
         str | None, typer.Option("--executor", "-e", help="Name of the executor; the environment's own by default.")
     ] = None,
     workers: WorkersOption = None,
+    timeout: TimeoutOption = None,
 ) -> None:
     """Collect trajectories; a killed collection goes on with --resume. Exit code 1 if the alarm was raised."""
     with user_errors():
         kwargs = {} if max_turns is None else {"max_turns": max_turns}
-        made = make_environment(env, executor, workers, num_envs=num_envs, **kwargs)
+        made = make_environment(env, executor, workers, limits_of(timeout), num_envs=num_envs, **kwargs)
         with contextlib.closing(made), CollectionBar(err) as bar:
             summary = collect(
                 made,

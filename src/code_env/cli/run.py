@@ -16,7 +16,7 @@ from code_env.report.ansi import step_panels
 from code_env.tasks import TaskSuite
 
 from .application import app
-from .console import WorkersOption, out, say, user_errors
+from .console import TimeoutOption, WorkersOption, limits_of, out, say, user_errors
 from .environments import make_environment
 
 _MOST_TOLD = 160
@@ -36,9 +36,10 @@ def run(
         str | None, typer.Option("--executor", "-e", help="Name of the executor; the environment's own by default.")
     ] = None,
     workers: WorkersOption = None,
+    timeout: TimeoutOption = None,
 ) -> None:
     """Play episodes with the reference solutions, or with completions from a file."""
-    with user_errors(), contextlib.closing(make_environment(env, executor, workers)) as made:
+    with user_errors(), contextlib.closing(make_environment(env, executor, workers, limits_of(timeout))) as made:
         suite: TaskSuite = made.get_wrapper_attr("suite")
         chosen = evaluation.read_samples(samples, suite) if samples else evaluation.reference_samples(suite)
         rewards = []

@@ -50,6 +50,7 @@ class CodeExecEnv(gym.Env[str, Any]):
         until_failure: Whether tests after the first that fails are not run. For rewards that ask for a pass only:
             the pass fraction then says nothing.
         cache_size: How many verdicts are remembered, to be served to equal answers once two runs gave equal ones.
+        limits: Limits that replace the tasks' own, as `{"cpu_s": 1}`; see `Limits` for their names.
         render_mode: With `ansi`, `render` gives text; with `human` it prints it, and so does each reset and step. None
             for neither.
 
@@ -83,10 +84,11 @@ class CodeExecEnv(gym.Env[str, Any]):
         tests_per_step: int | None = None,
         until_failure: bool = False,
         cache_size: int = 0,
+        limits: Mapping[str, Any] | None = None,
         render_mode: str | None = None,
     ) -> None:
         check_render_mode(render_mode, self.metadata["render_modes"])
-        self.suite = load_suite(suite, format)
+        self.suite = load_suite(suite, format).with_limits(limits)
         self.rules = EpisodeRules(
             self.suite, order, max_turns, samples_per_step, extract, tests_per_step, until_failure, cache_size
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -26,7 +27,8 @@ class Limits:
     """What one run of a program may use.
 
     In a judged run they hold for each `stdin` or `call` test, and for each `assert` suite as a
-    whole; the judged run itself may take ten times as much.
+    whole; the judged run itself may take ten times as much. After a test that timed out for its CPU time, all further
+    ones together may use `cpu_s` once more, and after the next that times out none is run.
 
     Raises:
         TaskError: If a limit is not a positive number (`processes`: not negative).
@@ -69,11 +71,27 @@ class Limits:
         Raises:
             TaskError: If a name is unknown or a value out of range.
         """
-        known = [item.name for item in dataclasses.fields(cls)]
-        for name in values:
+        return cls().with_values(values)
+
+    def with_values(self, values: Mapping[str, Any] | None) -> Limits:
+        """These limits with others for those that are named; None names none.
+
+        Raises:
+            TaskError: If they are no mapping, a name is unknown or a value out of range.
+
+        Example:
+            >>> Limits(memory_bytes=1 << 30).with_values({"cpu_s": 1}).cpu_s
+            1.0
+        """
+        if not isinstance(values, Mapping | None):
+            raise TaskError(f"limits must be a mapping, such as {{'cpu_s': 1}}; got {type(values).__name__}")
+        known = [item.name for item in dataclasses.fields(self)]
+        for name in values or ():
             if name not in known:
-                raise TaskError(f"unknown limit {name!r}; known are {', '.join(known)}")
-        return cls(**values)
+                near = difflib.get_close_matches(str(name), known, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                raise TaskError(f"unknown limit {name!r}; known are {', '.join(known)}{hint}")
+        return dataclasses.replace(self, **dict(values)) if values else self
 
 
 @dataclass(frozen=True)

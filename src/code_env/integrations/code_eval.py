@@ -56,6 +56,7 @@ def compute(
     *,
     policy: str | None = None,
     executor: Executor | str | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, float], Results]:
     """pass@k of candidate programs, each judged by the asserts of its task.
 
@@ -82,6 +83,7 @@ def compute(
         output_variable: Which variable that is; without `return_output` it has no meaning, as in the metric.
         policy: A policy of your own, as `file.py:Name` or `package.module:Name`.
         executor: Where candidates run: an executor or the name of one.
+        limits: Further limits, or others than those of `timeout`, as `{"memory_bytes": 1 << 30}`; see `Limits`.
 
     Returns:
         pass@k for each `k`, as `{"pass@1": 0.5}`, and for each task (by its place) a list of the candidate's number and
@@ -119,8 +121,8 @@ def compute(
     }
     restrictions = {name: value for name, value in restrictions.items() if value is not None}
     _check(predictions, references, k, num_workers)
-    limits = time_limits(timeout)
-    tasks = [assert_task(code, limits, f"references[{index}]") for index, code in enumerate(references)]
+    limits_each = time_limits(timeout).with_values(limits)
+    tasks = [assert_task(code, limits_each, f"references[{index}]") for index, code in enumerate(references)]
     answers = [(task, str(code)) for task, codes in zip(tasks, predictions, strict=True) for code in codes]
     with ExitStack() as stack:
         if restrictions:
@@ -137,7 +139,7 @@ def compute(
         outputs: list[Any] | None = None
         if return_output:
             # A run of its own: that of the tests has no end of the program to look at.
-            ran = runs_on.run_many([Program(code, limits=limits) for _, code in answers])
+            ran = runs_on.run_many([Program(code, limits=limits_each) for _, code in answers])
             outputs = [_output(result) for result in ran]
     return _figures([len(codes) for codes in predictions], verdicts, k, outputs)
 

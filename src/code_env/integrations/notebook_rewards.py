@@ -12,6 +12,7 @@ from typing import Any
 
 from code_env.errors import TaskError
 from code_env.executors.base import Executor
+from code_env.executors.program import Limits
 from code_env.extract import extract_code
 from code_env.judging.judge import judge
 from code_env.judging.verdict import Verdict
@@ -35,6 +36,7 @@ def advanced_code_evaluation(
     timeout: float = 30,
     max_memory_mb: int | None = None,
     executor: Executor | str | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> float:
     """The share of test cases that an answer passes: code that is run after it, and what that must give.
 
@@ -45,6 +47,7 @@ def advanced_code_evaluation(
         timeout: The most time that all of it may take, in seconds.
         max_memory_mb: The most memory, in MiB; the package's default if None.
         executor: Where it runs: an executor or the name of one.
+        limits: Further limits, or others than those of `timeout`, as `{"cpu_s": 1}`; see `Limits` for their names.
 
     Returns:
         From 0 to 1; 0.0 without any case, and for an answer that fails by itself.
@@ -66,7 +69,7 @@ def advanced_code_evaluation(
         CellTest(code=_text(case, "code", where), expected=_text(case, "expected", where))
         for where, case in _each(test_cases, "test_cases")
     ]
-    return _share(response, tests, timeout, max_memory_mb, executor)
+    return _share(response, tests, time_limits(timeout, mebibytes(max_memory_mb)).with_values(limits), executor)
 
 
 @refuse_further
@@ -77,6 +80,7 @@ def file_based_code_reward(
     timeout: float = 30,
     max_memory_mb: int | None = None,
     executor: Executor | str | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> float:
     """The share of expected files that an answer leaves.
 
@@ -87,6 +91,7 @@ def file_based_code_reward(
         timeout: The most time that the answer may take, in seconds.
         max_memory_mb: The most memory, in MiB; the package's default if None.
         executor: Where it runs: an executor or the name of one.
+        limits: Further limits, or others than those of `timeout`, as `{"cpu_s": 1}`; see `Limits` for their names.
 
     Returns:
         From 0 to 1; 0.0 without any operation, and for an answer that fails.
@@ -108,7 +113,7 @@ def file_based_code_reward(
             raise TaskError(f"{where}: type must be create or exists; got {kind!r}")
         content = _text(operation, "content", where) if kind == "create" else None
         tests.append(FileTest(_text(operation, "path", where), content))
-    return _share(response, tests, timeout, max_memory_mb, executor)
+    return _share(response, tests, time_limits(timeout, mebibytes(max_memory_mb)).with_values(limits), executor)
 
 
 @refuse_further
@@ -122,6 +127,7 @@ def data_analysis_reward(
     timeout: float = 30,
     max_memory_mb: int | None = None,
     executor: Executor | str | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> float:
     """The share of expected insights that an analysis mentions, and something for a figure.
 
@@ -136,6 +142,7 @@ def data_analysis_reward(
         timeout: The most time that the answer may take, in seconds.
         max_memory_mb: The most memory, in MiB; the package's default if None.
         executor: Where it runs: an executor or the name of one.
+        limits: Further limits, or others than those of `timeout`, as `{"cpu_s": 1}`; see `Limits` for their names.
 
     Returns:
         From 0 to 1; 0.0 without any insight to expect, and for an answer that fails.
@@ -164,29 +171,28 @@ def data_analysis_reward(
     tests = [InsightTest(insight, find=find) for insight in expected_insights]
     if not tests:
         return 0.0
-    task, verdict = _judged(response, tests, timeout, max_memory_mb, executor, files)
+    task, verdict = _judged(
+        response, tests, time_limits(timeout, mebibytes(max_memory_mb)).with_values(limits), executor, files
+    )
     return insights(task, verdict, plot_bonus) if execution(task, verdict) else 0.0
 
 
 def _share(
     response: str,
     tests: Sequence[AnyTest],
-    timeout: float,
-    max_memory_mb: int | None,
+    limits: Limits,
     executor: Executor | str | None,
 ) -> float:
-    return pass_fraction(*_judged(response, tests, timeout, max_memory_mb, executor)) if tests else 0.0
+    return pass_fraction(*_judged(response, tests, limits, executor)) if tests else 0.0
 
 
 def _judged(
     response: str,
     tests: Sequence[AnyTest],
-    timeout: float,
-    max_memory_mb: int | None,
+    limits: Limits,
     executor: Executor | str | None,
     files: Mapping[str, bytes] | None = None,
 ) -> tuple[Task, Verdict]:
-    limits = time_limits(timeout, mebibytes(max_memory_mb))
     task = Task("session", "", tuple(tests), files=files or {}, limits=limits)
     return task, with_verdict(judge(task, extract_code(response), executor_for(executor), response=response))
 

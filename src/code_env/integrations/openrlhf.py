@@ -46,6 +46,7 @@ def reward_func(
     *,
     rewards: Mapping[str, Any] | None = None,
     executor: Executor | str | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The reward of each response.
 
@@ -57,13 +58,15 @@ def reward_func(
             your own.
         executor: Where programs run: an executor, which stays its maker's to close, the name of one, or None for the
             default, which all share.
+        limits: Limits that replace the task's own, as `{"cpu_s": 1}`; see `Limits` for their names.
 
     Returns:
         `rewards`; `scores`, the share of tests passed, by which OpenRLHF filters groups; and `extra_logs`. All three
         hold a list with a number for each query, nan where there is no verdict or the prompt is not found.
 
     Raises:
-        CodeEnvError: If a task is malformed, or the rewards or the executor do not exist or do not fit.
+        CodeEnvError: If a task is malformed, or the rewards, the limits or the executor do not exist or
+            do not fit.
         TypeError: If it has no such argument.
         ValueError: If there are not as many of one as of another.
 
@@ -89,7 +92,8 @@ def reward_func(
             len(responses) - len(found),
             len(responses),
         )
-    judged = score([tasks[index] for index in found], [responses[index] or "" for index in found], rewards, executor)
+    answered = [tasks[index] for index in found], [responses[index] or "" for index in found]
+    judged = score(*answered, rewards, executor, limits)
     return _result(dict(zip(found, judged, strict=True)), len(queries))
 
 
@@ -98,7 +102,7 @@ def answer_request(request: Mapping[str, Any], **settings: Any) -> dict[str, Any
 
     Args:
         request: With `query`, `prompts` and `labels`.
-        settings: `rewards` and `executor`.
+        settings: `rewards`, `executor` and `limits`.
 
     Raises:
         TaskError: If a field is missing.

@@ -20,6 +20,7 @@ from typing import Any, TypedDict, Unpack, overload
 
 from code_env.errors import ExecutorError, TaskError
 from code_env.executors.base import Executor
+from code_env.executors.program import Limits
 from code_env.extract import extract_code
 from code_env.judging.judge import judge
 from code_env.judging.verdict import Verdict
@@ -80,6 +81,7 @@ class _Options(TypedDict, total=False):
     max_memory_mb: int | None
     measure: Measure
     executor: Executor | str | None
+    limits: Mapping[str, Any] | None
 
 
 @overload
@@ -112,6 +114,7 @@ def local_code_execution_reward(
     max_memory_mb: int | None = None,
     measure: Measure = "tokens",
     executor: Executor | str | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> float | RewardOutput:
     """How alike a program's output and the expected one are.
 
@@ -132,6 +135,7 @@ def local_code_execution_reward(
         max_memory_mb: The most memory, in MiB; the package's default if None.
         measure: What an output that does not agree is compared by; see `similarity`.
         executor: Where the program runs: an executor or the name of one.
+        limits: Further limits, or others than those of `timeout`, as `{"cpu_s": 1}`; see `Limits` for their names.
 
     Raises:
         NoVerdict: If the sandbox failed.
@@ -149,7 +153,8 @@ def local_code_execution_reward(
         (1.0, ['execution_result', 'expected_output', 'extracted_code', 'output_match'])
     """
     asked = _asked(messages, original_messages, expected_output, response, ground_truth)
-    output = _output_reward(asked, language, timeout, max_memory_mb, measure, executor_for(executor))
+    each = _limits(timeout, max_memory_mb, limits)
+    output = _output_reward(asked, language, each, measure, executor_for(executor))
     return output.score if asked.as_text else output
 
 
@@ -183,6 +188,7 @@ def e2b_code_execution_reward(
     max_memory_mb: int | None = None,
     measure: Measure = "tokens",
     executor: Executor | str | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> float | RewardOutput:
     """As `local_code_execution_reward`, in E2B's cloud.
 
@@ -202,6 +208,7 @@ def e2b_code_execution_reward(
         max_memory_mb: As there.
         measure: As there.
         executor: Where the program runs instead; then no key is needed.
+        limits: As there.
 
     Raises:
         ExecutorError: If there is no key, and the answer is text; if E2B refuses it; if its SDK is not installed.
@@ -219,7 +226,7 @@ def e2b_code_execution_reward(
         if asked.as_text:
             raise ExecutorError(_NO_KEY)
         return _error(_NO_KEY)
-    output = _output_reward(asked, language, timeout, max_memory_mb, measure, runs_on)
+    output = _output_reward(asked, language, _limits(timeout, max_memory_mb, limits), measure, runs_on)
     return output.score if asked.as_text else output
 
 
@@ -236,6 +243,7 @@ def fractional_code_reward(
     max_memory_mb: int | None = None,
     measure: Measure | None = None,
     executor: Executor | str | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> RewardOutput:
     """The share of test cases that an answer passes.
 
@@ -252,6 +260,7 @@ def fractional_code_reward(
         max_memory_mb: The most memory, in MiB; the package's default if None.
         measure: What an output is compared by if `ground_truth` is a text; `tokens` if None.
         executor: Where the program runs: an executor or the name of one. It overrules `environment`.
+        limits: Further limits, or others than those of `timeout`, as `{"cpu_s": 1}`; see `Limits` for their names.
 
     Returns:
         A score, and metrics `extracted_code`, `test_results` (JSON: a list of what each case gave) and `pass_rate`.
@@ -279,18 +288,18 @@ def fractional_code_reward(
             return _error(_NO_KEY)
     runs_on = runs_on or executor_for(executor)
     response = messages if isinstance(messages, str) else answer_of(messages)
+    each = _limits(timeout, max_memory_mb, limits)
     if ground_truth is None or isinstance(ground_truth, str):
         if function_to_call is not None:
             raise TaskError("function_to_call is for test cases; got a text, or None, as ground_truth")
         asked = _Asked(response, ground_truth, as_text=False)
-        return _output_reward(asked, language, timeout, max_memory_mb, measure or "tokens", runs_on)
+        return _output_reward(asked, language, each, measure or "tokens", runs_on)
     if measure is not None:
         raise TaskError("measure is for a text as ground_truth; got test cases, which a program passes or fails")
     if not ground_truth:
         return _error("there are no test cases")
     language = canonical_name(language.lower())
-    limits = time_limits(timeout, mebibytes(max_memory_mb))
-    task = Task("cases", "", as_tests(ground_truth, function_to_call), language=language, limits=limits)
+    task = Task("cases", "", as_tests(ground_truth, function_to_call), language=language, limits=each)
     code = extract_code(response, language, entry_point=function_to_call)
     verdict = with_verdict(judge(task, code, runs_on, response=response))
     score = pass_fraction(task, verdict)
@@ -346,11 +355,13 @@ def _asked(
     return _Asked(answer_of(messages or ()), stated, as_text=False)  # type: ignore[arg-type]
 
 
-def _output_reward(
-    asked: _Asked, language: str, timeout: float, max_memory_mb: int | None, measure: Measure, executor: Executor
-) -> RewardOutput:
+def _limits(timeout: float, max_memory_mb: int | None, limits: Mapping[str, Any] | None) -> Limits:
+    return time_limits(timeout, mebibytes(max_memory_mb)).with_values(limits)
+
+
+def _output_reward(asked: _Asked, language: str, limits: Limits, measure: Measure, executor: Executor) -> RewardOutput:
     language = canonical_name(language.lower())
-    task = output_task(asked.expected or "", time_limits(timeout, mebibytes(max_memory_mb)), language)
+    task = output_task(asked.expected or "", limits, language)
     code = extract_code(asked.response, language)
     verdict = with_verdict(judge(task, code, executor, response=asked.response))
     ran = execution(task, verdict)

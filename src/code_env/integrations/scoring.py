@@ -75,6 +75,7 @@ def score(
     responses: Sequence[str],
     rewards: Mapping[str, Any] | None = None,
     executor: Executor | str | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> list[Score]:
     """What each response to a task is worth.
 
@@ -85,9 +86,10 @@ def score(
             `group_pass@k`, are consecutive.
         executor: Where programs run: an executor, which stays its maker's to close, the name of one, or None for the
             default, which all share.
+        limits: Limits that replace the tasks' own, as `{"cpu_s": 1}`; see `Limits` for their names.
 
     Raises:
-        CodeEnvError: If the rewards or the executor do not exist or do not fit; `schedule` does not.
+        CodeEnvError: If the rewards, the limits or the executor do not exist or do not fit; `schedule` does not.
         TypeError: If a response is no text.
         ValueError: If there are not as many tasks as responses.
 
@@ -108,7 +110,7 @@ def score(
     scores: list[Score] = []
     for first in range(0, len(tasks), size):
         part = slice(first, first + size)
-        scores += _scored(tasks[part], responses[part], rewards, runs_on)
+        scores += _scored(tasks[part], responses[part], rewards, runs_on, limits)
     tell_of_missing_code([one.verdict for one in scores])
     missing = [one.verdict for one in scores if not one.valid]
     if missing:
@@ -121,9 +123,10 @@ async def ascore(
     responses: Sequence[str],
     rewards: Mapping[str, Any] | None = None,
     executor: Executor | str | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> list[Score]:
     """As `score`, without holding up the event loop."""
-    return await asyncio.to_thread(score, tasks, responses, rewards, executor)
+    return await asyncio.to_thread(score, tasks, responses, rewards, executor, limits)
 
 
 def checked_rewards(rewards: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -155,7 +158,9 @@ def refuse_groups(rewards: Mapping[str, Any] | None, why: str) -> None:
             raise RewardError(f"reward {name!r} compares samples for one task, and {why}; pass@1 rewards a pass")
 
 
-def require_settings(rewards: Mapping[str, Any] | None, executor: Executor | str | None) -> None:
+def require_settings(
+    rewards: Mapping[str, Any] | None, executor: Executor | str | None, limits: Mapping[str, Any] | None = None
+) -> None:
     """See that there are such rewards for samples that come one by one, and such an executor.
 
     Raises:
@@ -165,7 +170,8 @@ def require_settings(rewards: Mapping[str, Any] | None, executor: Executor | str
     refuse_groups(rewards, "each is scored alone here")
     suite = TaskSuite("settings", [_REST_OF_THE_DATA])
     try:
-        make_code_exec_vec(1, suite, executor_for(executor), rewards=checked_rewards(rewards)).close()
+        made = make_code_exec_vec(1, suite, executor_for(executor), rewards=checked_rewards(rewards), limits=limits)
+        made.close()
     except MISUSE:
         raise
     except ExecutorError as error:  # A sandbox that fails gives no verdicts, as at any other time.
@@ -173,12 +179,16 @@ def require_settings(rewards: Mapping[str, Any] | None, executor: Executor | str
 
 
 def _scored(
-    tasks: Sequence[Task], responses: Sequence[str], rewards: Mapping[str, Any], executor: Executor
+    tasks: Sequence[Task],
+    responses: Sequence[str],
+    rewards: Mapping[str, Any],
+    executor: Executor,
+    limits: Mapping[str, Any] | None,
 ) -> list[Score]:
     suite, ids = _suite(tasks)
     try:
         # `random` draws the tasks of the episodes that begin after the step, which nobody plays, at the least cost.
-        env = make_code_exec_vec(len(tasks), suite, executor, rewards=rewards, order="random")
+        env = make_code_exec_vec(len(tasks), suite, executor, rewards=rewards, order="random", limits=limits)
         try:
             env.reset(seed=0, options={"task_ids": ids})
             _, values, _, _, infos = env.step(tuple(responses))

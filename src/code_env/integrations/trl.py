@@ -14,6 +14,7 @@ from typing import Any
 
 from code_env.errors import TaskError
 from code_env.executors.base import Executor
+from code_env.executors.program import Limits
 from code_env.tasks.task import Task
 from code_env.tasks.trainer_rows import task_from_text
 
@@ -38,8 +39,15 @@ _LogMetric = Callable[[str, float], None]
 class _Rewarding:
     """What both reward functions share."""
 
-    def __init__(self, rewards: Mapping[str, Any] | None, executor: Executor | str | None, name: str) -> None:
-        self._rewards, self._executor = checked_rewards(rewards), executor
+    def __init__(
+        self,
+        rewards: Mapping[str, Any] | None,
+        executor: Executor | str | None,
+        name: str,
+        limits: Mapping[str, Any] | None,
+    ) -> None:
+        Limits().with_values(limits)  # What is wrong with them is said here, not when training has begun.
+        self._rewards, self._executor, self._limits = checked_rewards(rewards), executor, limits
         self.__name__ = name  # TRL logs under it.
 
     def __repr__(self) -> str:
@@ -81,7 +89,7 @@ class RewardFunction(_Rewarding):
         Raises:
             CodeEnvError: If a task is malformed, or the rewards or the executor do not exist or do not fit.
         """
-        return self._told(score(*_answered(completions, task), self._rewards, self._executor), log_metric)
+        return self._told(score(*_answered(completions, task), self._rewards, self._executor, self._limits), log_metric)
 
 
 class AsyncRewardFunction(_Rewarding):
@@ -96,11 +104,15 @@ class AsyncRewardFunction(_Rewarding):
         **columns: Any,
     ) -> list[float | None]:
         """As `RewardFunction.__call__`."""
-        return self._told(await ascore(*_answered(completions, task), self._rewards, self._executor), log_metric)
+        answered = _answered(completions, task)
+        return self._told(await ascore(*answered, self._rewards, self._executor, self._limits), log_metric)
 
 
 def reward_function(
-    rewards: Mapping[str, Any] | None = None, executor: Executor | str | None = None, name: str = "code_reward"
+    rewards: Mapping[str, Any] | None = None,
+    executor: Executor | str | None = None,
+    name: str = "code_reward",
+    limits: Mapping[str, Any] | None = None,
 ) -> RewardFunction:
     """A reward function for TRL's trainers, over data sets of `TaskSuite.to_dataset("trl")`.
 
@@ -113,6 +125,10 @@ def reward_function(
             default, which all share.
         name: What TRL logs it under; the share of completions that pass, the shares without code and without a
             verdict, and the mean of each reward are logged below that.
+        limits: Limits that replace the task's own, as `{"cpu_s": 1}`; see `Limits` for their names.
+
+    Raises:
+        CodeEnvError: If the rewards or the limits are none.
 
     Example:
         >>> from code_env import load_suite
@@ -122,11 +138,14 @@ def reward_function(
         >>> reward(prompts=[row["prompt"]], completions=[suite[0].reference], task=[row["task"]], task_id=["more"])
         [1.0]
     """
-    return RewardFunction(rewards, executor, name)
+    return RewardFunction(rewards, executor, name, limits)
 
 
 def async_reward_function(
-    rewards: Mapping[str, Any] | None = None, executor: Executor | str | None = None, name: str = "code_reward"
+    rewards: Mapping[str, Any] | None = None,
+    executor: Executor | str | None = None,
+    name: str = "code_reward",
+    limits: Mapping[str, Any] | None = None,
 ) -> AsyncRewardFunction:
     """As `reward_function`, to be awaited, so that TRL runs it beside others.
 
@@ -134,8 +153,9 @@ def async_reward_function(
         rewards: See `reward_function`.
         executor: See `reward_function`.
         name: See `reward_function`.
+        limits: See `reward_function`.
     """
-    return AsyncRewardFunction(rewards, executor, name)
+    return AsyncRewardFunction(rewards, executor, name, limits)
 
 
 def _answered(completions: Sequence[Any] | None, task: Sequence[str] | None) -> tuple[list[Task], list[str]]:

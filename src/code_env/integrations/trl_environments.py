@@ -43,6 +43,7 @@ NO_TASK = (
 class _Settings:
     rewards: Mapping[str, Any] | None
     executor: Executor | str | None
+    limits: Mapping[str, Any] | None
     max_submissions: int
     max_runs: int
 
@@ -121,7 +122,7 @@ class CodeEnvironment:
                 language=self._task.language,
                 stdin=stdin,
                 files=self._task.files,
-                limits=self._task.limits,
+                limits=self._task.limits.with_values(self._settings.limits),
             )
             for text in (program.code, program.stdin):
                 text.encode()
@@ -153,7 +154,8 @@ class CodeEnvironment:
         if not isinstance(code, str):
             return "A solution must be text."
         try:
-            (self._last,) = score([self._task], [code], self._settings.rewards, self._settings.executor)
+            settings = self._settings
+            (self._last,) = score([self._task], [code], settings.rewards, settings.executor, settings.limits)
         except Exception as error:
             # TRL tells the model of what a tool raises, and goes on; `get_reward` tells whoever trains it.
             self._misuse = error
@@ -198,6 +200,7 @@ def environment_factory(
     max_runs: int = 16,
     group_size: int = 8,
     seed: int = 0,
+    limits: Mapping[str, Any] | None = None,
 ) -> EnvironmentFactory:
     """For TRL's `environment_factory`: a model tries programs, hands one in, and is told how it did.
 
@@ -213,11 +216,12 @@ def environment_factory(
         max_runs: How often a program may be tried.
         group_size: TRL's `num_generations`, by which it compares completions for one task; with `suite` only.
         seed: Of the draws; with `suite` only.
+        limits: Limits that replace the task's own, as `{"cpu_s": 1}`; see `Limits` for their names.
 
     Raises:
         SuiteNotFound: If there is no such suite.
         TaskError: If an argument is out of range.
-        CodeEnvError: If the rewards or the executor do not exist or do not fit.
+        CodeEnvError: If the rewards, the limits or the executor do not exist or do not fit.
 
     Example:
         >>> environment = environment_factory(suite="starter", seed=1)()
@@ -234,9 +238,9 @@ def environment_factory(
     for name, value in (("max_submissions", max_submissions), ("max_runs", max_runs), ("group_size", group_size)):
         if type(value) is not int or value < 1:
             raise TaskError(f"{name} must be a whole number of at least 1; got {value!r}")
-    require_settings(rewards, executor)
+    require_settings(rewards, executor, limits)
     draws = None if suite is None else _Draws(load_suite(suite), group_size, seed)
-    return EnvironmentFactory(_Settings(rewards, executor, max_submissions, max_runs), draws)
+    return EnvironmentFactory(_Settings(rewards, executor, limits, max_submissions, max_runs), draws)
 
 
 def _shown(result: ExecutionResult) -> str:

@@ -36,6 +36,7 @@ def compute_score(
     *,
     rewards: Mapping[str, Any] | None = None,
     executor: Executor | str | None = None,
+    limits: Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> dict[str, float]:
     """The score of a response, and what verl logs beside it.
@@ -50,6 +51,8 @@ def compute_score(
         rewards: As for `gym.make_vec`: the share of tests passed, by default. Set by `reward_kwargs`.
         executor: Where programs run: the name of an executor, or one that stays its maker's to close; None is the
             default, which all share. Set by `reward_kwargs`.
+        limits: Limits that replace the task's own, as `{"cpu_s": 1}`; see `Limits` for their
+            names. Set by `reward_kwargs`.
         kwargs: What else verl passes, as the address of a router; which that is depends on its version. Not looked at.
 
     Returns:
@@ -58,7 +61,8 @@ def compute_score(
 
     Raises:
         NoVerdict: If the sandbox failed. That says nothing about the response.
-        CodeEnvError: If the ground truth is malformed, or the rewards or the executor do not exist or do not fit.
+        CodeEnvError: If the ground truth is malformed, or the rewards, the limits or the executor do not exist or
+            do not fit.
         TypeError: If a keyword is nearly the name of an argument.
 
     Example:
@@ -69,7 +73,7 @@ def compute_score(
     reject_misspelt(kwargs, compute_score)
     refuse_groups(rewards, "verl scores each sample alone")
     task = _task(ground_truth, extra_info)
-    return _result(score([task], [solution_str], rewards, executor)[0])
+    return _result(score([task], [solution_str], rewards, executor, limits)[0])
 
 
 async def acompute_score(
@@ -80,6 +84,7 @@ async def acompute_score(
     *,
     rewards: Mapping[str, Any] | None = None,
     executor: Executor | str | None = None,
+    limits: Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> dict[str, float]:
     """As `compute_score`, awaited.
@@ -91,6 +96,7 @@ async def acompute_score(
         extra_info: See `compute_score`.
         rewards: See `compute_score`.
         executor: See `compute_score`.
+        limits: See `compute_score`.
         kwargs: See `compute_score`.
 
     Raises:
@@ -100,7 +106,7 @@ async def acompute_score(
     reject_misspelt(kwargs, acompute_score)
     refuse_groups(rewards, "verl scores each sample alone")
     task = _task(ground_truth, extra_info)
-    return _result((await ascore([task], [solution_str], rewards, executor))[0])
+    return _result((await ascore([task], [solution_str], rewards, executor, limits))[0])
 
 
 def _result(one: Score) -> dict[str, float]:

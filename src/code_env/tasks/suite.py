@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args, overload
 
 import numpy as np
 
 from code_env.errors import TaskError, TaskNotFound
+from code_env.executors.program import Limits
 
 from .examples import with_examples
 from .task import Task
@@ -106,6 +108,27 @@ class TaskSuite(Sequence[Task]):
         if type(most) is not int or most < 1:
             raise TaskError(f"with_examples takes a whole number of at least 1; got {most!r}")
         return TaskSuite(self.name, (with_examples(task, most) for task in self))
+
+    def with_limits(self, limits: Mapping[str, Any] | None) -> TaskSuite:
+        """The same tasks, with limits that replace their own.
+
+        Args:
+            limits: Fields of `Limits` and their values; those that are not named stay as they are.
+
+        Raises:
+            TaskError: If a name is unknown or a value out of range.
+
+        Example:
+            >>> from code_env import load_suite
+            >>> quick = load_suite("starter").with_limits({"cpu_s": 1})
+            >>> {task.limits.cpu_s for task in quick}
+            {1.0}
+        """
+        Limits().with_values(limits)
+        if not limits:
+            return self
+        tasks = (dataclasses.replace(task, limits=task.limits.with_values(limits)) for task in self)
+        return TaskSuite(self.name, tasks)
 
     def split(self, fraction: float, seed: int = 0) -> tuple[TaskSuite, TaskSuite]:
         """Two disjoint suites, the first with about `fraction` of the tasks, drawn by `seed`.

@@ -64,6 +64,7 @@ def make_code_exec(
     until_failure: bool = False,
     cache_size: int = 0,
     limits: Mapping[str, Any] | None = None,
+    examples: int = 0,
     render_mode: str | None = None,
 ) -> gym.Env[Any, Any]:
     """Build a `CodeExecEnv` in its reward wrappers; this is what `gym.make` calls.
@@ -83,6 +84,7 @@ def make_code_exec(
         until_failure: See `CodeExecEnv`.
         cache_size: See `CodeExecEnv`.
         limits: See `CodeExecEnv`.
+        examples: See `CodeExecEnv`.
         render_mode: See `CodeExecEnv`.
 
     Raises:
@@ -101,6 +103,7 @@ def make_code_exec(
         until_failure=until_failure,
         cache_size=cache_size,
         limits=limits,
+        examples=examples,
         render_mode=render_mode,
     )
     try:
@@ -126,6 +129,7 @@ def make_code_exec_vec(
     until_failure: bool = False,
     cache_size: int = 0,
     limits: Mapping[str, Any] | None = None,
+    examples: int = 0,
     render_mode: str | None = None,
     deadline_s: float | None = None,
     autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
@@ -147,6 +151,7 @@ def make_code_exec_vec(
         until_failure: See `CodeExecVectorEnv`.
         cache_size: See `CodeExecVectorEnv`.
         limits: See `CodeExecVectorEnv`.
+        examples: See `CodeExecVectorEnv`.
         render_mode: See `CodeExecVectorEnv`.
         deadline_s: See `CodeExecVectorEnv`.
         autoreset_mode: See `CodeExecVectorEnv`; the text, for a spec that survives JSON.
@@ -168,6 +173,7 @@ def make_code_exec_vec(
         until_failure=until_failure,
         cache_size=cache_size,
         limits=limits,
+        examples=examples,
         render_mode=render_mode,
         deadline_s=deadline_s,
         autoreset_mode=autoreset_mode,

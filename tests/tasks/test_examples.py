@@ -1,5 +1,6 @@
 """Public tests at the end of prompts; hidden ones never."""
 
+import gymnasium as gym
 import pytest
 
 from code_env import (
@@ -70,7 +71,21 @@ def test_a_long_example_loses_its_middle():
     assert len(prompt_of(OutputTest("x" * 100_000, hidden=False))) < 3000
 
 
-@pytest.mark.parametrize("most", [0, -1, True, 1.5, "3"])
+@pytest.mark.parametrize("most", [-1, True, 1.5, "3"])
 def test_a_wrong_number_is_an_error(most):
-    with pytest.raises(TaskError, match="at least 1"):
+    with pytest.raises(TaskError, match="at least 0"):
         load_suite("starter").with_examples(most)
+
+
+@pytest.mark.parametrize("make", [gym.make, gym.make_vec])
+def test_an_environment_shows_them(make):
+    prompts = []
+    for examples in (0, 2):
+        env = make("CodeExec-v0", suite="starter", order="sequential", examples=examples)
+        prompts += [env.reset(seed=0)[0]]
+        env.close()
+    before, after = (prompt if isinstance(prompt, str) else prompt[0] for prompt in prompts)
+    public = [test for test in load_suite("starter")[0].tests if not test.hidden]
+    assert public
+    assert after.startswith(before.rstrip())
+    assert "\nExample" in after.removeprefix(before.rstrip())

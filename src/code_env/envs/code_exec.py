@@ -51,6 +51,7 @@ class CodeExecEnv(gym.Env[str, Any]):
             the pass fraction then says nothing.
         cache_size: How many verdicts are remembered, to be served to equal answers once two runs gave equal ones.
         limits: Limits that replace the tasks' own, as `{"cpu_s": 1}`; see `Limits` for their names.
+        examples: How many public tests a prompt shows at its end, at the most.
         render_mode: With `ansi`, `render` gives text; with `human` it prints it, and so does each reset and step. None
             for neither.
 
@@ -85,10 +86,11 @@ class CodeExecEnv(gym.Env[str, Any]):
         until_failure: bool = False,
         cache_size: int = 0,
         limits: Mapping[str, Any] | None = None,
+        examples: int = 0,
         render_mode: str | None = None,
     ) -> None:
         check_render_mode(render_mode, self.metadata["render_modes"])
-        self.suite = load_suite(suite, format).with_limits(limits)
+        self.suite = load_suite(suite, format).with_limits(limits).with_examples(examples)
         self.rules = EpisodeRules(
             self.suite, order, max_turns, samples_per_step, extract, tests_per_step, until_failure, cache_size
         )

@@ -62,6 +62,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         until_failure: See `CodeExecEnv`.
         cache_size: See `CodeExecEnv`; one cache for all environments.
         limits: Limits that replace the tasks' own, as `{"cpu_s": 1}`; see `Limits` for their names.
+        examples: See `CodeExecEnv`.
         render_mode: None or `ansi`; see `CodeExecEnv`.
         deadline_s: How long a step may take, in seconds; None to wait for all.
         autoreset_mode: When an environment whose episode has ended begins the next: `AutoresetMode.SAME_STEP` or
@@ -97,6 +98,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         until_failure: bool = False,
         cache_size: int = 0,
         limits: Mapping[str, Any] | None = None,
+        examples: int = 0,
         render_mode: str | None = None,
         deadline_s: float | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
@@ -105,7 +107,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
             raise TaskError(f"num_envs must be a whole number from 1 to {MAX_ENVS}; got {num_envs!r}")
         check_render_mode(render_mode, ["ansi"])
         self._autoreset = _checked_autoreset(autoreset_mode)
-        self.suite = load_suite(suite, format).with_limits(limits)
+        self.suite = load_suite(suite, format).with_limits(limits).with_examples(examples)
         self.rules = EpisodeRules(
             self.suite, order, max_turns, samples_per_step, extract, tests_per_step, until_failure, cache_size
         )

@@ -15,12 +15,12 @@ from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from code_env.harness.watching import directory_of
+
 from .program import MAX_LIMIT
 
 _FEW = 200
 """How many names a directory may hold for this process to remove it by itself: it may hold a descriptor for each."""
-
-from code_env.harness.watching import directory_of
 
 _REMOVAL_S = 30.0
 """How long the removal of a working directory may take, in seconds."""

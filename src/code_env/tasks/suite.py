@@ -103,10 +103,12 @@ class TaskSuite(Sequence[Task]):
             most: How many tests a prompt shows, at the most.
 
         Raises:
-            TaskError: If `most` is no whole number of at least 1, or a prompt becomes too long.
+            TaskError: If `most` is no whole number of at least 0, or a prompt becomes too long.
         """
-        if type(most) is not int or most < 1:
-            raise TaskError(f"with_examples takes a whole number of at least 1; got {most!r}")
+        if type(most) is not int or most < 0:
+            raise TaskError(f"examples must be a whole number of at least 0; got {most!r}")
+        if not most:
+            return self
         return TaskSuite(self.name, (with_examples(task, most) for task in self))
 
     def with_limits(self, limits: Mapping[str, Any] | None) -> TaskSuite:

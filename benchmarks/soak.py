@@ -48,6 +48,9 @@ GROWTH_BYTES = 4 << 20
 """How much more memory than after the first tenth is put down to chance, for the trainer and for the jail."""
 
 
+PATIENCE_S = 60.0
+"""How long to wait for what ends by itself, in seconds."""
+
 KEPT_DESCRIPTORS = 4
 """How many more descriptors than then a worker may have, as it keeps some after certain programs."""
 
@@ -170,7 +173,18 @@ def warm_up(executor: Executor, workers: int) -> None:
     judge_many([(TASK, f"{burn}def double(x):\n    return x * 2") for _ in range(4 * workers)], executor)
 
 
-def soak(executor: Executor, count: int, every: int) -> Iterator[Measured]:
+def wait_for_further_places(workers: int) -> None:
+    """Wait until what ran in the places of sleepers has ended, which takes some seconds without a program."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        places = [thread for thread in threading.enumerate() if thread.name.startswith("code_env-")]
+        if len(places) <= workers:
+            break
+        time.sleep(0.1)
+    time.sleep(0.2)
+
+
+def soak(executor: Executor, count: int, every: int, workers: int) -> Iterator[Measured]:
     """Run programs, and measure after each part of them.
 
     Raises:
@@ -197,7 +211,7 @@ def soak(executor: Executor, count: int, every: int) -> Iterator[Measured]:
         part, results, judged = [], [], []
         gc.collect()
         settle_heap()
-        time.sleep(0.2)  # What ran in the places of sleepers ends when there is nothing more to run.
+        wait_for_further_places(workers)
         yield measure(min(first + every, count), a_second)
 
 
@@ -243,7 +257,7 @@ def main() -> None:
         with make_executor("local", workers=arguments.workers) as executor:
             sys.stderr.write(f"level {executor.describe().level}\n")
             warm_up(executor, arguments.workers)
-            steps = soak(executor, arguments.programs, every)
+            steps = soak(executor, arguments.programs, every, arguments.workers)
             rows = list(track(steps, total=-(-arguments.programs // every), console=Console(stderr=True)))
     if arguments.json:
         for row in rows:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from code_env.executors.files import MAX_NAMES, Look, mapped_without_name, open_without_name, remove_directory
+from code_env.executors.files import Look, mapped_without_name, open_without_name, remove_directory
+from code_env.harness.limits import MAX_NAMES
 
 PLENTY = 1 << 40
 

@@ -15,6 +15,7 @@ from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from code_env.harness.limits import MAX_NAMES
 from code_env.harness.watching import directory_of
 
 from .program import MAX_LIMIT
@@ -56,9 +57,6 @@ def room_at(path: Path) -> Room:
     status = os.statvfs(path)
     return Room(status.f_bfree * status.f_frsize, status.f_ffree)
 
-
-MAX_NAMES = 65_536
-"""How many files, directories and links a program may have."""
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 

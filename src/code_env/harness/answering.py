@@ -49,13 +49,13 @@ from typing import Any, NoReturn
 
 from .borrowing import Borrowed
 from .budget import CUT, NOT_RUN, Budget
-from .by_name import KNOWN_CALLABLES, is_coroutine, is_iterator, name_of_type
+from .by_name import KNOWN_CALLABLES, is_async, is_coroutine, is_iterator, name_of_type
 from .channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind
 from .children import Child, drain, start_child
 from .containers import Containers
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
 from .operations import OPERATIONS
-from .plain import Decoder, Encoder, NotPlain, type_name
+from .plain import SMALL, Decoder, Encoder, NotPlain, may_hold_changes, type_name
 from .quiet import RingingChannel
 from .raising import names_of_bases, told
 from .shapes import special_methods
@@ -77,12 +77,7 @@ _loads = marshal.loads
 _BaseException, _Exception, _StopIteration, _int = BaseException, Exception, StopIteration, int
 _known = dict(KNOWN_CALLABLES)
 
-_IMMUTABLE_TAGS = frozenset(
-    ("i", "f", "b", "c", "rg", "de", "fr", "dt", "td", "ns", "r", "bn", "en", "ma", "cb", "it", "co", "ec", "er")
-)
-
 _SIMPLE = frozenset((bool, str, type(None)))
-_SMALL = 1 << 63
 _WORDS = {True: b"true", False: b"false", None: b"null"}
 
 _SOLUTION = "Solution"
@@ -287,8 +282,8 @@ class _Answer:
         given, named = self._decode(args, kwargs, known)
         count = len(known.values)
         reply = self._guard(lambda: target()(*given, **named), known)
-        mutable = [(form, value) for form, value in _zip(args, given) if _may_change(form)]
-        mutable += [(form, named[name]) for name, form in kwargs.items() if _may_change(form)]
+        mutable = [(form, value) for form, value in _zip(args, given) if may_hold_changes(form)]
+        mutable += [(form, named[name]) for name, form in kwargs.items() if may_hold_changes(form)]
         changed: list[Any] = []
         if mutable and self._has_changed(mutable):
             containers = enumerate(known.values[:count])
@@ -357,7 +352,7 @@ class _Answer:
             value = action()
             kind = _type(value)
             # These stand for themselves.
-            if kind in _SIMPLE or (kind is _int and -_SMALL < value < _SMALL):
+            if kind in _SIMPLE or (kind is _int and -SMALL < value < SMALL):
                 return {"value": value}
             return {"value": self._encode(value, known)}
         except _BaseException as error:
@@ -446,7 +441,7 @@ class _Answer:
         def called(*args: Any, **kwargs: Any) -> Any:
             function = target()
             value = function(*args, **kwargs)
-            return _run(value) if is_coroutine(value) and _is_async(function) else value
+            return _run(value) if is_coroutine(value) and is_async(function) else value
 
         for args, kwargs in request["inputs"]:
             limits = budget.next_limits()
@@ -483,7 +478,7 @@ class _Answer:
 
             child.on_readable(child.fds[0], drain(child.fds[0], take))
             used = child.watch()
-            # Whoever watches this process too may have been quicker, and does not tell it.
+            # Another process watches this one too. It may have ended the child first, and does not say so here.
             budget.note("timeout" if used["signal"] == signal.SIGKILL else used["status"], used["cpu_s"])
             if limits.cpu_s < budget.limits.cpu_s:
                 used["rest"] = CUT
@@ -494,19 +489,6 @@ class _Answer:
             self._channel.send(
                 Kind.MESSAGE, b'{"n":%d,"ended":%s,"reply":%s}' % (request["n"], ended, result or b"null")
             )
-
-
-def _may_change(form: Any) -> bool:
-    """Whether the value behind an encoded argument can be changed in place."""
-    kind = _type(form)
-    return kind is list or (kind is dict and not _IMMUTABLE_TAGS.issuperset(form))
-
-
-def _is_async(function: Any) -> bool:
-    """Whether it was defined to be awaited; a function that happens to give a coroutine was not."""
-    import inspect
-
-    return inspect.iscoroutinefunction(function)
 
 
 def _run(coroutine: Any) -> Any:

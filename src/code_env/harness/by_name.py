@@ -78,3 +78,10 @@ def is_iterator(value: object) -> bool:
 def is_coroutine(value: object) -> bool:
     """Whether a value is what an `async def` function returns."""
     return type(value) is types.CoroutineType
+
+
+def is_async(function: object) -> bool:
+    """Whether a function was defined to be awaited; one that happens to give a coroutine was not."""
+    import inspect
+
+    return inspect.iscoroutinefunction(function)

@@ -23,6 +23,9 @@ except ImportError:  # Windows has none; no executor of ours runs there, but the
 MAX_STREAM_BYTES = 16 * 1024 * 1024
 """What a program may write to one stream; more ends it with status `output_limit`."""
 
+MAX_NAMES = 65_536
+"""How many files, directories and links a program may have: each takes kernel memory, however small it is."""
+
 WHOLE_RUN = 10
 """A judged run as a whole may take this many times what one test may."""
 
@@ -86,7 +89,7 @@ class ProcessLimits(NamedTuple):
 
 
 def at_most(which: int, soft: int, hard: int) -> tuple[int, int]:
-    """Limits lowered to what this process may set: its own hard limit may be lower, by whoever started it."""
+    """A soft and a hard limit, neither above the hard limit that this process has: it may not raise that."""
     current = resource.getrlimit(which)[1]
     return (soft, hard) if current == resource.RLIM_INFINITY else (min(soft, current), min(hard, current))
 
@@ -104,7 +107,7 @@ def set_limits(rlimits: Iterable[tuple[int, int, int]]) -> None:
     for which, soft, hard in rlimits:
         try:
             setrlimit(which, (soft, hard))
-        except ValueError:  # It has a lower hard limit, which is seldom, so that it is asked for only then.
+        except ValueError:  # Its hard limit is lower. That is rare, so the limit is read only then.
             setrlimit(which, at_most(which, soft, hard))
 
 

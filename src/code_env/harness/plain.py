@@ -32,7 +32,8 @@ from .structures import NotPlain as NotPlain
 from .structures import data_of, encoder_of_structure, int_of, text_of
 from .structures import type_name as type_name
 
-_SMALL = 1 << 63
+SMALL = 1 << 63
+"""Integers nearer to zero than this stand for themselves."""
 
 
 class Encoder:
@@ -74,7 +75,7 @@ class Encoder:
         if kind is str or kind is bool or value is None:
             return value
         if kind is int:
-            return value if -_SMALL < value < _SMALL else {"i": hex(value)}  # type: ignore[operator, arg-type]
+            return value if -SMALL < value < SMALL else {"i": hex(value)}  # type: ignore[operator, arg-type]
         if kind is float:
             return value if math.isfinite(value) else {"f": repr(value)}  # type: ignore[arg-type]
         known = self._known
@@ -151,6 +152,16 @@ def encode(value: object, other: Callable[[object, str], Any] | None = None) -> 
 def can_change(form: Any) -> bool:
     """Whether what a form stands for is a container that can be changed."""
     return type(form) is list or (type(form) is dict and not MUTABLE_TAGS.isdisjoint(form))
+
+
+_IMMUTABLE_TAGS = frozenset(
+    ("i", "f", "b", "c", "rg", "de", "fr", "dt", "td", "ns", "r", "bn", "en", "ma", "cb", "it", "co", "ec", "er")
+)
+
+
+def may_hold_changes(form: Any) -> bool:
+    """Whether what a form stands for can be changed, or may hold something that can."""
+    return type(form) is list or (type(form) is dict and not _IMMUTABLE_TAGS.issuperset(form))
 
 
 def tags(form: Any) -> set[str]:

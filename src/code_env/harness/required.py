@@ -157,7 +157,7 @@ class _Finder:
 
 
 def _branches(parts: list[_Part]) -> _Part:
-    """Branches, of which an answer takes one. They are one case if each of them has a case or ends the tests."""
+    """An answer takes one of the branches. They are one case if each of them has a case or ends the tests."""
     certain = all(part.certain for part in parts)
     chosen = [part.cases for part in parts if part.cases]
     if not certain or len(chosen) < 2:

@@ -77,8 +77,9 @@ class _Look:
 
     def __init__(self, own: set[str]) -> None:
         self._own = own
+        # For names of data that calls took or gave, the roots of these calls.
         self._roots: dict[str, set[str]] = {}
-        # For names of data that calls took or gave, the roots of these.
+        # Names of data that calls gave.
         self._gave: set[str] = set()
         # Names of objects of classes of the program.
         self._objects: set[str] = set()

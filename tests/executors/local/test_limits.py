@@ -280,7 +280,7 @@ print("done")
 
 
 def test_names_count_as_bytes_do(jail):
-    """An empty file, and one more name of a file, take the kernel's memory too, and the time of whoever looks."""
+    """An empty file takes the kernel's memory too, and so does another name of a file; and each look takes longer."""
     makes = {
         "files": "open(f'{n}', 'w').close()",
         "links": "open('x', 'a').close()\n    os.link('x', f'{n}')",

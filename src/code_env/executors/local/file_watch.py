@@ -14,7 +14,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from code_env.executors.files import MAX_NAMES, Look, Room, mapped_without_name, open_without_name, room_at
+from code_env.executors.files import Look, Room, mapped_without_name, open_without_name, room_at
+from code_env.harness.limits import MAX_NAMES
 from code_env.harness.watching import TICK_S, is_stopped
 
 _PART = 4000

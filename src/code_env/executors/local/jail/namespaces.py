@@ -21,6 +21,8 @@ import os
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+from code_env.harness.limits import MAX_NAMES
+
 from . import wire
 from .changes import MAIN, Changes
 from .linux import (
@@ -102,9 +104,6 @@ _MOUNT_POINTS = ("/mnt", "/media", "/srv", "/tmp", "/run", "/opt", "/home", "/va
 
 _MOST_SIZES = 100
 """How many sizes of scratch file systems a worker keeps calls for."""
-
-_MAX_FILES = 65_536
-"""Files and directories in a scratch file system: each takes kernel memory, however small it is."""
 
 _mkdir, _unlink = os.mkdir, os.unlink
 
@@ -297,7 +296,7 @@ class Scratch:
         if mount_it is None:
             if len(self._mounts) > _MOST_SIZES:
                 self._mounts.clear()
-            data = f"size={size},nr_inodes={_MAX_FILES},mode=700"
+            data = f"size={size},nr_inodes={MAX_NAMES},mode=700"
             # Without times of access: where it is not renewed, they would tell of the program before.
             flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME
             mount_it = self._mounts[size] = prepare_mount(SCRATCH, "tmpfs", flags, data)

@@ -123,7 +123,12 @@ def test_a_judged_run_is_judged_again_from_its_start(operation, fault, make, e2b
     e2b.faults.add(operation, fault, times=2)
     verdict = judge(TASK, "def double(x): return 2 * x", quick(make, fault))
     assert (verdict.outcome, verdict.fraction) == (Outcome.PASS, 1.0), verdict
-    verdict = judge(TASK, "def double(x): return 4", quick(make, fault))
+
+
+@pytest.mark.parametrize("operation", ["process", "commands"])
+def test_a_judged_run_of_a_wrong_answer_is_judged_again_too(operation, make, e2b):
+    e2b.faults.add(operation, Fault.RESET_MIDSTREAM, times=1)
+    verdict = judge(TASK, "def double(x): return 4", make())
     assert (verdict.outcome, verdict.fraction) == (Outcome.FAIL, 0.5), verdict
 
 

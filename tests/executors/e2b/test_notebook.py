@@ -65,7 +65,7 @@ def test_input_arguments_and_files_are_there(executor):
     ],
 )
 def test_a_notebook_ends_as_it_does(code, status, exit_code, executor):
-    result = notebook(executor, code, limits=Limits(wall_s=5 if status is Status.OUTPUT_LIMIT else 1))
+    result = notebook(executor, code, limits=Limits(wall_s=1 if status is Status.TIMEOUT else 200))
     assert (result.status, result.exit_code) == (status, exit_code), result
 
 

@@ -15,7 +15,11 @@ ENDS = {
     "hard exit": (Program("import os; os._exit(0)"), Status.OK, ""),
     "exit code": (Program("import sys; print(1); sys.exit(3)"), Status.ERROR, "1\n"),
     "kills itself": (Program("import os; os.kill(os.getpid(), 9)"), Status.SIGNAL, ""),
-    "flood": (Program("import os\nwhile True: os.write(1, b'x' * 65536)"), Status.OUTPUT_LIMIT, None),
+    "flood": (
+        Program("import os\nwhile True: os.write(1, b'x' * 65536)", limits=Limits(wall_s=200)),
+        Status.OUTPUT_LIMIT,
+        None,
+    ),
     "exception": (Program("raise ValueError('no')"), Status.ERROR, ""),
     "syntax": (Program("def f(:"), Status.ERROR, ""),
     "memory error": (Program("x = bytearray(1 << 60)"), Status.MEMORY, ""),

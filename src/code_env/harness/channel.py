@@ -14,7 +14,7 @@ import select
 import struct
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from .sockets import Socket, receive_descriptors
 
@@ -28,6 +28,7 @@ BELL_VARIABLE = "CODE_ENV_BELL"
 """Environment variable that holds the number of the bell, where the program answers in one process; see `quiet.py`."""
 
 CONVERSATIONS_VARIABLE = "CODE_ENV_CONVERSATIONS"
+TAKES_INPUT = b"+"
 """Environment variable that holds, where the executor keeps peers, the number of a socket for further channels."""
 
 SPARE_VARIABLE = "CODE_ENV_SPARE_S"
@@ -246,8 +247,18 @@ def parse_json(payload: bytes) -> Any:
         raise ChannelError(f"not a JSON payload: {type(error).__name__}") from error
 
 
-def conversations() -> Iterator[tuple[int, int | None]]:
-    """The channels of the peer that this process is, one after the other, each with its bell if it has one.
+class Conversation(NamedTuple):
+    """One of the programs that a peer talks to, by descriptors."""
+
+    channel: int
+    bell: int | None
+    """What its process rings, if it has one."""
+    stdin: int | None = None
+    """A file with what the peer has on standard input from here on, if that is something new; the taker's to close."""
+
+
+def conversations(*, takes_input: bool = False) -> Iterator[Conversation]:
+    """The programs of the peer that this process is, one after the other.
 
     The first is there from the start. Asking for the next says that one is done with the last, and that all that was
     to be said of it has been written; whoever ends instead is not used again.
@@ -257,19 +268,23 @@ def conversations() -> Iterator[tuple[int, int | None]]:
     """
     channel, bell = open_channel().fd, os.environ.get(BELL_VARIABLE)
     fds = [channel] if bell is None else [channel, int(bell)]
-    yield fds[0], fds[1] if len(fds) > 1 else None
+    yield Conversation(*fds) if len(fds) > 1 else Conversation(fds[0], None)
     number = os.environ.get(CONVERSATIONS_VARIABLE)
     if number is None:
         return
     with Socket(fileno=int(number)) as further:
+    Args:
+        takes_input: Whether the next may come with another standard input.
+
         while True:
             for fd in fds:
                 os.close(fd)
-            further.send(b".")
-            _, fds = receive_descriptors(further, 1, 2)
+            further.send(TAKES_INPUT if takes_input else b".")
+            said, fds = receive_descriptors(further, 1, 3)
             if not fds:
                 return
-            yield fds[0], fds[1] if len(fds) > 1 else None
+            stdin = fds.pop(0) if said == TAKES_INPUT else None
+            yield Conversation(fds[0], fds[1] if len(fds) > 1 else None, stdin)
 
 
 def open_channel() -> Channel:

@@ -18,8 +18,9 @@ process); `{"began": true}` when the first test begins; one object for each case
 those of a suite that have passed; `{"session": [...]}`, what the program showed in a session; `{"done": true}` last.
 What test code prints goes to standard error instead.
 
-Where the executor keeps peers, this process judges one answer after the other. Each gets a namespace of its own, and
-when anything but a report of all tests came of one, or the tests may have changed more than their namespace, it ends.
+Where the executor keeps peers, this process judges one answer after the other, and takes one job after the other. Each
+answer gets a namespace of its own, and when anything but a report of all tests came of one, or the tests may have
+changed more than their namespace, it ends.
 
 From the hello on, whatever goes wrong here is the program's doing: the tests are trusted, and all
 they do then they do on values that the program chose. So a report that stops after the hello is no
@@ -28,6 +29,7 @@ excuse, and one that has no hello is a fault of the sandbox or of the tests.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -89,12 +91,10 @@ def main() -> None:
             report.flush()
 
     job = _Job(json.load(sys.stdin))
-    channels = conversations()
-    for _ in range(_MOST_ANSWERS):
-        joined = next(channels, None)
-        if joined is None:
-            break
-        channel, bell = joined
+    for channel, bell, stdin in itertools.islice(conversations(takes_input=True), _MOST_ANSWERS):
+        if stdin is not None:
+            with open(stdin, encoding="utf-8") as another:
+                job = _Job(json.load(another))
         sys.setrecursionlimit(5000)  # Deep data, not deep code: see `plain.MAX_DEPTH`.
         judge = _Judge(job, Channel(channel) if bell is None else QuietChannel(channel, bell), tell)
         in_order = judge.run()

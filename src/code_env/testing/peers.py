@@ -82,7 +82,7 @@ import os
 from code_env_harness.channel import Kind, conversations, pack_request, parse_json
 from code_env_harness.quiet import QuietChannel
 
-for channel, bell in conversations():
+for channel, bell, _ in conversations():
     channel = QuietChannel(channel, bell)
     channel.send(Kind.MESSAGE, pack_request({"n": 1, "op": "call", "target": "add", "args": [20], "kwargs": {}}))
     print(parse_json(channel.receive(20)[1])["error"])

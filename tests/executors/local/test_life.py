@@ -398,16 +398,42 @@ def adding(name, expected):
     return code_env.Task(name, "p", (code_env.AssertTest(f"assert add(1, 2) == {expected}"),), entry_point="add")
 
 
-def test_one_judge_serves_the_answers_to_a_task_and_goes_with_the_next_task(single):
+def test_one_judge_serves_all_answers_to_all_tasks(single):
     first, second = adding("first", 3), adding("second", 4)
-    seen = []
-    for task, answer in [(first, "a + b"), (first, "0"), (first, "a+b"), (second, "4"), (first, "a + b")]:
+    seen = set()
+    for task, answer in [
+        (first, "a + b"),
+        (first, "0"),
+        (first, "a+b"),
+        (second, "4"),
+        (second, "3"),
+        (first, "a + b"),
+    ]:
         verdict = code_env.judge(task, f"def add(a, b): return {answer}", single)
-        assert verdict.passed is (answer != "0")
-        seen.append(judge_pid(single))
-    assert seen[0] == seen[1] == seen[2]
-    assert len({seen[0], seen[3], seen[4]}) == 3
-    assert not any(os.path.exists(f"/proc/{pid}") for pid in seen[:4])
+        assert verdict.passed is (answer not in ("0", "3"))
+        seen.add(judge_pid(single))
+    assert len(seen - {None}) == 1 == len(seen)
+
+
+def test_a_judge_has_the_limits_of_its_tasks(single):
+    first = adding("first", 3)
+    code_env.judge(first, "def add(a, b): return a + b", single)
+    pid = judge_pid(single)
+    other = dataclasses.replace(adding("second", 3), limits=Limits(cpu_s=33))
+    assert code_env.judge(other, "def add(a, b): return a + b", single).passed
+    assert judge_pid(single) not in (pid, None)
+    assert not os.path.exists(f"/proc/{pid}")
+
+
+def test_what_the_tests_of_one_task_may_leave_does_not_reach_those_of_another(single):
+    leaving = code_env.Task(
+        "leaving", "", (code_env.AssertTest("import math\nmath.tau = 3\nassert add(1, 2) == 3"),), entry_point="add"
+    )
+    looking = code_env.Task(
+        "looking", "", (code_env.AssertTest("import math\nassert add(math.tau, 0) > 6"),), entry_point="add"
+    )
+    for task in (leaving, looking, leaving, looking):
+        assert code_env.judge(task, "def add(a, b): return a + b", single).passed
 
 
 @pytest.mark.parametrize("code", ["def add(a, b):\n    while True: pass", "def add(a, b): import os; os._exit(0)"])

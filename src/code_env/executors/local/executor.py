@@ -297,17 +297,17 @@ class _Slot:
 
     @contextlib.contextmanager
     def _peer_with(self, program: Program, worker: Worker, descriptors: dict[str, int]) -> Iterator[JailedPeer]:
-        """The peer at the other end of descriptors: the one that was kept if it is equal, else a new one.
+        """The peer at the other end of descriptors: the one that was kept if it serves, else a new one.
 
         It is kept if it is done with this program and waits for another.
         """
         peer, self._peer = self._peer, None
-        if peer is not None and not (peer.worker is worker and peer.program == program):
+        if peer is not None and not (peer.worker is worker and peer.serves(program)):
             peer.close()
             peer = None
         if peer is not None:
             try:
-                peer.converse(descriptors)
+                peer.converse(program, descriptors)
             except ServerDied:  # It died while nobody looked, and nobody but it.
                 peer.close()
                 peer = None

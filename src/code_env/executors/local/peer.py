@@ -1,19 +1,22 @@
 """A peer that is kept: one process that talks to one program after the other.
 
-A peer says on a socket of its own that it is done with a program, and is sent the channel to the next there. One that
-ends instead, or that had to be killed, is not used again.
+A peer says on a socket of its own that it is done with a program, and is sent the channel to the next there, with
+another standard input if it takes one: so one judge serves all tasks. One that ends instead, or that had to be killed,
+is not used again.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 from collections.abc import Mapping
 
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
 from code_env.executors.running import watch
-from code_env.harness.channel import CONVERSATIONS_VARIABLE, SPARE_VARIABLE
+from code_env.harness.channel import CONVERSATIONS_VARIABLE, SPARE_VARIABLE, TAKES_INPUT
+from code_env.harness.memory_file import memory_file
 from code_env.harness.watching import descendants
 
 from .run import SELDOM_S, JailedProgram
@@ -40,7 +43,7 @@ class JailedPeer(JailedProgram):
         if spare_s:
             self.environment = {SPARE_VARIABLE: str(spare_s)}
         self._socket, theirs = socket.socketpair()
-        self._idle = False
+        self._idle, self._takes_input = False, False
         self._pid = 0
         with theirs:
             try:
@@ -54,8 +57,19 @@ class JailedPeer(JailedProgram):
         """Whether it waits for another channel."""
         return self._idle
 
-    def converse(self, joined: Mapping[str, int]) -> None:
+    def serves(self, program: Program) -> bool:
+        """Whether it can be this peer from here on: if it is equal, or differs in an input that it takes anew."""
+        own = self.program
+        if own is program or own == program:
+            return True
+        return self._takes_input and vars(own) | {"stdin": ""} == vars(program) | {"stdin": ""}
+
+    def converse(self, program: Program, joined: Mapping[str, int]) -> None:
         """Send it the descriptors that join it to its next program, which its result and its limits are about then.
+
+        Args:
+            program: The peer that it is to be.
+            joined: The descriptors.
 
         Raises:
             ServerDied: If it is gone.
@@ -64,10 +78,17 @@ class JailedPeer(JailedProgram):
             self._pid = next(iter(descendants(self._worker.pid)), 0)
             self.clock.pids = lambda: [self._pid]
         self.begin_anew()
+        another = []
+        if program.stdin != self.program.stdin:
+            another.append(memory_file("stdin", program.stdin.encode("utf-8", "surrogatepass")))
+        self.program = program
         try:
-            socket.send_fds(self._socket, [b"."], list(joined.values()))
+            socket.send_fds(self._socket, [TAKES_INPUT if another else b"."], [*another, *joined.values()])
         except OSError as error:
             raise ServerDied(f"a peer is gone: {error}") from error
+        finally:
+            for fd in another:
+                os.close(fd)
         self._idle = False
 
     def readable(self) -> list[int]:
@@ -86,7 +107,9 @@ class JailedPeer(JailedProgram):
 
     def _is_done(self) -> bool:
         try:
-            return bool(self._socket.recv(16))
+            said = self._socket.recv(16)
+            self._takes_input = said == TAKES_INPUT
+            return bool(said)
         except ConnectionResetError:  # It died before it took the channel.
             return False
 

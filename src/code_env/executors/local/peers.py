@@ -1,6 +1,6 @@
 """Peers in the jail of this machine whose programs run elsewhere; many at once, from any thread.
 
-A peer is kept when it is done, and serves the next program that has an equal one, as in `LocalExecutor`.
+A peer is kept when it is done, and serves the next program whose peer it can be, as in `LocalExecutor`.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class PeerHost:
             with self._lock:
                 unusable = [seat for seat in self._free if not seat.worker.usable]
                 self._free = [seat for seat in self._free if seat.worker.usable]
-                fitting = [seat for seat in self._free if seat.peer is not None and seat.peer.program == wanted]
+                fitting = [seat for seat in self._free if seat.peer is not None and seat.peer.serves(wanted)]
                 if fitting or self._free:
                     seat = (fitting or self._free)[-1]
                     self._free.remove(seat)
@@ -135,9 +135,9 @@ class PeerHost:
             raise
 
     def _peer_on(self, seat: _Seat, wanted: Program, descriptors: dict[str, int]) -> JailedPeer:
-        if seat.peer is not None and seat.peer.program == wanted:
+        if seat.peer is not None and seat.peer.serves(wanted):
             try:
-                seat.peer.converse(descriptors)
+                seat.peer.converse(wanted, descriptors)
                 return seat.peer
             except ServerDied:  # It died while nobody looked, and nobody but it.
                 pass

@@ -20,8 +20,9 @@ which the reply repeats::
     {"n": 6, "op": "calls", "target": "add",            a reply for each, numbered from 6 on, without `changed`;
      "inputs": [[[1, 2], {}], ...]}                     after one that raised, {"n": 7, "skipped": true}
     {"n": 8, "op": "beside", "seal": "...", ...}        a reply for each case and one at the end, see `beside.py`
-    {"n": 9, "op": "each", "target": "add",             one reply for each input, in order:
+    {"n": 9, "op": "each", "target": "add",             a reply for each, numbered from 9 on:
      "inputs": [[[1, 2], {}], ...]}                     {"n": 9, "ended": {...}, "reply": {...}}
+    {"n": 9, "op": "together", ...}                     as for `each`, or at last {"n": 11, "kept": true}
 
 `begin` may hold what `calls` does, and `last` if nothing more will be asked. The first message says that the answer's
 top level has run, `{"n": 0, "error": null}`, or why not. While a request is served, the program may call a function
@@ -31,27 +32,24 @@ has what else may be asked of the tests.
 `changed` has the number and the new content of each container among the arguments, if any was changed; `containers.py`
 has these numbers.
 
-`each` runs every call in a child of its own, so that no call sees what another left behind.
+`each` runs every call in a child of its own, so that no call sees what another left behind. `together`, which `begin`
+may hold too, makes calls here, as far as that makes no difference; see `calling.py`.
 """
 
 from __future__ import annotations
 
-import _thread
-import json
 import marshal
 import os
-import signal
 import sys
-import time
 from collections.abc import Callable
 from types import CodeType, GeneratorType
 from typing import Any, NoReturn
 
 from .borrowing import Borrowed
-from .budget import CUT, NOT_RUN, Budget
+from .budget import Budget
 from .by_name import KNOWN_CALLABLES, is_async, is_coroutine, is_iterator, name_of_type
-from .channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind
-from .children import Child, drain, start_child
+from .calling import Alone, Callee, Together
+from .channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind, json_bytes
 from .containers import Containers
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
 from .operations import OPERATIONS
@@ -69,10 +67,9 @@ MAX_OBJECTS = 100_000
 """Most objects of the program that a peer holds handles of."""
 
 # Bound here because the program shares this process and may replace them.
-_exit, _close, _exec, _write, _getattr, _callable, _type = os._exit, os.close, exec, os.write, getattr, callable, type
+_exit, _exec, _getattr, _callable, _type = os._exit, exec, getattr, callable, type
 _next, _isinstance, _issubclass, _vars, _zip, _any = next, isinstance, issubclass, vars, zip, any
-_signal, _process_time, _threads = signal.signal, time.process_time, _thread._count
-_dumps, _set_depth, _get_depth = json.dumps, sys.setrecursionlimit, sys.getrecursionlimit
+_set_depth, _get_depth = sys.setrecursionlimit, sys.getrecursionlimit
 _loads = marshal.loads
 _BaseException, _Exception, _StopIteration, _int = BaseException, Exception, StopIteration, int
 _known = dict(KNOWN_CALLABLES)
@@ -171,6 +168,7 @@ class _Answer:
         self._workspace = workspace
         self._objects: list[object] = []
         self._skipped = False
+        self._together: Together | None = None
         self._numbers: dict[int, int] = {}
         self._decoder = Decoder(self._dereference)
         self._members = Members()
@@ -182,6 +180,8 @@ class _Answer:
         if op == "each":
             self._subclass = any_subclass
             self._each(request)
+        elif op == "together":
+            self._call_together(request["n"], request)
         elif op == "calls":
             self._call_each(request["n"], request["target"], request["inputs"])
         elif op == "beside":
@@ -190,6 +190,9 @@ class _Answer:
             found = self._describe(request["names"])
             self._reply(1, found)
             if "inputs" in request and found["callable"].get(request["target"]):
+                if request.get("together"):
+                    self._call_together(2, request)
+                    return
                 self._call_each(2, request["target"], request["inputs"])
                 if request["last"] and not self._objects and not self._skipped:
                     _exit(0)
@@ -420,75 +423,47 @@ class _Answer:
         depth = _get_depth()
         _set_depth(max(depth, _ENCODING_DEPTH))
         try:
-            text = _dumps(reply, ensure_ascii=False, separators=(",", ":"))
+            packed = json_bytes(reply)
         finally:
             _set_depth(depth)
-        packed = text.encode("utf-8", "surrogatepass")
         if len(packed) <= MAX_FRAME_BYTES // 2:
             return packed
         error = {"name": "ValueTooLarge", "message": f"{len(packed)} bytes of data came back"}
         raised = {**error, "traceback": "", "builtin": "Exception", "args": None}
         return self._pack({"n": reply.get("n"), "raised": raised, "changed": []})
 
-    def _each(self, request: Any) -> None:
-        if self._workspace is None or self._budget is None:
-            raise ValueError("this process was to answer one suite")
-        target, budget, workspace = self._target(request["target"]), self._budget, self._workspace
-        loading_s = round(_process_time(), 6)
-        workspace.keep_changes()
-        has_threads = _threads() > 0
+    def _callee(self, name: str) -> Callee:
+        """A function of the answer, for `call` tests."""
+        target = self._target(name)
 
         def called(*args: Any, **kwargs: Any) -> Any:
             function = target()
             value = function(*args, **kwargs)
             return _run(value) if is_coroutine(value) and is_async(function) else value
 
-        for args, kwargs in request["inputs"]:
-            limits = budget.next_limits()
-            if limits is None:
-                ended = _dumps(NOT_RUN).encode()
-                self._channel.send(Kind.MESSAGE, b'{"n":%d,"ended":%s,"reply":null}' % (request["n"], ended))
-                continue
-            _flush()
-            result = bytearray()
-            room = workspace.make_room()
+        def call(args: Any, kwargs: Any) -> dict[str, Any]:
+            given, named = self._decode(args, kwargs)
+            return self._guard(lambda: called(*given, **named), None)
 
-            def body(to_parent: int, args: Any = args, kwargs: Any = kwargs, room: str = room) -> NoReturn:
-                _close(self._channel.fd)
-                workspace.enter(room)
-                if has_threads:  # None of them is in this process.
-                    self._names = _fresh_names(self._code)
-                    _exec(self._code, self._names)
-                given, named = self._decode(args, kwargs)
-                view = memoryview(self._pack(self._guard(lambda: called(*given, **named), None)))
-                _flush()
-                while view:
-                    view = view[_write(to_parent, view) :]
-                _exit(0)
+        return Callee(call, self._pack, _flush)
 
-            # Where the program ignores the end of its children, the kernel would not tell of it.
-            _signal(signal.SIGCHLD, signal.SIG_DFL)
-            child = start_child(limits, body, pipes=1)
+    def _each(self, request: Any) -> None:
+        if self._workspace is None or self._budget is None:
+            raise ValueError("this process was to answer one suite")
 
-            def take(data: bytes, child: Child = child, result: bytearray = result) -> None:
-                result.extend(data)
-                if len(result) > MAX_FRAME_BYTES // 2:
-                    child.end("output_limit")
-                    result.clear()
+        def load_again() -> None:
+            self._names = _fresh_names(self._code)
+            _exec(self._code, self._names)
 
-            child.on_readable(child.fds[0], drain(child.fds[0], take))
-            used = child.watch()
-            # Another process watches this one too. It may have ended the child first, and does not say so here.
-            budget.note("timeout" if used["signal"] == signal.SIGKILL else used["status"], used["cpu_s"])
-            if limits.cpu_s < budget.limits.cpu_s:
-                used["rest"] = CUT
-            # Loading is held to the same limit as a call.
-            used["cpu_s"] = max(used["cpu_s"], loading_s)
-            ended = _dumps(used).encode()
-            workspace.remove(room)
-            self._channel.send(
-                Kind.MESSAGE, b'{"n":%d,"ended":%s,"reply":%s}' % (request["n"], ended, result or b"null")
-            )
+        callee = self._callee(request["target"])
+        alone = Alone(callee, load_again, self._channel, self._budget, self._workspace)
+        alone.run(request["n"], request["inputs"])
+
+    def _call_together(self, first: int, request: Any) -> None:
+        self._subclass = any_subclass
+        if self._together is None:
+            self._together = Together(self._code, self._names, request["target"], self._channel)
+        self._together.run(self._callee(request["target"]), first, request["inputs"])
 
 
 def _run(coroutine: Any) -> Any:

@@ -44,7 +44,7 @@ SUITE = b"suite"
 # Bound here because a program shares this process and may replace them in `os` or `json`.
 _read, _write, _select, _clock = os.read, os.write, select.select, time.monotonic
 _poll: Any = getattr(select, "poll", None)
-_dumps, _loads = json.dumps, json.loads
+_loads, _join = json.loads, "".join
 _header = struct.Struct(">IB")
 
 
@@ -221,9 +221,19 @@ def frame(kind: int, payload: bytes = b"") -> bytes:
     return _header.pack(len(payload), kind) + payload
 
 
+def _no_json(value: Any) -> Any:
+    raise TypeError(f"a {type(value).__name__} is no JSON value")
+
+
+# What `json.dumps` comes to in the end, without the classes and methods between, which a program may replace.
+_json_pieces: Any = getattr(json.encoder, "c_make_encoder")(  # noqa: B009 (typeshed does not know it)
+    None, _no_json, json.encoder.encode_basestring, None, ":", ",", False, False, True
+)
+
+
 def json_bytes(value: Any) -> bytes:
-    """A JSON value as a payload."""
-    return _dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    """A JSON value as a payload; lone surrogates survive."""
+    return _join(_json_pieces(value, 0)).encode("utf-8", "surrogatepass")
 
 
 def pack_request(request: dict[str, Any]) -> bytes:
@@ -263,6 +273,9 @@ def conversations(*, takes_input: bool = False) -> Iterator[Conversation]:
     The first is there from the start. Asking for the next says that one is done with the last, and that all that was
     to be said of it has been written; whoever ends instead is not used again.
 
+    Args:
+        takes_input: Whether the next may come with another standard input.
+
     Raises:
         ChannelError: If this process is not a peer.
     """
@@ -273,9 +286,6 @@ def conversations(*, takes_input: bool = False) -> Iterator[Conversation]:
     if number is None:
         return
     with Socket(fileno=int(number)) as further:
-    Args:
-        takes_input: Whether the next may come with another standard input.
-
         while True:
             for fd in fds:
                 os.close(fd)

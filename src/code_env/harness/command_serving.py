@@ -178,17 +178,17 @@ class _Server:
                 if first is None:
                     return
             elif request["op"] == "each":
-                for args, _ in request["inputs"]:
+                for number, (args, _) in enumerate(request["inputs"], start=request["n"]):
                     limits = self._runs.budget.next_limits()
                     if limits is None:
-                        self._send({"n": request["n"], "ended": NOT_RUN, "reply": None})
+                        self._send({"n": number, "ended": NOT_RUN, "reply": None})
                         continue
                     driven, first = first or self._compiled_for(name), None
                     said, ended = self._call(driven, args)
                     self._runs.budget.note(ended["status"], ended["cpu_s"])
                     if limits.cpu_s < self._limits.cpu_s:
                         ended["rest"] = CUT
-                    self._send({"n": request["n"], "ended": ended, "reply": said})
+                    self._send({"n": number, "ended": ended, "reply": said})
         if first is not None:
             first.end()
         self._channel.send_json(Kind.ENDED, _ENDED)

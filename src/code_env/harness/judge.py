@@ -38,19 +38,20 @@ from collections.abc import Callable
 from typing import Any
 
 from .asserting import NO_CASES
+from .calls import Calls
 from .channel import SPARE_VARIABLE, Channel, ChannelError, ChannelTimeout, Kind, conversations, frame, parse_json
 from .checker import Checker
 from .command_suite import run_suite
-from .comparing import MAX_ENDS_CHARS, brief, compare_text, compare_values, ends
-from .ends import ENDED, Ended, Problem, described
-from .handles import HandleMisuse, ProgramDied, TimeIsUp
+from .comparing import MAX_ENDS_CHARS, brief, compare_text, ends
+from .ends import ENDED, Ended
+from .handles import ProgramDied, TimeIsUp
 from .limits import MAX_STREAM_BYTES, cpu_limit_s, peak_bytes
-from .plain import Decoder, NotPlain
 from .quiet import QuietChannel
 from .remote import GRACE_S, PATIENCE, RemoteModule
 from .session import KINDS as SESSION_KINDS
 from .session import Session
 from .suite import CompiledSuite, SuiteRun
+from .telling import Told
 from .time_limit import time_limit
 
 _REPORT_CHARS = 1 << 20
@@ -152,8 +153,8 @@ class _Judge:
         # Their faults must show before the program is heard.
         suites = {} if job.is_shared else job.suites
         self._suites = {index: SuiteRun(suite, until_failure=job.until_failure) for index, suite in suites.items()}
-        self._began, self._failed = False, False
-        self._told: set[int] = set()
+        self._told = Told(report, job.until_failure, self._cases_of)
+        self._calls = Calls(job.tests, job.entry_point, job.wall_s, self._told)
         self._running: set[int] = set()
         self._modules: list[RemoteModule] = []
 
@@ -162,7 +163,11 @@ class _Judge:
         try:
             if self._job.one_process:
                 self.report({"hello": True})
-                return self._judge_asserts(0)
+                if self._tests[0]["kind"] != "call":
+                    return self._judge_asserts(0)
+                if self._calls.judge_together(self._load()):
+                    self.report({"together": True})
+                return True
             return self._run_all()
         except (ChannelError, ProgramDied) as error:
             status = "timeout" if isinstance(error, ChannelTimeout) else "error"
@@ -192,9 +197,9 @@ class _Judge:
             session = [i for i in chosen if self._tests[i]["kind"] in SESSION_KINDS]
             for place, index in enumerate(chosen):
                 test = self._tests[index]
-                if self._enough:
-                    if index not in self._told:  # Calls are told of together.
-                        self._skip(index)
+                if self._told.enough:
+                    if not self._told.of(index):  # Calls are told of together.
+                        self._told.skip(index)
                 elif test["kind"] in _RUNS:
                     if index not in self._running:
                         self._run_ahead(chosen[place:])
@@ -205,26 +210,14 @@ class _Judge:
                     if index == session[0]:
                         self._judge_session(session)
                 elif index == calls[0]:
-                    self._judge_calls(calls)
+                    self._calls.judge(calls, self._load(per_message=True), until_failure=self._job.until_failure)
         return True
 
-    @property
-    def _enough(self) -> bool:
-        """Whether no further test needs to be run."""
-        return self._failed and self._job.until_failure
-
-    def _skip(self, index: int) -> None:
-        """Say of a test that it is not run, since one before it failed."""
+    def _cases_of(self, index: int) -> int:
+        """How many cases a test has."""
         suite = self._job.suites.get(index)
-        problem = Problem("ok", "not run: a test before it failed")
         sources = self._tests[index].get("sources", [NO_CASES]) if suite is None else suite.suite.sources
-        self._untested(index, problem, cases=len(sources) or 1)
-
-    def _begin(self) -> None:
-        """Report, once, that the program is being tested: what is not reported from now on has failed."""
-        if not self._began:
-            self._began = True
-            self.report({"began": True})
+        return len(sources) or 1
 
     def _expect(self, kind: int) -> bytes:
         received = self._channel.receive(PATIENCE * self._wall_s + GRACE_S)
@@ -236,7 +229,7 @@ class _Judge:
 
     def _run_ahead(self, indexes: list[int]) -> None:
         """Have the first of the tests run, and those right after it that need nothing else and fit into one piece."""
-        self._begin()
+        self._told.begin()
         frames = b""
         for index in indexes:
             test = self._tests[index]
@@ -253,14 +246,14 @@ class _Judge:
             ended = self._take_output(output)
         except (ChannelError, ProgramDied) as error:
             status = "timeout" if isinstance(error, ChannelTimeout) else "error"
-            self._case(index, status, str(error), **self._shown(output.decode("utf-8", "replace")))
+            self._told.case(index, status, str(error), **self._shown(output.decode("utf-8", "replace")))
             raise
         actual = output.decode("utf-8", "surrogateescape")
         difference, expected = self._difference(test, actual)
         message = difference or ""
         if ended.status != "ok":
             message = f"{ended.reason}; {difference}" if difference and ended.was_run else ended.reason
-        self._case(
+        self._told.case(
             index,
             ended.status,
             message,
@@ -307,7 +300,7 @@ class _Judge:
 
     def _judge_session(self, indexes: list[int]) -> None:
         session = Session([self._tests[index] for index in indexes])
-        self._begin()
+        self._told.begin()
         try:
             session.run(self._channel, time.monotonic() + PATIENCE * self._wall_s + GRACE_S)
         finally:
@@ -315,84 +308,13 @@ class _Judge:
             try:
                 with time_limit(self._wall_s + GRACE_S):
                     for fields in session.judged():
-                        self._case(waiting.pop(0), **fields)
+                        self._told.case(waiting.pop(0), **fields)
             except TimeIsUp:
                 for index in waiting:
-                    self._case(index, "timeout", "looking at what came back took too long")
+                    self._told.case(index, "timeout", "looking at what came back took too long")
             shown = session.shown()
             if shown:
                 self.report({"session": shown})
-
-    def _judge_calls(self, indexes: list[int]) -> None:
-        module = self._load(per_message=True)
-        problem = module.begin(self._entry_point)
-        waiting = list(indexes)
-        if problem is None:
-            self._begin()
-            try:
-                # All together; a few, and more each time, where the first that fails would be the last.
-                at_once = 1 if self._job.until_failure else len(indexes)
-                while waiting and not self._enough:
-                    self._judge_some_calls(waiting, at_once, module)
-                    at_once *= 2
-            except (ProgramDied, ChannelError):
-                pass
-        ended = module.end()
-        for index in waiting:
-            if problem is not None:
-                self._untested(index, problem)
-            elif self._enough:
-                self._skip(index)
-            else:
-                self._case(index, ended.fault, f"not reached: {ended.reason}", **ended.details)
-        module.check_alive()
-
-    def _judge_some_calls(self, waiting: list[int], most: int, module: RemoteModule) -> None:
-        """Judge the first of the calls that wait, which are asked for together, and take them from the list."""
-        inputs = [[self._tests[i]["args"], self._tests[i]["kwargs"]] for i in waiting[:most]]
-        for ended, reply in module.each(self._entry_point, inputs):
-            try:
-                with time_limit(self._wall_s + GRACE_S):
-                    self._judge_call(waiting[0], module, Ended(ended), reply)
-            except TimeIsUp:
-                self._case(waiting[0], "timeout", "looking at what came back took too long")
-            del waiting[0]
-
-    def _judge_call(self, index: int, module: RemoteModule, ended: Ended, reply: Any) -> None:
-        test = self._tests[index]
-        expected, compare = Decoder().decode(test["expected"]), test["compare"]
-        if ended.status != "ok" or reply is None:
-            self._case(index, ended.fault, ended.reason, expected=brief(expected), **ended.details)
-            return
-        try:
-            actual = module.unpack(reply, plain_only=True)
-        except NotPlain as error:
-            self._case(
-                index, "ok", f"what came back is not plain data: {error}", expected=brief(expected), **ended.used
-            )
-            return
-        # The call raised; whatever class that is, it is the program's outcome.
-        except Exception as error:
-            raised = described(reply["raised"])
-            message = f"{raised['name']}: {raised['message']}".strip()
-            status = "memory" if isinstance(error, MemoryError) else "error"
-            details = {**ended.details, "error": raised}
-            self._case(index, status, message, expected=brief(expected), **details)
-            return
-        passed, message = False, f"expected {brief(expected)}, got {brief(actual)}"
-        try:
-            passed = compare_values(expected, actual, compare["rule"], compare["rel"], compare["abs"])
-        except HandleMisuse as error:
-            message = str(error)
-        self._case(
-            index,
-            "ok",
-            "" if passed else message,
-            passed=passed,
-            expected=brief(expected),
-            actual=brief(actual),
-            **ended.details,
-        )
 
     def _judge_asserts(self, index: int) -> bool:
         """Judge one suite; whether it went to its end."""
@@ -408,7 +330,7 @@ class _Judge:
         problem = module.begin(job.entry_point)
         records: dict[int, dict[str, Any]] = {}
         if problem is None:
-            self._begin()
+            self._told.begin()
             asked = {"prefix": job.prefix, "setup": job.setup, "entry_point": job.entry_point}
             try:
                 for record in module.beside(code=self._tests[index]["code"], **asked):
@@ -420,7 +342,7 @@ class _Judge:
         if module.uncompiled is not None:
             self.report({"uncompiled": module.uncompiled})
         elif problem is not None:
-            self._untested(index, problem, cases=len(sources))
+            self._told.untested(index, problem, cases=len(sources))
         else:
             self._tell_of_records(index, len(sources), records, ended)
         return problem is None and len(records) >= len(sources)
@@ -432,21 +354,21 @@ class _Judge:
         asked |= {"name": job.entry_point, "setup": job.setup}
         told = run_suite(self._channel, self._wall_s, asked)
         if told.problem is not None:
-            self._untested(index, told.problem, cases=len(test["sources"]))
+            self._told.untested(index, told.problem, cases=len(test["sources"]))
         else:
-            self._begin()
+            self._told.begin()
             self._tell_of_records(index, len(test["sources"]), told.records, told.ended)
         return told.problem is None
 
     def _tell_of_records(self, index: int, cases: int, records: dict[int, dict[str, Any]], ended: Ended) -> None:
         for case in range(cases):
             if case not in records:
-                self._case(index, ended.fault, f"not reached: {ended.reason}", case=case, **ended.details)
+                self._told.case(index, ended.fault, f"not reached: {ended.reason}", case=case, **ended.details)
                 continue
             record = records[case]
             message = str(record.get("message", ""))[:_SOURCE_CHARS]
             status = "error" if record.get("unfinished") is True else "ok"
-            self._case(index, status, message, passed=record.get("ran") is True and not message, case=case)
+            self._told.case(index, status, message, passed=record.get("ran") is True and not message, case=case)
 
     def _judge_suite(self, index: int) -> bool:
         """Judge one suite with the program out of reach; whether it went to its end."""
@@ -455,7 +377,7 @@ class _Judge:
         died: ProgramDied | None = None
         problem = suite.begin(module)
         if problem is None:
-            self._begin()
+            self._told.begin()
             try:
                 suite.run(module)
             except ProgramDied as error:
@@ -464,7 +386,7 @@ class _Judge:
         if module.uncompiled is not None:
             self.report({"uncompiled": module.uncompiled})
         elif problem is not None:
-            self._untested(index, problem, cases=len(suite.records))
+            self._told.untested(index, problem, cases=len(suite.records))
         else:
             fault, details = "ok", {}
             if isinstance(died, TimeIsUp):
@@ -483,16 +405,7 @@ class _Judge:
                 if record.message or not record.ran:
                     ended_it = bool(record.message) and (record.unfinished or not record.ran)
                     more = ended.used | (details if ended_it else {})
-                    self._case(index, fault if ended_it else "ok", record.message, case=case, **more)
+                    self._told.case(index, fault if ended_it else "ok", record.message, case=case, **more)
         if not self._job.one_process:
             module.check_alive()
         return died is None and problem is None
-
-    def _untested(self, index: int, problem: Problem, cases: int = 1) -> None:
-        for case in range(cases):
-            self._case(index, problem.status, problem.message, case=case, tested=False, error=problem.error)
-
-    def _case(self, index: int, status: str, message: str, **fields: Any) -> None:
-        self._failed = self._failed or not fields.get("passed")
-        self._told.add(index)
-        self.report({"test": index, "case": 0, "passed": False, "status": status, "message": message, **fields})

@@ -92,7 +92,7 @@ class RemoteModule:
             channel.send(Kind.LOAD, PER_MESSAGE if per_message else b"")
 
     def begin(
-        self, entry_point: str | None, names: Iterable[str] = (), inputs: list[Any] | None = None, *, last: bool = False
+        self, entry_point: str | None, names: Iterable[str] = (), inputs: list[Any] | None = None, **how: bool
     ) -> Problem | None:
         """Wait until the answer's top level has run; what kept it from it, if anything did.
 
@@ -100,7 +100,8 @@ class RemoteModule:
             entry_point: What the answer must define.
             names: What else the tests take from it, if it is there; see `callables`.
             inputs: Encoded arguments of the first calls of the entry point, if they can be foreseen.
-            last: Whether the tests ask for nothing beyond these calls.
+            how: `last` if the tests ask for nothing beyond these calls; `together` if these are `call` tests, see
+                `replies`: then the end of the program's process is raised.
         """
         wanted = list(names) if entry_point is None else [entry_point, *names]
         may_know_tests = False
@@ -108,7 +109,7 @@ class RemoteModule:
             if self._per_message:  # Call tests name nothing but the entry point, which the prompt does too.
                 # It may have ended before it could be asked; what it said is there to be read.
                 with contextlib.suppress(ProgramDied):
-                    self._ask_first(wanted, inputs, last)
+                    self._ask_first(wanted, inputs, how)
             first = self._receive(0)
             error = first.get("error")
             if isinstance(error, dict):
@@ -122,23 +123,25 @@ class RemoteModule:
             may_know_tests = True
             if not self._per_message:
                 # Not before: what its top level could read, it could show to the policy as an error of its own.
-                self._ask_first(wanted, inputs, last)
+                self._ask_first(wanted, inputs, how)
             self._take_names(wanted, self._receive(1))
             if entry_point is not None and entry_point not in self.callables:
                 return Problem("error", f"the program defines no function or class {entry_point!r}")
         except ProgramDied:
+            if how.get("together"):
+                raise
             ended = self.end() if self._alone else self._wait_for_end()
             # An exit code could tell the policy what the program has read.
             reason = "the program ended" if may_know_tests else ended.reason
             return Problem(ended.fault, f"before the first test: {reason}")
         return None
 
-    def _ask_first(self, names: list[str], inputs: list[Any] | None, last: bool) -> None:
+    def _ask_first(self, names: list[str], inputs: list[Any] | None, how: dict[str, bool]) -> None:
         """One frame for all that can be asked at first."""
         request: dict[str, Any] = {"n": 1, "op": "begin", "names": names}
         self._number = 1
         if inputs:
-            request |= {"target": names[0], "inputs": inputs, "last": last}
+            request |= {"target": names[0], "inputs": inputs, **how}
             self._number += len(inputs)
             self._ahead.update({index: 2 + index for index in range(len(inputs))})
         self._send(request)
@@ -158,15 +161,19 @@ class RemoteModule:
         """The class under which the tests can catch the program's exceptions of that name, if it has such a class."""
         return self._exceptions.get(name)
 
-    def each(self, target: str | None, inputs: list[Any]) -> Iterator[tuple[Any, Any]]:
-        """Call `target` with each of the inputs in a process of its own; (end, reply) in turn."""
-        self._number += 1
-        self._send({"n": self._number, "op": "each", "target": target, "inputs": inputs})
-        for _ in inputs:
+    def replies(self, op: str, target: str | None, inputs: list[Any]) -> Iterator[dict[str, Any]]:
+        """Have `target` called with each of the inputs for `call` tests; the replies in turn.
+
+        The first may be those of `begin`, which have gone over.
+        """
+        if not self._ahead:
+            self._ahead.update(enumerate(range(self._number + 1, self._number + 1 + len(inputs))))
+            self._send({"n": self._number + 1, "op": op, "target": target, "inputs": inputs})
+            self._number += len(inputs)
+        for index in range(len(inputs)):
             if self._per_message:
                 self._deadline = time.monotonic() + PATIENCE * self.wall_s + GRACE_S
-            reply = self._receive(self._number)
-            yield reply.get("ended"), reply.get("reply")
+            yield self._receive(self._ahead.pop(index))
 
     def call(self, handle: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a name or an object of the program with plain data; see `Remote`."""

@@ -6,6 +6,7 @@ executor may let one serve all answers to a task.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from typing import Any
@@ -36,25 +37,30 @@ _PEER_MEMORY_BYTES = 1024 * 1024 * 1024
 _PEER_OUTPUT_BYTES = 8 * 1024 * 1024
 """Room for a report on thousands of cases; beyond it the middle would be missing."""
 
+_TOGETHER_S, _TOGETHER_WALL_S = 0.2, 1.0
+"""How long all calls together may take in one process, in seconds of CPU time and on the clock; few need as much."""
+
 _PEER_SPARE_S = 2.0
 """Time that the judge needs for itself, beside what it spends on the program's behalf, in seconds."""
 
 
-def program_for(task: Task, answer: str, *, until_failure: bool = False) -> Program:
+def program_for(task: Task, answer: str, *, until_failure: bool = False, together: bool = False) -> Program:
     """The program to submit in order to judge an answer.
 
     Args:
         task: The task.
         answer: The answer.
         until_failure: Whether tests after the first that fails need not run.
+        together: Whether to try to have all calls made in the process that has loaded the answer, if `may_be_together`.
+            The report says whether that made no difference.
     """
     return Program(
         code=task.program(answer),
         language=task.language,
         files=task.files,
-        limits=task.limits,
-        one_process=in_one_process(task),
-        peer=_peer_for(task, until_failure),
+        limits=_together(task.limits) if together else task.limits,
+        one_process=together or in_one_process(task),
+        peer=_peer_for(task, until_failure, together),
         imports=_imports_beside(task) if task.judge == "shared" and task.language == PYTHON.name else (),
     )
 
@@ -66,34 +72,47 @@ def _imports_beside(task: Task) -> tuple[str, ...]:
 
 
 _RECENT = 16
-_recent: dict[tuple[int, bool], tuple[Task, Program]] = {}
+_recent: dict[tuple[int, bool, bool], tuple[Task, Program]] = {}
 """The peers of the last tasks, by the task's `id`, which the task's being here keeps its own."""
 
 
-def _peer_for(task: Task, until_failure: bool) -> Program:
-    known = _recent.get((id(task), until_failure))
+def _peer_for(task: Task, until_failure: bool, together: bool) -> Program:
+    key = (id(task), until_failure, together)
+    known = _recent.get(key)
     if known is not None:
         return known[1]
-    peer = _peer(task, until_failure)
+    peer = _peer(task, {"until_failure": until_failure, "one_process": together or in_one_process(task)})
     while len(_recent) >= _RECENT:
         _recent.pop(next(iter(_recent)), None)
-    _recent[id(task), until_failure] = (task, peer)
+    _recent[key] = (task, peer)
     return peer
 
 
-def _peer(task: Task, until_failure: bool) -> Program:
+def _peer(task: Task, how: dict[str, bool]) -> Program:
     limits = Limits(
         cpu_s=min(MAX_SECONDS, WHOLE_RUN * task.limits.cpu_s + _PEER_SPARE_S),
         wall_s=min(MAX_SECONDS, WHOLE_RUN * task.limits.wall_s + _PEER_SPARE_S),
         memory_bytes=max(_PEER_MEMORY_BYTES, task.limits.memory_bytes),
         output_bytes=_PEER_OUTPUT_BYTES,
     )
-    return Program(code=_PEER_CODE, stdin=json.dumps(_job(task) | {"until_failure": until_failure}), limits=limits)
+    return Program(code=_PEER_CODE, stdin=json.dumps(_job(task) | how), limits=limits)
 
 
 def in_one_process(task: Task) -> bool:
     """Whether nothing is asked but one suite, for which the answer is loaded once."""
     return len(task.tests) == 1 and isinstance(task.tests[0], AssertTest) and task.language == PYTHON.name
+
+
+def may_be_together(task: Task) -> bool:
+    """Whether all tests are calls, which one process may make if the answer keeps nothing from call to call."""
+    return task.language == PYTHON.name and all(isinstance(test, CallTest) for test in task.tests)
+
+
+def _together(limits: Limits) -> Limits:
+    """Limits of calls that share a process: such as use more than a little of the time of one are made again alone."""
+    return dataclasses.replace(
+        limits, cpu_s=min(limits.cpu_s, _TOGETHER_S), wall_s=min(limits.wall_s, _TOGETHER_WALL_S)
+    )
 
 
 def _job(task: Task) -> dict[str, Any]:
@@ -102,7 +121,6 @@ def _job(task: Task) -> dict[str, Any]:
         "prefix": "" if task.prefix == task.setup else task.prefix,
         "setup": task.setup,
         "judge": task.judge,
-        "one_process": in_one_process(task),
         "wall_s": task.limits.wall_s,
         "is_class": _is_class(task),
         "tests": [_test(test, find_language(task.language)) | {"hidden": test.hidden} for test in task.tests],

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from code_env.executors.base import Executor
+from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult
 from code_env.tasks.task import Task
 
-from .job import program_for
-from .report import failed_before_tests, no_verdict, sandbox_fault, verdict_of
+from .job import may_be_together, program_for
+from .report import failed_before_tests, no_verdict, sandbox_fault, verdict_of, were_together
 from .verdict import Verdict
 
 MAX_CODE_CHARS = 1_000_000
@@ -51,6 +52,7 @@ class PendingVerdict:
         self._future: Future[ExecutionResult] | None = None
         self._executor: Executor | None = None
         self._attempts = 0
+        self._together = False
         problem = _problem(code)
         if problem is not None:
             self.verdict = failed_before_tests(task, response, code, problem)
@@ -63,13 +65,17 @@ class PendingVerdict:
         """
         self._executor = executor
         if self.verdict is None:
+            self._together = may_be_together(self.task) and _forks(executor)
             self._submit()
 
     def _submit(self) -> None:
         if self._executor is None:
             raise RuntimeError("it was not started")
-        self._future = self._executor.submit(program_for(self.task, self.code, until_failure=self._until_failure))
+        self._future = self._executor.submit(self._program())
         self._attempts += 1
+
+    def _program(self) -> Program:
+        return program_for(self.task, self.code, until_failure=self._until_failure, together=self._together)
 
     @property
     def is_fresh(self) -> bool:
@@ -111,9 +117,15 @@ class PendingVerdict:
         return self.verdict
 
     def take(self, result: ExecutionResult) -> None:
-        """Take what came back from a run; there is no verdict yet if the sandbox failed and may be tried again."""
+        """Take what came back from a run; there is no verdict yet if another is needed.
+
+        That is so where the sandbox failed, and where calls could not share a process without a difference.
+        """
         self._future, began = None, time.monotonic()
         fault = sandbox_fault(result)
+        if fault is None and self._together and not were_together(result):
+            self._together, self._attempts = False, 0
+            return
         if fault is None:
             self.verdict = verdict_of(self.task, self.response, self.code, result)
             if self.then is not None:
@@ -124,9 +136,10 @@ class PendingVerdict:
 
     async def arun(self, executor: Executor) -> Verdict:
         """The verdict, awaited."""
+        self._together = may_be_together(self.task) and _forks(executor)
         while self.verdict is None:
             self._attempts += 1
-            self.take(await executor.arun(program_for(self.task, self.code, until_failure=self._until_failure)))
+            self.take(await executor.arun(self._program()))
         return self.verdict
 
     def cancel(self) -> None:
@@ -134,6 +147,12 @@ class PendingVerdict:
         self.wanted_by -= 1
         if self._future is not None and self.wanted_by <= 0:
             self._future.cancel()
+
+
+def _forks(executor: Executor) -> bool:
+    """Whether another run costs little, so that it is worth to try whether calls may share a process."""
+    about = executor.describe()
+    return about.level != "machine" and not about.policy
 
 
 def _problem(code: str) -> ErrorInfo | None:

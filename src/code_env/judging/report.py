@@ -25,6 +25,9 @@ from .verdict import CaseResult, Outcome, Stage, Verdict
 _HELLO = '{"hello": true}\n'
 """The first line of a report."""
 
+_TOGETHER = '{"together": true}\n'
+"""A line of a report: calls have shared a process, and each gave what it gives alone."""
+
 _PASSED: dict[str, Any] = {"status": Status.OK, "message": ""}
 """What a report does not say of a case that has passed."""
 
@@ -42,6 +45,11 @@ def failed_before_tests(task: Task, response: str, code: str, error: ErrorInfo) 
 def no_verdict(task: Task, response: str, code: str, execution: ExecutionResult) -> Verdict:
     """The verdict where the sandbox or the tests failed."""
     return Verdict(Outcome.NO_VERDICT, (), None, task.judge, response, code, execution)
+
+
+def were_together(result: ExecutionResult) -> bool:
+    """Whether a run in which calls were to share a process is as good as one in which they do not."""
+    return result.peer is not None and _TOGETHER in result.peer.stdout
 
 
 def sandbox_fault(result: ExecutionResult) -> ExecutionResult | None:

@@ -142,7 +142,7 @@ class Sources(Sequence[str]):
     def _make(self) -> None:
         if not self._texts:
             tree = _parse(self._code)
-            found = find_cases(tree, {kind.name for kind in _test_classes(tree)})
+            found = find_cases(tree, list(ast.walk(tree)), {kind.name for kind in _test_classes(tree)})
             self._texts = found.sources() + [".".join(method) for method in self._methods]
             self._asserts = list(map(source_of, found.asserts))
 
@@ -159,16 +159,17 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
         SyntaxError: If the test code does not parse.
     """
     tree = _parse(code)
-    harmless = leaves_nothing(tree)
+    nodes = list(ast.walk(tree))
+    harmless = leaves_nothing(nodes)
     free_names = _free_names(code)
-    owners, used_as_data = _owners(tree), _used_as_data(tree)
+    owners, used_as_data = _owners(nodes), _used_as_data(nodes)
     defines_check = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
-    foreseen = Foreseen() if entry_point is None else foresee(tree, entry_point)
+    foreseen = Foreseen() if entry_point is None else foresee(tree, nodes, entry_point)
     methods = _methods(tree)
     test_classes = {kind.name for kind in _test_classes(tree)}
-    found = find_cases(tree, test_classes)
-    rewriter = _Rewriter(foreseen.index, test_classes, found)
-    tree = ast.fix_missing_locations(rewriter.visit(tree))
+    found = find_cases(tree, nodes, test_classes)
+    compares_objects = any(isinstance(node, _IDENTITIES) for node in nodes)
+    tree = _Rewriter(foreseen.index, test_classes, found, compares_objects=compares_objects).visit(tree)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compiled = compile(tree, filename, "exec", dont_inherit=True)
@@ -217,8 +218,7 @@ def _free_names(code: str) -> frozenset[str]:
     return frozenset(read - bound)
 
 
-def _owners(tree: ast.Module) -> frozenset[str]:
-    nodes = list(ast.walk(tree))
+def _owners(nodes: list[ast.AST]) -> frozenset[str]:
     owners = {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)}
     names = [node for node in nodes if isinstance(node, ast.Name)]
     return frozenset({node.id for node in names} - {node.id for node in names if id(node) not in owners})
@@ -227,18 +227,20 @@ def _owners(tree: ast.Module) -> frozenset[str]:
 _METHODS_OF_DATA = frozenset(name for kind in (str, list, tuple, set, dict, int, float, bytes) for name in dir(kind))
 
 
-def _used_as_data(tree: ast.Module) -> frozenset[str]:
+def _used_as_data(nodes: list[ast.AST]) -> frozenset[str]:
     calls = [
         node.value.func
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Attribute) and node.attr in _METHODS_OF_DATA and isinstance(node.value, ast.Call)
     ]
     return frozenset(function.id for function in calls if isinstance(function, ast.Name))
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, foreseen: dict[int, int], test_classes: set[str], found: Found) -> None:
-        self._foreseen, self._test_classes = foreseen, test_classes
+    def __init__(
+        self, foreseen: dict[int, int], test_classes: set[str], found: Found, *, compares_objects: bool
+    ) -> None:
+        self._foreseen, self._test_classes, self._compares_objects = foreseen, test_classes, compares_objects
         self._places = {
             id(found.asserts[number]): (index, number)
             for index, case in enumerate(found.cases)
@@ -256,31 +258,37 @@ class _Rewriter(ast.NodeTransformer):
         if index is None:
             return self.generic_visit(node)
         # Its arguments are known; they need not be made again.
-        return ast.copy_location(ast.Call(ast.Name(CALL, ast.Load()), [ast.Constant(index), node.func], []), node)
+        at = _place(node)
+        return ast.Call(ast.Name(CALL, _LOAD, **at), [ast.Constant(index, **at), node.func], [], **at)
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         if id(node) not in self._places:
             return self.generic_visit(node)
-        place = [ast.Constant(number) for number in self._places[id(node)]]
-        _IdentityRewriter().visit(node)
+        at = _place(node)
+        place = [ast.Constant(number, **at) for number in self._places[id(node)]]
+        if self._compares_objects:
+            _IdentityRewriter().visit(node)
         self.generic_visit(node)
         sides: list[ast.expr] = []
         body: list[ast.stmt] = []
         test = node.test
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
             first, *others = test.values
-            test.values = [first, *(part for other in others for part in (_call("let_go"), other))]
+            test.values = [first, *(part for other in others for part in (_call("let_go", at=at), other))]
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
-            left, right = ast.Name("@left", ast.Load()), ast.Name("@right", ast.Load())
-            body.append(ast.Assign([ast.Name("@left", ast.Store())], test.left))
-            body.append(ast.Assign([ast.Name("@right", ast.Store())], test.comparators[0]))
+            left, right = ast.Name("@left", _LOAD, **at), ast.Name("@right", _LOAD, **at)
+            body.append(ast.Assign([ast.Name("@left", _STORE, **at)], test.left, **at))
+            body.append(ast.Assign([ast.Name("@right", _STORE, **at)], test.comparators[0], **at))
             sides = [left, right]
-            test = ast.Compare(left, test.ops, [right])
-        message = node.msg or ast.Constant(None)
-        failed = _call("fail", place[1], ast.Tuple(sides, ast.Load()), message)
-        body.append(ast.If(ast.UnaryOp(ast.Not(), test), [ast.Expr(failed)], []))
-        context = ast.withitem(_call("case", *place))
-        return ast.copy_location(ast.With([context], body), node)
+            test = ast.Compare(left, test.ops, [right], **at)
+        message = node.msg or ast.Constant(None, **at)
+        failed = _call("fail", place[1], ast.Tuple(sides, _LOAD, **at), message, at=at)
+        body.append(ast.If(ast.UnaryOp(ast.Not(), test, **at), [ast.Expr(failed, **at)], [], **at))
+        return ast.With([ast.withitem(_call("case", *place, at=at))], body, **at)
+
+
+_IDENTITIES = (ast.Is, ast.IsNot, ast.ClassDef)
+"""What comparing objects takes: an operator, or a method of a test class."""
 
 
 class _IdentityRewriter(ast.NodeTransformer):
@@ -301,7 +309,7 @@ class _IdentityRewriter(ast.NodeTransformer):
 
 def _original(node: ast.expr) -> ast.expr:
     is_one_object = isinstance(node, ast.Constant | ast.Starred)
-    return node if is_one_object else ast.copy_location(_call("original", node), node)
+    return node if is_one_object else _call("original", node, at=_place(node))
 
 
 class _MethodRewriter(ast.NodeTransformer):
@@ -313,7 +321,7 @@ class _MethodRewriter(ast.NodeTransformer):
         if not calls or (calls == [getattr(node, "value", None)] and isinstance(node, ast.Assign | ast.AnnAssign)):
             return node
         _IdentityRewriter().visit(node)
-        return ast.copy_location(ast.With([ast.withitem(_call("held_back"))], [node]), node)
+        return _held_back(node, _place(node))
 
     visit_Expr = visit_Assert = visit_Assign = visit_AugAssign = visit_AnnAssign = _hold  # noqa: N815
 
@@ -321,14 +329,27 @@ class _MethodRewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if not any(isinstance(inner, ast.Call) for inner in ast.walk(node.test)):
             return node
-        test = ast.Assign([ast.Name("@test", ast.Store())], node.test)
-        node.test = ast.Name("@test", ast.Load())
-        return [ast.copy_location(ast.With([ast.withitem(_call("held_back"))], [test]), node), node]
+        at = _place(node)
+        test = ast.Assign([ast.Name("@test", _STORE, **at)], node.test, **at)
+        node.test = ast.Name("@test", _LOAD, **at)
+        return [_held_back(test, at), node]
 
 
-def _call(method: str, *args: ast.expr) -> ast.Call:
-    recorder = ast.Name(RECORDER, ast.Load())
-    return ast.Call(ast.Attribute(recorder, method, ast.Load()), list(args), [])
+def _held_back(statement: ast.stmt, at: dict[str, Any]) -> ast.With:
+    return ast.With([ast.withitem(_call("held_back", at=at))], [statement], **at)
+
+
+def _place(node: ast.AST) -> dict[str, Any]:
+    """Where a node stands in the text, for those that are made in its stead."""
+    return {name: getattr(node, name) for name in node._attributes}
+
+
+def _call(method: str, *args: ast.expr, at: dict[str, Any]) -> ast.Call:
+    recorder = ast.Name(RECORDER, _LOAD, **at)
+    return ast.Call(ast.Attribute(recorder, method, _LOAD, **at), list(args), [], **at)
+
+
+_LOAD, _STORE = ast.Load(), ast.Store()
 
 
 _PURE_MODULES = frozenset(
@@ -349,9 +370,9 @@ _REACHING = _PATCHING | frozenset(
 """Names whose use may reach anything."""
 
 
-def leaves_nothing(tree: ast.Module) -> bool:
+def leaves_nothing(nodes: list[ast.AST]) -> bool:
     """Whether code changes nothing but its own names, as far as its text tells."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -374,7 +395,7 @@ def compile_helpers(code: str, filename: str) -> tuple[CodeType, bool]:
         SyntaxError: If it does not compile.
     """
     tree = _parse(code)
-    harmless = leaves_nothing(tree)
+    harmless = leaves_nothing(list(ast.walk(tree)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return compile(tree, filename, "exec", dont_inherit=True), harmless

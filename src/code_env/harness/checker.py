@@ -41,7 +41,7 @@ class Checker:
 
     def __init__(self, code: str) -> None:
         self._code = compile_checker(code)
-        self.leaves_nothing = leaves_nothing(ast.parse(code))
+        self.leaves_nothing = leaves_nothing(list(ast.walk(ast.parse(code))))
         """Whether it may be run again in the same process, as far as can be told from the text."""
 
     def difference(self, stdin: str, stdout: str, answer: str) -> str | None:

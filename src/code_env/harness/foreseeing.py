@@ -58,16 +58,17 @@ class Foreseen:
         return self.inputs[index : min(self.run_ends[index], index + MAX_AT_ONCE)]
 
 
-def foresee(tree: ast.Module, entry_point: str) -> Foreseen:
+def foresee(tree: ast.Module, nodes: list[ast.AST], entry_point: str) -> Foreseen:
     """Find the calls of `entry_point`, also under the name `candidate`, that can be foreseen.
 
     Args:
         tree: Test code.
+        nodes: All that is in it.
         entry_point: What the tests call.
     """
     foreseen = Foreseen()
-    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    bound |= {getattr(node, "name", "") for node in ast.walk(tree) if isinstance(node, _DEFINITIONS)}
+    bound = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound |= {getattr(node, "name", "") for node in nodes if isinstance(node, _DEFINITIONS)}
     names = {entry_point, "candidate"} - bound
     harmless = (_HARMLESS & set(dir(builtins))) - bound
     checks = [s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name == "check" and s.args.args]

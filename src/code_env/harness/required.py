@@ -69,16 +69,17 @@ def source_of(node: ast.Assert) -> str:
     return "assert " + ast.unparse(node.test).replace("\n", " ")
 
 
-def find_cases(tree: ast.Module, test_classes: Set[str]) -> Found:
+def find_cases(tree: ast.Module, nodes: list[ast.AST], test_classes: Set[str]) -> Found:
     """The cases of a suite, in the order of the text.
 
     Args:
         tree: The test code.
+        nodes: All that is in it.
         test_classes: Names of its `unittest.TestCase` classes, whose methods are cases of another kind.
     """
-    uncalled = _uncalled_helpers(tree)
+    uncalled = _uncalled_helpers(tree, nodes)
     for passed_over in (test_classes | uncalled, test_classes):
-        finder = _Finder(passed_over, _names_of_the_machine(tree))
+        finder = _Finder(passed_over, nodes)
         cases = finder.block(tree.body).cases
         if cases or not uncalled:
             break
@@ -94,9 +95,11 @@ class _Part(NamedTuple):
 
 
 class _Finder:
-    def __init__(self, passed_over: Set[str], machine: Set[str]) -> None:
+    def __init__(self, passed_over: Set[str], nodes: list[ast.AST]) -> None:
         self.asserts: list[ast.Assert] = []
-        self._passed_over, self._machine = passed_over, machine
+        self._passed_over, self._nodes = passed_over, nodes
+        self._something_leaves = any(isinstance(node, _LEAVING) for node in nodes)
+        self._machine: Set[str] | None = None
 
     def block(self, body: Iterable[ast.stmt]) -> _Part:
         """Statements that follow one another."""
@@ -106,7 +109,7 @@ class _Finder:
         for statement in body:
             part = self._statement(statement)
             certain = certain or (part.certain and not left)
-            left = left or _may_leave(statement)
+            left = left or (self._something_leaves and _may_leave(statement))
             if isinstance(statement, ast.If) and not part.certain and self._is_up_to_the_machine(statement.test):
                 waiting += part.cases
                 if cases:
@@ -153,6 +156,8 @@ class _Finder:
         return _Part([Case([number], number)], certain=True)
 
     def _is_up_to_the_machine(self, test: ast.expr) -> bool:
+        if self._machine is None:
+            self._machine = _names_of_the_machine(self._nodes)
         return all(node.id in self._machine for node in ast.walk(test) if isinstance(node, ast.Name))
 
 
@@ -178,7 +183,10 @@ def _takes_all(case: ast.match_case) -> bool:
 
 def _may_leave(statement: ast.stmt) -> bool:
     """Whether it may leave the block that it stands in."""
-    return any(isinstance(node, ast.Return | ast.Break | ast.Continue) for node in ast.walk(statement))
+    return any(isinstance(node, _LEAVING) for node in ast.walk(statement))
+
+
+_LEAVING = (ast.Return, ast.Break, ast.Continue)
 
 
 def _is_constant(test: ast.expr) -> bool:
@@ -198,11 +206,11 @@ def _is_true(test: ast.expr) -> bool:
 _REACHING = frozenset(("__name__", "eval", "exec", "globals", "locals", "vars", "input", "open", "__import__"))
 
 
-def _names_of_the_machine(tree: ast.Module) -> Set[str]:
+def _names_of_the_machine(nodes: list[ast.AST]) -> Set[str]:
     """Builtin names and modules: what they stand for does not depend on an answer."""
     modules: set[str] = set()
     bound: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             modules.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -216,9 +224,9 @@ def _names_of_the_machine(tree: ast.Module) -> Set[str]:
     return (modules | set(dir(builtins))) - bound - _REACHING
 
 
-def _uncalled_helpers(tree: ast.Module) -> Set[str]:
+def _uncalled_helpers(tree: ast.Module, nodes: list[ast.AST]) -> Set[str]:
     """Names of functions at the top level that nothing in the text names; runners find `check` and tests by name."""
-    named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    named = {node.id for node in nodes if isinstance(node, ast.Name)}
     return {
         node.name
         for node in tree.body

@@ -11,7 +11,7 @@ Importing this package registers `CodeExec-v0`, `CodeRepair-v0` and an environme
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as _version
 
-from code_env.envs import CodeExecEnv, CodeExecVectorEnv, CodeText, StepTiming
+from code_env.envs import CodeExecEnv, CodeExecVectorEnv, CodeText
 from code_env.errors import (
     CodeEnvError,
     DuplicateRewardTerm,
@@ -48,6 +48,7 @@ from code_env.judging import (
     FindingKind,
     Outcome,
     Stage,
+    StepTiming,
     Validation,
     ValidationFinding,
     Verdict,

@@ -9,7 +9,7 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from code_env.errors import TaskError
 from code_env.executors.base import Executor
 from code_env.extract import Extraction, extract_code
 from code_env.judging.judge import judge_each
+from code_env.judging.timing import StepTiming
 from code_env.judging.verdict import Outcome, Verdict
 from code_env.rewards.pass_at_k import PassAtK, mean_pass_at_k
 from code_env.tasks.loading import read_rows
@@ -123,23 +124,26 @@ class Summary:
     """Samples in which no code was found."""
     without_code_example: Sample | None = None
     """The first of these."""
+    timing: StepTiming = field(default_factory=StepTiming)
+    """Where the time of all samples together went."""
 
 
 def summarize(suite: TaskSuite, results: Iterable[tuple[Sample, Verdict]], ks: Iterable[int]) -> Summary:
-    """Sum an evaluation up."""
+    """Sum an evaluation up; of the results, which may come one by one, nothing is kept but numbers."""
     outcomes: Counter[Outcome] = Counter()
     judges: Counter[str] = Counter()
     judged: Counter[str] = Counter()
     correct: Counter[str] = Counter()
     missing: Counter[str] = Counter()
     seen: set[str] = set()
-    without_code: list[Sample] = []
+    without_code, example, timing = 0, None, StepTiming()
     for sample, verdict in results:
+        timing += StepTiming.of(verdict)
         seen.add(sample.task_id)
         missing[sample.task_id] += not verdict.valid
         outcomes[verdict.outcome] += 1
         if not verdict.has_code:
-            without_code.append(sample)
+            without_code, example = without_code + 1, example or sample
         if verdict.valid:
             judges[verdict.judge] += 1
             judged[sample.task_id] += 1
@@ -154,8 +158,9 @@ def summarize(suite: TaskSuite, results: Iterable[tuple[Sample, Verdict]], ks: I
         tasks_missing=len(suite) - len(seen),
         tasks_passed=sum(count > 0 for count in correct.values()),
         pass_at_k=tuple(estimate for estimate in estimates if estimate is not None),
-        without_code=len(without_code),
-        without_code_example=without_code[0] if without_code else None,
+        without_code=without_code,
+        without_code_example=example,
+        timing=timing,
     )
 
 

@@ -15,7 +15,7 @@ from code_env.errors import CodeEnvError
 from code_env.executors import make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
-from code_env.judging import Outcome
+from code_env.judging import Outcome, Verdict
 from code_env.tasks import load_suite
 from code_env.text import clip, printable
 
@@ -66,18 +66,20 @@ def evaluate(
         if samples is not None and target.resolve() == samples.resolve():
             raise CodeEnvError(f"the results would replace the samples in {samples}; give another --output")
         extract: Extraction = "raw" if raw else "fence"
-        results = []
         with (
             make_executor(executor, **({"workers": workers} if workers else {})) as runner,
             _results_file(target) as file,
             progress_bar() as progress,
         ):
             bar = progress.add_task("judging", total=len(rows))
-            for sample, verdict in evaluation.judge_samples(tasks, rows, runner, extract):
-                evaluation.write_row(file, evaluation.sample_row(sample, verdict))
-                results.append((sample, verdict))
-                progress.advance(bar)
-        summary = evaluation.summarize(tasks, results, ks)
+
+            def written() -> Iterator[tuple[evaluation.Sample, Verdict]]:
+                for sample, verdict in evaluation.judge_samples(tasks, rows, runner, extract):
+                    evaluation.write_row(file, evaluation.sample_row(sample, verdict))
+                    progress.advance(bar)
+                    yield sample, verdict
+
+            summary = evaluation.summarize(tasks, written(), ks)
         _show_summary(summary, missing=set(ks) - {estimate.k for estimate in summary.pass_at_k})
     say(f"one line per sample in {target}")
 
@@ -128,6 +130,7 @@ def _show_summary(summary: evaluation.Summary, missing: set[int]) -> None:
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(summary.outcomes.items()))
     judges = ", ".join(f"{count} {judge}" for judge, count in sorted(summary.judges.items()))
     out.print(f"outcomes: {outcomes}; judged: {judges or 'none'}", highlight=False)
+    out.print(f"time of all samples together: {summary.timing}", highlight=False)
     example = summary.without_code_example
     if example is not None:
         shown = printable(clip(example.completion, _EXAMPLE_CHARS))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from gymnasium.error import ResetNeeded
 
 from code_env.extract import extract_code
 from code_env.judging.pending import PendingVerdict
+from code_env.judging.timing import StepTiming
 from code_env.judging.verdict import Verdict
 from code_env.report.ansi import render_step
 from code_env.tasks.drawing import DrawnTask, draw_tests
@@ -24,23 +25,6 @@ from code_env.tasks.task import Task
 
 from .rules import EpisodeRules
 from .transcript import Turn, feedback, messages, transcript
-
-
-@dataclass(frozen=True)
-class StepTiming:
-    """Where the time of a step went, of the program that took longest; all 0.0 where none was run.
-
-    Any two are equal: how long a step takes is no part of what it comes to.
-    """
-
-    queue_s: float = field(default=0.0, compare=False)
-    """Waiting for a worker, in seconds."""
-    start_s: float = field(default=0.0, compare=False)
-    """Starting what it needed, and clearing up."""
-    run_s: float = field(default=0.0, compare=False)
-    """The program's run, its tests included."""
-    judge_s: float = field(default=0.0, compare=False)
-    """Making a verdict of what the judge had found; it finds while the program runs."""
 
 
 @dataclass(frozen=True)
@@ -251,13 +235,7 @@ def _outcome_info(verdicts: tuple[Verdict, ...], valid: bool, passed: bool, timi
 
 
 def _timing(pending: Sequence[PendingVerdict]) -> StepTiming:
-    timings = [
-        StepTiming(
-            one.verdict.execution.queue_s, one.verdict.execution.start_s, one.verdict.execution.wall_s, one.judge_s
-        )
-        for one in pending
-        if one.verdict is not None and one.is_fresh
-    ]
+    timings = [StepTiming.of(one.verdict) for one in pending if one.verdict is not None and one.is_fresh]
     return max(timings, key=lambda timing: timing.queue_s + timing.start_s + timing.run_s, default=StepTiming())
 
 

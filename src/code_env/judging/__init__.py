@@ -2,6 +2,7 @@
 
 from .findings import FindingKind, Validation, ValidationFinding
 from .judge import ajudge, ajudge_many, judge, judge_each, judge_many
+from .timing import StepTiming
 from .validation import validate
 from .verdict import CaseResult, Outcome, Stage, Verdict
 
@@ -10,6 +11,7 @@ __all__ = [
     "FindingKind",
     "Outcome",
     "Stage",
+    "StepTiming",
     "Validation",
     "ValidationFinding",
     "Verdict",

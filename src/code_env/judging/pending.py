@@ -6,6 +6,7 @@ space, lone surrogates, a megabyte and more) is a verdict too, not an exception.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -45,8 +46,6 @@ class PendingVerdict:
         """The verdict, once there is one."""
         self.wanted_by = 0
         """How many there are who want it, where it is shared."""
-        self.judge_s = 0.0
-        """How long it took to make the verdict of what had come back, in seconds."""
         self.then: Callable[[Verdict], None] | None = None
         """Who is told of the verdict of a run."""
         self._future: Future[ExecutionResult] | None = None
@@ -127,12 +126,12 @@ class PendingVerdict:
             self._together, self._attempts = False, 0
             return
         if fault is None:
-            self.verdict = verdict_of(self.task, self.response, self.code, result)
+            verdict = verdict_of(self.task, self.response, self.code, result)
+            self.verdict = dataclasses.replace(verdict, judge_s=time.monotonic() - began)
             if self.then is not None:
                 self.then(self.verdict)
         elif self._attempts >= ATTEMPTS:
             self.verdict = no_verdict(self.task, self.response, self.code, fault)
-        self.judge_s = time.monotonic() - began
 
     async def arun(self, executor: Executor) -> Verdict:
         """The verdict, awaited."""

@@ -101,6 +101,8 @@ class Verdict:
     """The judged run; its status is that of the first test that had a fault, else `ok`."""
     stage: Stage | None = None
     """How far the answer got; None where there is no verdict."""
+    judge_s: float = field(default=0.0, compare=False)
+    """How long it took to make the verdict of what had come back, in seconds."""
 
     @property
     def passed(self) -> bool:

@@ -65,6 +65,7 @@ def collection_table(summary: RolloutSummary) -> Table:
     table.add_row("passed", f"{summary.pass_rate:.1%}")
     table.add_row("mean return", f"{summary.mean_return:.3f}")
     table.add_row("statuses", status_rates(summary))
+    table.add_row("time of all steps", str(summary.timing))
     if summary.without_code:
         shown = str(summary.without_code)
         if summary.without_code_example is not None:

@@ -109,6 +109,7 @@ def collect(
                 if on_episode is not None:
                     on_episode(row)
             summary.steps, summary.seconds = player.steps, time.monotonic() - began
+            summary.timing = player.timing
             if on_progress is not None:
                 on_progress(summary)
     return summary

@@ -13,6 +13,7 @@ from gymnasium.vector import VectorEnv
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
 from code_env.envs.episodes import check_action
 from code_env.errors import RolloutError
+from code_env.judging.timing import StepTiming
 
 from .plan import Plan
 
@@ -64,6 +65,8 @@ class Player:
         self._playing: list[_Episode | None] = [None] * base.num_envs
         self.steps = 0
         """Actions that were judged."""
+        self.timing = StepTiming()
+        """Where the time of their steps went."""
 
     def play(self) -> Iterator[list[dict[str, Any]]]:
         """Play all; the lines of the groups that have ended, step by step."""
@@ -144,6 +147,7 @@ class Player:
             self.steps += 1
             ended = bool(terminated[index] or truncated[index])
             part = info.get("final_info", info) if ended else info
+            self.timing += part["timing"][index]
             episode.turns.append(_turn(episode, rewards[index], part, index))
             if ended:
                 episode.row = {

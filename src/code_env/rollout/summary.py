@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from code_env.errors import RolloutError
+from code_env.judging.timing import StepTiming
 
 _ALARM_WINDOW, _ALARM_LEAST = 100, 20
 """Over how many of the last episodes the rate of sandbox errors is taken, and how many it takes to say anything."""
@@ -42,6 +43,8 @@ class RolloutSummary:
     """Answers in which no code was found."""
     without_code_example: str | None = None
     """The first of these that was played."""
+    timing: StepTiming = field(default_factory=StepTiming)
+    """Where the time of all steps together went, each that of its slowest program."""
     alarms: int = 0
     """How often the rate of sandbox errors has passed its bound."""
 

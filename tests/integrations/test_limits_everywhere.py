@@ -1,5 +1,6 @@
 """`limits` replaces the limits of tasks wherever a response is judged; what is no limit is refused with a hint."""
 
+import asyncio
 import json
 from functools import partial
 
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 import code_env
 from code_env import StdinTest, Task, TaskError, TaskSuite
 from code_env.cli import app
-from code_env.integrations import code_eval, notebook_rewards, openrlhf, rewardkit, trl, verl
+from code_env.integrations import agentfly, code_eval, eval_framework, notebook_rewards, openrlhf, rewardkit, trl, verl
 
 SLOW = "import time\nwhile time.process_time() < 2: pass\nprint(input())"
 TASK = Task("echo", "Print the line.", (StdinTest("a\n", "a\n"),))
@@ -74,9 +75,22 @@ def with_a_notebook(**limits):
     return notebook_rewards.advanced_code_evaluation(code, [{"code": "x", "expected": "1"}], **limits)
 
 
+def with_eval_framework(**limits):
+    code = f"{SLOW.replace('print(input())', '')}\ndef f(): return 1"
+    context = eval_framework.CodeExecutionPassAtOneContext(
+        code_prompt="", test_code="assert f() == 1", package_downloads={}
+    )
+    metric = eval_framework.CodeExecutionPassAtOne(**limits)
+    return metric.calculate(eval_framework.Completion(completion=code, context=context))[0].value
+
+
+def with_agentfly(**limits):
+    return asyncio.run(agentfly.code_reward_test(SLOW.replace("input()", "1"), **limits))["reward"]
+
+
 WAYS = [
     *(environment, environments, with_trl, with_trl_s_environment, with_verl, with_openrlhf, with_code_eval),
-    *(with_rewardkit, with_rewardkit_s_cases, with_a_notebook),
+    *(with_rewardkit, with_rewardkit_s_cases, with_a_notebook, with_eval_framework, with_agentfly),
 ]
 
 

@@ -41,7 +41,11 @@ class CodeReward(TypedDict):
 
 @refuse_further
 async def code_reward_test(
-    prediction: str, context: Any = None, *, executor: Executor | str | None = None
+    prediction: str,
+    context: Any = None,
+    *,
+    executor: Executor | str | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> CodeReward:
     """Run a program and reward that it ends well.
 
@@ -52,9 +56,11 @@ async def code_reward_test(
         prediction: A program, or a response with one: see `extract_code`.
         context: The rollout's. If it has an `executor`, as an attribute or a key, programs run there.
         executor: Where it runs, if the context does not say: an executor or the name of one.
+        limits: Other limits than those of AgentFly's Python server, as `{"cpu_s": 1}`; see `Limits` for their names.
 
     Raises:
         NoVerdict: If the sandbox failed. That is no reward of 0.0: it says nothing about the program.
+        TaskError: If there is no such limit.
         TypeError: If the prediction is not text, or it has no such argument.
 
     Example:
@@ -66,7 +72,7 @@ async def code_reward_test(
     """
     carried = context.get("executor") if isinstance(context, Mapping) else getattr(context, "executor", None)
     runs_on = executor_for(executor if carried is None else carried)
-    task = output_task("", LIMITS)
+    task = output_task("", LIMITS.with_values(limits))
     verdict = with_verdict(await ajudge(task, extract_code(prediction), runs_on, response=prediction))
     result = verdict.execution
     reward = execution(task, verdict)

@@ -221,9 +221,12 @@ class CodeExecutionPassAtOne:
             and look for its OK lose nothing by that.
         image: `require` the image that a context names, or `ignore` it and run on the packages of the executor's
             interpreter.
+        limits: Further limits, or others than those of a context's `benchmark_timeout`, as `{"cpu_s": 1}`; see
+            `Limits` for their names.
 
     Raises:
         ValueError: If `functions` or `image` is neither.
+        TaskError: If there is no such limit.
 
     Example:
         >>> context = CodeExecutionPassAtOneContext(
@@ -244,6 +247,7 @@ class CodeExecutionPassAtOne:
         *,
         functions: Literal["use", "ignore"] = "use",
         image: Literal["require", "ignore"] = "require",
+        limits: Mapping[str, Any] | None = None,
     ) -> None:
         for name, value, other in (("functions", functions, "use"), ("image", image, "require")):
             if value not in (other, "ignore"):
@@ -251,7 +255,8 @@ class CodeExecutionPassAtOne:
         self.k = 1
         self._ignored = [*_FUNCTIONS * (functions == "ignore"), *["run_env"] * (image == "ignore")]
         self.serializer = CallableSerializer()
-        self._executor, self._judge = executor, judge
+        self._executor, self._judge, self._limits = executor, judge, limits
+        Limits().with_values(limits)
 
     def calculate(self, response: Any) -> list[MetricResult]:
         """Judge a completion.
@@ -283,6 +288,7 @@ class CodeExecutionPassAtOne:
                 parse_output_fn=context.output_parse_fn,
                 executor=self._executor,
                 judge=self._judge,
+                limits=self._limits,
             )
         except NoVerdict as failed:
             return [MetricResult(metric_name=self.NAME, value=None, error=Error.of(failed))]
@@ -342,6 +348,7 @@ def execute_python_code_with_tests(
     dockerfile: str | None = None,
     executor: Executor | str | None = None,
     judge: JudgeMode = "blind",
+    limits: Mapping[str, Any] | None = None,
 ) -> ExecutionResult:
     """Run a program against tests.
 
@@ -357,10 +364,12 @@ def execute_python_code_with_tests(
         dockerfile: A recipe for an image to run in.
         executor: Where it runs: an executor or the name of one.
         judge: How it is judged without a parse function.
+        limits: Further limits, or others than those of `timeout`, as `{"cpu_s": 1}`; see `Limits` for their names.
 
     Raises:
         NoVerdict: If the sandbox failed.
-        TaskError: If the tests are not Python or test nothing, or there is a merge function and no parse function.
+        TaskError: If the tests are not Python or test nothing, there is a merge function and no parse function, or
+            there is no such limit.
         ExecutorNotFound: If an image is asked for, and there is no executor `container`.
         UnsupportedProgram: If a package that is imported is missing; names what to install.
         TypeError: If it has no such argument.
@@ -384,13 +393,13 @@ def execute_python_code_with_tests(
             "did; give both, or neither to have the tests judged apart"
         )
     runs_on = executor_for(executor)
-    limits = time_limits(timeout, _MEMORY_BYTES)
+    each = time_limits(timeout, _MEMORY_BYTES).with_values(limits)
     _require_packages(runs_on, f"{code}\n{test_code}", package_mapping)
     if parse_output_fn is None:
-        task = assert_task(test_code, limits, "test_code", judge)
+        task = assert_task(test_code, each, "test_code", judge)
         return _described(with_verdict(judge_answer(task, code, runs_on)))
     merged = (merge_code_fn or _one_behind_the_other)(code, test_code)
-    result = _run(runs_on, Program(merged, limits=limits))
+    result = _run(runs_on, Program(merged, limits=each))
     if result.status not in (Status.OK, Status.ERROR):
         return ExecutionResult(False, f"{why_ended(result)}\n{result.stderr}{result.stdout}".strip())
     success, output = parse_output_fn(f"{result.stderr}{result.stdout}".strip())

@@ -4,13 +4,13 @@ import dataclasses
 
 import pytest
 
-from code_env import CallTest, CellTest, Limits, Program, Status, StdinTest, Task, judge_many
+from code_env import AssertTest, CallTest, CellTest, Limits, Program, Status, StdinTest, Task, judge, judge_many
 from code_env.harness.budget import Budget
 from code_env.harness.limits import ProcessLimits
 from support import somewhere
 
 LIMITS, SHORT = Limits(cpu_s=1, wall_s=200), Limits(cpu_s=0.5, wall_s=200)
-UNRUN = "not run: after a test that timed out, the others share the CPU time of one, and it is used up"
+UNRUN = "not run: after a test that timed out, or with total_cpu_s, the tests share CPU time, and it is used up"
 BURN = "import time\ndef burn(s):\n    until = time.process_time() + s\n    while time.process_time() < until: pass\n"
 JS_BURN = (
     "function used() { const { user, system } = process.cpuUsage(); return (user + system) / 1e6; }\n"
@@ -73,6 +73,27 @@ def test_tests_that_stay_below_the_limit_have_their_time_each(executor):
         assert verdict.passed, verdict
 
 
+def test_a_limit_for_all_tests_holds_from_the_start(executor):
+    limits = Limits(cpu_s=1, total_cpu_s=1.4, wall_s=200)
+    for verdict in judge_many(answers("burn(0.5)\nreturn n", "burn(0.5); return n;", count=5, limits=limits), executor):
+        assert [case.passed for case in verdict.cases] == [True, True, False, False, False], verdict
+        assert "share CPU time" in verdict.cases[2].message
+        assert all(UNRUN in case.message for case in verdict.cases[3:]), verdict
+    (verdict,) = judge_many(answers("return n", "return n;", limits=limits)[:1], executor)
+    assert verdict.passed
+
+
+def test_a_limit_for_all_tests_is_one_for_a_suite_too(executor):
+    code = f"{BURN}def f(n):\n    burn(0.3)\n    return n"
+    suite = AssertTest("\n".join(f"assert f({n}) == {n}" for n in range(3)))
+    verdicts = [
+        judge(Task("t", "", (suite,), entry_point="f", limits=Limits(total_cpu_s=total_s)), code, executor)
+        for total_s in (0.5, 20)
+    ]
+    assert [verdict.passed for verdict in verdicts] == [False, True]
+    assert verdicts[0].execution.status is Status.TIMEOUT
+
+
 def test_to_wait_too_long_leaves_the_others_their_time(executor):
     limits = Limits(cpu_s=0.5, wall_s=2)
     tests = tuple(StdinTest(str(n), str(n)) for n in range(4))
@@ -107,4 +128,16 @@ def test_a_budget_counts_cpu_time_of_tests_after_a_timeout():
     budget.note("timeout", 0.2)  # It waited.
     assert budget.next_limits() == limits._replace(cpu_s=1.3)
     budget.note("timeout", 1.2)  # What is left by chance is of no account.
+    assert budget.next_limits() is None
+
+
+def test_a_budget_for_all_tests_is_used_up_by_each():
+    limits = ProcessLimits(cpu_s=2.0, wall_s=9.0, memory_bytes=1, file_bytes=1, total_cpu_s=3.0)
+    budget = Budget(limits)
+    assert budget.is_shared
+    budget.note("ok", 1.0)
+    assert budget.next_limits() == limits
+    budget.note("error", 0.5)
+    assert budget.next_limits() == limits._replace(cpu_s=1.5)
+    budget.note("timeout", 1.45)
     assert budget.next_limits() is None

@@ -28,7 +28,8 @@ class Limits:
 
     In a judged run they hold for each `stdin` or `call` test, and for each `assert` suite as a
     whole; the judged run itself may take ten times as much. After a test that timed out for its CPU time, all further
-    ones together may use `cpu_s` once more, and after the next that times out none is run.
+    ones together may use `cpu_s` once more, and after the next that times out none is run. `total_cpu_s` holds for all
+    tests of an answer from the start.
 
     Raises:
         TaskError: If a limit is not a positive number (`processes`: not negative).
@@ -50,11 +51,15 @@ class Limits:
     """Size of all files that it writes together."""
     processes: int = 0
     """Processes it may have beside its own, whose threads do not count."""
+    total_cpu_s: float | None = None
+    """CPU time that all tests of an answer may use together, in seconds; None if it is enough that each has a limit."""
 
     def __post_init__(self) -> None:
         for item in dataclasses.fields(self):
             value = getattr(self, item.name)
-            whole = item.name not in ("cpu_s", "wall_s")
+            if value is None and item.name == "total_cpu_s":
+                continue
+            whole = not item.name.endswith("_s")
             least = 0 if item.name == "processes" else 1 if whole else 1e-3
             number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
             most = MAX_LIMIT if whole else MAX_SECONDS

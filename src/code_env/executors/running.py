@@ -253,6 +253,7 @@ def process_limits(limits: Limits, times: int) -> ProcessLimits:
         wall_s=times * limits.wall_s,
         memory_bytes=limits.memory_bytes,
         file_bytes=limits.file_bytes,
+        total_cpu_s=limits.total_cpu_s,
     )
 
 

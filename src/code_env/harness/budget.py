@@ -1,12 +1,14 @@
-"""What the tests of an answer may use together once one of them has used up its own CPU time.
+"""What the tests of an answer may use together.
 
 An answer that loops would do so in each of its tests. So after the first that timed out for its CPU time, all further
 tests together may use as much as one test may, and after the second no more is run. CPU time alone counts, so that a
 busy machine makes no difference, and a test that waits uses nothing of it. An answer whose every test stays below the
-limit never comes here.
+limit never comes here, unless there is a limit for all tests together from the start.
 """
 
 from __future__ import annotations
+
+import math
 
 from .limits import ProcessLimits
 
@@ -24,28 +26,29 @@ class Budget:
 
     def __init__(self, limits: ProcessLimits) -> None:
         self.limits = limits
-        self._left_s: float | None = None
+        self._left_s = math.inf if limits.total_cpu_s is None else limits.total_cpu_s
+        self._has_timed_out = False
 
     @property
     def is_shared(self) -> bool:
-        """Whether a test has timed out, so that the others share what one may use."""
-        return self._left_s is not None
+        """Whether what one test uses is no longer there for the others."""
+        return self._left_s < math.inf
 
     def next_limits(self) -> ProcessLimits | None:
         """What the next test may use; None if it is not to be run, because nothing is left."""
-        if self._left_s is None:
+        if self._left_s >= self.limits.cpu_s:
             return self.limits
-        return self.limits._replace(cpu_s=min(self.limits.cpu_s, self._left_s)) if self._left_s > 0 else None
+        return self.limits._replace(cpu_s=self._left_s) if self._left_s > 0 else None
 
     def note(self, status: str, cpu_s: float) -> None:
         """Note how a test ended, and the CPU time that it used, in seconds."""
-        had_s = self.limits.cpu_s if self._left_s is None else min(self.limits.cpu_s, self._left_s)
-        timed_out = status == "timeout" and cpu_s >= _LEAST * had_s
-        if self._left_s is None:
-            self._left_s = self.limits.cpu_s if timed_out else None
-        else:
+        had_s = min(self.limits.cpu_s, self._left_s)
+        self._left_s -= cpu_s
+        if status == "timeout" and cpu_s >= _LEAST * had_s:
             # Whatever one that timed out is found to have left: that is chance.
-            self._left_s = 0.0 if timed_out else self._left_s - cpu_s
+            is_last = self._has_timed_out or had_s < self.limits.cpu_s
+            self._left_s = 0.0 if is_last else min(self._left_s, self.limits.cpu_s)
+            self._has_timed_out = True
 
 
 CUT, UNRUN = "cut", "unrun"

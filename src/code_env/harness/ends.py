@@ -20,8 +20,8 @@ ENDED = "the program's process ended"
 
 
 _TIMEOUTS = {
-    CUT: "the time limit was reached: after a test that timed out, the others share the CPU time of one",
-    UNRUN: "not run: after a test that timed out, the others share the CPU time of one, and it is used up",
+    CUT: "the time limit was reached: after a test that timed out, or with total_cpu_s, the tests share CPU time",
+    UNRUN: "not run: after a test that timed out, or with total_cpu_s, the tests share CPU time, and it is used up",
 }
 
 

@@ -37,6 +37,7 @@ class ProcessLimits(NamedTuple):
     wall_s: float
     memory_bytes: int
     file_bytes: int
+    total_cpu_s: float | None = None
 
     @functools.lru_cache(maxsize=64)  # noqa: B019 (a few numbers each)
     def rlimits(self) -> list[tuple[int, int, int]]:

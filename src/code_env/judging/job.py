@@ -58,7 +58,7 @@ def program_for(task: Task, answer: str, *, until_failure: bool = False, togethe
         code=task.program(answer),
         language=task.language,
         files=task.files,
-        limits=_together(task.limits) if together else task.limits,
+        limits=_limits(task, together),
         one_process=together or in_one_process(task),
         peer=_peer_for(task, until_failure, together),
         imports=_imports_beside(task) if task.judge == "shared" and task.language == PYTHON.name else (),
@@ -108,11 +108,17 @@ def may_be_together(task: Task) -> bool:
     return task.language == PYTHON.name and all(isinstance(test, CallTest) for test in task.tests)
 
 
-def _together(limits: Limits) -> Limits:
-    """Limits of calls that share a process: such as use more than a little of the time of one are made again alone."""
-    return dataclasses.replace(
-        limits, cpu_s=min(limits.cpu_s, _TOGETHER_S), wall_s=min(limits.wall_s, _TOGETHER_WALL_S)
-    )
+def _limits(task: Task, together: bool) -> Limits:
+    """What a run may use, or each of its tests.
+
+    Calls that share a process have little: those that use more are made again alone.
+    """
+    limits = task.limits
+    if not together and (limits.total_cpu_s is None or not in_one_process(task)):
+        return limits
+    cpu_s, wall_s = (_TOGETHER_S, _TOGETHER_WALL_S) if together else (limits.cpu_s, limits.wall_s)
+    cpu_s = min(cpu_s, limits.cpu_s, limits.total_cpu_s or limits.cpu_s)
+    return dataclasses.replace(limits, cpu_s=cpu_s, wall_s=min(wall_s, limits.wall_s))
 
 
 def _job(task: Task) -> dict[str, Any]:

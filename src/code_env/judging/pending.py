@@ -10,6 +10,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from weakref import WeakKeyDictionary
 
 from code_env.executors.base import Executor
 from code_env.executors.program import Program
@@ -148,10 +149,16 @@ class PendingVerdict:
             self._future.cancel()
 
 
+_forking: WeakKeyDictionary[Executor, bool] = WeakKeyDictionary()
+
+
 def _forks(executor: Executor) -> bool:
     """Whether another run costs little, so that it is worth to try whether calls may share a process."""
-    about = executor.describe()
-    return about.level != "machine" and not about.policy
+    known = _forking.get(executor)
+    if known is None:
+        about = executor.describe()
+        known = _forking[executor] = about.level != "machine" and not about.policy
+    return known
 
 
 def _problem(code: str) -> ErrorInfo | None:

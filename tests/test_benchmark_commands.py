@@ -29,3 +29,16 @@ def test_executors_are_compared_with_a_fork():
     assert [row["executor"] for row in rows] == ["fork", *kinds]
     assert rows[-1]["level"] == "contained"
     assert all(row["cpu_ratio"][0] > 0 and row["machine_ratio"][0] > 0 for row in rows)
+
+
+def test_an_evaluation_is_timed(data, tmp_path):
+    recorded = data / "llm_completions" / "humaneval.gpt-4.run1.reflexion.jsonl"
+    some = tmp_path / "some.jsonl"
+    some.write_text("".join(recorded.read_text().splitlines(keepends=True)[:12]))
+    problems = str(data / "humaneval" / "HumanEval.jsonl.gz")
+    rows, _ = run(
+        "evaluation.py", "--humaneval", problems, "--completions", str(some), "--copies", "2", "--rounds", "1"
+    )
+    with_text = sum(bool(json.loads(line)["completion"]) for line in some.read_text().splitlines())
+    assert (rows[0]["what"], rows[0]["completions"]) == ("code-env", 2 * with_text)
+    assert rows[0]["seconds"] > 0

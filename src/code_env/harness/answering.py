@@ -41,6 +41,7 @@ from __future__ import annotations
 import marshal
 import os
 import sys
+import time
 from collections.abc import Callable
 from types import CodeType, GeneratorType
 from typing import Any, NoReturn
@@ -70,7 +71,7 @@ MAX_OBJECTS = 100_000
 _exit, _exec, _getattr, _callable, _type = os._exit, exec, getattr, callable, type
 _next, _isinstance, _issubclass, _vars, _zip, _any = next, isinstance, issubclass, vars, zip, any
 _set_depth, _get_depth = sys.setrecursionlimit, sys.getrecursionlimit
-_loads = marshal.loads
+_loads, _process_time = marshal.loads, time.process_time
 _BaseException, _Exception, _StopIteration, _int = BaseException, Exception, StopIteration, int
 _known = dict(KNOWN_CALLABLES)
 
@@ -121,6 +122,7 @@ def answer(
     """
     sys.argv = [code.co_filename, *argv]
     names = _fresh_names(code)
+    began_s = _process_time()  # A fresh interpreter has used some before.
     try:
         _exec(code, names)
     except BaseException as error:
@@ -128,7 +130,7 @@ def answer(
         channel.send_json(Kind.MESSAGE, {"n": 0, "error": describe_error(error)})
         _exit(1)
     channel.send(Kind.MESSAGE, b'{"n":0,"error":null}')
-    served = _Answer(names, channel, code, budget, workspace)
+    served = _Answer(names, channel, code, budget, workspace, _process_time() - began_s)
     try:
         while (frame := channel.receive()) is not None:
             served.serve(_loads(frame[1]))
@@ -163,9 +165,10 @@ class _Answer:
         code: CodeType,
         budget: Budget | None,
         workspace: Workspace | None,
+        loading_s: float,
     ) -> None:
         self._names, self._budget, self._channel, self._code = names, budget, channel, code
-        self._workspace = workspace
+        self._workspace, self._loading_s = workspace, loading_s
         self._objects: list[object] = []
         self._skipped = False
         self._together: Together | None = None
@@ -456,13 +459,13 @@ class _Answer:
             _exec(self._code, self._names)
 
         callee = self._callee(request["target"])
-        alone = Alone(callee, load_again, self._channel, self._budget, self._workspace)
+        alone = Alone(callee, load_again, self._channel, self._budget, self._workspace, self._loading_s)
         alone.run(request["n"], request["inputs"])
 
     def _call_together(self, first: int, request: Any) -> None:
         self._subclass = any_subclass
         if self._together is None:
-            self._together = Together(self._code, self._names, request["target"], self._channel)
+            self._together = Together(self._code, self._names, request["target"], self._channel, self._loading_s)
         self._together.run(self._callee(request["target"]), first, request["inputs"])
 
 

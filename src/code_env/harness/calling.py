@@ -49,12 +49,11 @@ class Together:
         names: Its module's names, after the top level has run.
         target: What is called.
         channel: To the peer.
+        loading_s: CPU time of the top level, in seconds, which is held to the same limit as a call.
     """
 
-    def __init__(self, code: CodeType, names: dict[str, Any], target: str, channel: Channel) -> None:
-        self._channel = channel
-        # Loading is held to the same limit as a call.
-        self._loading_s = _process_time()
+    def __init__(self, code: CodeType, names: dict[str, Any], target: str, channel: Channel, loading_s: float) -> None:
+        self._channel, self._loading_s = channel, loading_s
         self._memory: Memory | None = None
         if _threads() == 0:
             with contextlib.suppress(Kept):
@@ -93,16 +92,21 @@ class Alone:
         channel: To the peer.
         budget: What the calls may use.
         workspace: Gives each call a directory.
+        loading_s: CPU time of the top level, in seconds, which is held to the same limit as a call.
     """
 
     def __init__(
-        self, callee: Callee, load_again: Callable[[], None], channel: Channel, budget: Budget, workspace: Workspace
+        self,
+        callee: Callee,
+        load_again: Callable[[], None],
+        channel: Channel,
+        budget: Budget,
+        workspace: Workspace,
+        loading_s: float,
     ) -> None:
         self._callee, self._load_again, self._channel = callee, load_again, channel
-        self._budget, self._workspace = budget, workspace
+        self._budget, self._workspace, self._loading_s = budget, workspace, round(loading_s, 6)
         self._has_threads = _threads() > 0
-        # Loading is held to the same limit as a call.
-        self._loading_s = round(_process_time(), 6)
 
     def run(self, first: int, inputs: list[Any]) -> None:
         """Call with each of the inputs, and tell of each how it ended and what it gave."""

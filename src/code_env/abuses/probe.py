@@ -49,6 +49,9 @@ _PATIENCE_S = 60.0
 _WORKERS, _SETTLE_S = 4, 0.2
 """How many workers an executor is taken to have at the most, and how long a program keeps one busy, in seconds."""
 
+_MOST_ROUNDS, _MUCH_LONGER = 5, 5
+"""How often all workers are kept busy until none comes up any more, and how much longer than it takes to start."""
+
 _HONEST = "print(sum(i * i for i in range(20_000)))"
 _HONEST_OUTPUT = "2666466670000\n"
 
@@ -108,7 +111,14 @@ def settle(executor: Executor) -> str:
         ExecutorError: If two of them do not find the same.
     """
     for imports in ("import time", "import csv, time"):  # Different programs may be run by different processes.
-        executor.run_many([Program(f"{imports}\ntime.sleep({_SETTLE_S})")] * _WORKERS)
+        sleep_s = _SETTLE_S
+        for _ in range(_MOST_ROUNDS):
+            processes = set(descendants(os.getpid()))
+            runs = executor.run_many([Program(f"{imports}\ntime.sleep({sleep_s})")] * _WORKERS)
+            # Where starting takes long, one worker may have taken all before another was up.
+            if not left_over(processes, 0.0) and sleep_s > _MUCH_LONGER * max(run.start_s for run in runs):
+                break
+            sleep_s *= 2
     looks = executor.run_many([Program(LOOK)] * 2 * _WORKERS)
     for look in looks:
         if look.status is not Status.OK or look.stdout != looks[0].stdout:

@@ -1,4 +1,4 @@
-"""Of which answers it can be told that their functions keep nothing from call to call."""
+"""Some answers have functions that keep nothing from one call to the next; the harness finds out which."""
 
 import contextlib
 import types

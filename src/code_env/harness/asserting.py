@@ -168,7 +168,9 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     methods = _methods(tree)
     test_classes = {kind.name for kind in _test_classes(tree)}
     found = find_cases(tree, nodes, test_classes)
-    compares_objects = any(isinstance(node, _IDENTITIES) for node in nodes)
+    compares_objects = any(
+        isinstance(node, ast.Is | ast.IsNot) or getattr(node, "attr", None) in _IDENTITY_METHODS for node in nodes
+    )
     tree = _Rewriter(foreseen.index, test_classes, found, compares_objects=compares_objects).visit(tree)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -287,8 +289,8 @@ class _Rewriter(ast.NodeTransformer):
         return ast.With([ast.withitem(_call("case", *place, at=at))], body, **at)
 
 
-_IDENTITIES = (ast.Is, ast.IsNot, ast.ClassDef)
-"""What comparing objects takes: an operator, or a method of a test class."""
+_IDENTITY_METHODS = ("assertIs", "assertIsNot")
+"""Methods of test classes that compare objects themselves."""
 
 
 class _IdentityRewriter(ast.NodeTransformer):
@@ -302,7 +304,7 @@ class _IdentityRewriter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr in ("assertIs", "assertIsNot"):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _IDENTITY_METHODS:
             node.args[:2] = map(_original, node.args[:2])
         return node
 

@@ -26,7 +26,6 @@ from .workspace import Workspace
 _exit, _close, _write, _signal, _threads = os._exit, os.close, os.write, signal.signal, _thread._count
 _process_time, _clock = time.process_time, time.monotonic
 
-
 _DONE = b'{"n":%d,"ended":{"status":"ok","exit_code":0,"cpu_s":%.6f,"wall_s":%.6f},"reply":%s}'
 
 

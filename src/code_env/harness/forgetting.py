@@ -84,7 +84,7 @@ _OF_CLASSES = frozenset(
 _OF_BODIES = _OF_CLASSES | {"__name__", "__qualname__"}
 
 _MOST_BYTES = 4096
-"""How large the data may be of which a picture is taken after each call."""
+"""The data that is compared before each call may take at most so many bytes: larger data would cost too much time."""
 
 _NO_REFERENCES = 2
 """The version of `marshal` whose bytes do not depend on who else refers to an object."""

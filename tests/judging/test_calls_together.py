@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from code_env import CallTest, Limits, Status, Task, judge, judge_many
+from code_env.judging import pending
 from support import somewhere
 
 
@@ -126,17 +127,13 @@ def test_an_argument_is_its_calls_own(executor):
 
 
 def test_after_the_first_that_fails_none_needs_to_be_judged(executor):
-    from code_env.judging.pending import PendingVerdict
-
-    pending = PendingVerdict(task(0, 2, 4), "def f(x): return x", "", until_failure=True)
-    pending.start(executor)
-    verdict = pending.wait()
+    waiting = pending.PendingVerdict(task(0, 2, 4), "def f(x): return x", "", until_failure=True)
+    waiting.start(executor)
+    verdict = waiting.wait()
     assert [case.message for case in verdict.cases] == ["", "expected 2, got 1", "not run: a test before it failed"]
 
 
 def test_it_is_the_same_as_alone(executor, monkeypatch):
-    from code_env.judging import pending
-
     answers = [(task(0, 2, 4, 6, hidden=(1, 3)), code) for code, _ in SHARES.values()]
     together = judge_many(answers, executor)
     monkeypatch.setattr(pending, "may_be_together", lambda task: False)

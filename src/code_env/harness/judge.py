@@ -188,7 +188,7 @@ class _Judge:
         self.report({"hello": True})
         error = parse_json(self._expect(Kind.COMPILED))["error"]
         if error is not None:
-            self.report({"uncompiled": error})
+            self._told.uncompiled(error)
             return True
         # Public tests first: what the policy is shown of them cannot hold what hidden ones feed.
         for hidden in (False, True):
@@ -340,7 +340,7 @@ class _Judge:
                 pass
         ended = module.end()
         if module.uncompiled is not None:
-            self.report({"uncompiled": module.uncompiled})
+            self._told.uncompiled(module.uncompiled)
         elif problem is not None:
             self._told.untested(index, problem, cases=len(sources))
         else:
@@ -384,7 +384,7 @@ class _Judge:
                 died = error
         ended = module.end()
         if module.uncompiled is not None:
-            self.report({"uncompiled": module.uncompiled})
+            self._told.uncompiled(module.uncompiled)
         elif problem is not None:
             self._told.untested(index, problem, cases=len(suite.records))
         else:

@@ -65,8 +65,12 @@ class PendingVerdict:
         """
         self._executor = executor
         if self.verdict is None:
-            self._together = may_be_together(self.task) and _forks(executor)
+            self._together = self._may_be_together(executor)
             self._submit()
+
+    def _may_be_together(self, executor: Executor) -> bool:
+        """Whether to try first if all calls may share a process."""
+        return may_be_together(self.task) and _forks(executor)
 
     def _submit(self) -> None:
         if self._executor is None:
@@ -136,7 +140,7 @@ class PendingVerdict:
 
     async def arun(self, executor: Executor) -> Verdict:
         """The verdict, awaited."""
-        self._together = may_be_together(self.task) and _forks(executor)
+        self._together = self._may_be_together(executor)
         while self.verdict is None:
             self._attempts += 1
             self.take(await executor.arun(self._program()))

@@ -19,6 +19,10 @@ HARMLESS = (
 class SaysItIsolates(UnisolatedSubprocessExecutor):
     """Isolates nothing, and says that it does."""
 
+    def submit(self, program):
+        # Tests that run at the same time come and go in the machine's own.
+        return super().submit(dataclasses.replace(program, code=program.code.replace("listing('/dev/shm')", "None")))
+
     def describe(self):
         return dataclasses.replace(super().describe(), level="contained")
 

@@ -238,6 +238,7 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
             # nobody then. One page is for those who want to see that it works.
             Step(3, (0x21, 0x23), mask=0x2F, otherwise=ALLOW),
             Step(1, (0,), high=True, otherwise=failure(errno.ENOMEM)),
+            Step(1, (0x1000,), then=ALLOW),
             Step(1, mask=~0xFFF & 0xFFFFFFFF, then=failure(errno.ENOMEM), otherwise=ALLOW),
         ),
     ),

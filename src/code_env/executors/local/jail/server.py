@@ -93,6 +93,9 @@ def _enter(config: dict[str, Any]) -> None:
         importlib.import_module(f"code_env.harness.{name}")
     if config["commands"]:
         worker.become_command = importlib.import_module("code_env.executors.local.jail.command_child").become_command
+    if config["level"] == "contained" and config["judges"]:  # Programs of the other servers do not import such locks.
+        with contextlib.suppress(ModuleNotFoundError):  # A Python without `multiprocessing`.
+            importlib.import_module("code_env.executors.local.jail.locks").install()
     if config["policy"] is not None:
         # RestrictedPython lies with the packages, which are not on this process's path yet.
         own_path, sys.path[:] = list(sys.path), [*sys.path, *config["path"][1:]]

@@ -13,6 +13,7 @@ from adversarial.test_hacks import twins_of
 from code_env.abuses import ABUSES
 from code_env.testing import CHECKS, LIFE_CHECKS
 from conformance.test_io_idioms import FAILING, IDIOMS
+from conformance.test_ordinary_programs import ORDINARY
 from harness.test_comparing_bounds import BOUNDED
 from judging.crossings import crossings
 from judging.test_peer_defects import RIGHT, WRONG
@@ -28,7 +29,8 @@ def counts() -> dict[str, int]:
         "abuses": len(ABUSES),
         "abuses in JavaScript": len(javascript_abuses()),
         "escapes from RestrictedPython": len(escapes()),
-        "idioms": len(IDIOMS),
+        "idioms of reading and writing": len(IDIOMS),
+        "ordinary programs": len(ORDINARY),
         "ways to fail": len(FAILING),
         "right answers that peers refused": len(RIGHT),
         "wrong answers that peers passed": len(WRONG),

@@ -1279,6 +1279,21 @@ os.sync()
 """,
     ),
     Abuse(
+        "interrupts other cores and fills one node",
+        "kernel",
+        """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+barrier, bind, policy = dict(x86_64=(324, 238, 239), aarch64=(283, 237, 236))[os.uname().machine]
+for command in (1, 2, 4):
+    if libc.syscall(barrier, command, 0, 0) == 0: print('BRE' + 'ACH', command)
+mode, nodes = ctypes.c_int(0), ctypes.c_ulong(1)
+libc.syscall(bind, 2, ctypes.byref(nodes), 64)
+libc.syscall(policy, ctypes.byref(mode), None, 0, None, 0)
+if mode.value: print('BRE' + 'ACH', 'bound', mode.value)
+""",
+    ),
+    Abuse(
         "loosens its filter with another one",
         "kernel",
         TRY

@@ -175,6 +175,10 @@ _FOR_THE_MACHINE: dict[str, _Numbers] = {
     # Writes to disk what all others have written, and waits for it.
     "sync": (162, 81),
     "syncfs": (306, 267),
+    # Takes all memory of one node, which others may be bound to.
+    "mbind": (237, 235),
+    "set_mempolicy": (238, 237),
+    "set_mempolicy_home_node": (450, 450),
 }
 
 _ABSENT: dict[str, _Numbers] = {
@@ -211,6 +215,8 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
     # F_SETOWN, F_SETSIG, F_SETOWN_EX send signals to others; F_SETPIPE_SZ takes memory that nobody counts;
     # F_SETLEASE makes others wait who open the file; F_NOTIFY tells who does.
     "fcntl": ((72, 25), (Step(1, (8, 10, 15, 1024, 1026, 1031), then=_REFUSE, otherwise=ALLOW),)),
+    # MEMBARRIER_CMD_GLOBAL, _GLOBAL_EXPEDITED and what registers for it: cores that run others are interrupted.
+    "membarrier": ((324, 283), (Step(0, (1, 2, 4), then=failure(errno.EINVAL), otherwise=ALLOW),)),
     # POSIX_FADV_DONTNEED, MADV_COLD, MADV_PAGEOUT: what others have read of the file is to be read from disk again.
     "fadvise64": ((221, 223), (Step(3, (4,), then=failure(0), otherwise=ALLOW),)),
     "madvise": ((28, 233), (Step(2, (20, 21), then=failure(0), otherwise=ALLOW),)),

@@ -40,6 +40,8 @@ class Abuse(NamedTuple):
     """What it may use."""
     stdin: str = ""
     """Its standard input."""
+    selected: bool = False
+    """Whether it is soon done, and does no harm to a machine where nothing stops it."""
 
 
 _VARIABLE = "CODE_ENV_CANARY"

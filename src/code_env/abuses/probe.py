@@ -14,33 +14,13 @@ from code_env.errors import ExecutorError
 from code_env.executors import ExecutionResult, Executor, Program, Status
 from code_env.harness.watching import descendants
 
-from . import reach, resources
 from .canaries import LOOK, Abuse, Canaries, left_over
+from .loading import KINDS, load_abuses
 
-ABUSES = (*resources.ABUSES, *reach.ABUSES)
+ABUSES = tuple(abuse for kind in KINDS for abuse in load_abuses(kind))
 """All abuses."""
 
-_SELECTED = {
-    # Of each kind some that are soon done, and that do no harm to a machine where nothing stops them.
-    "processes": ("fork and vfork by number", "posix_spawn of many sleepers", "daemons survive their program"),
-    "memory": ("memory files of every kind", "shared anonymous memory of any size", "memory by malloc and sbrk"),
-    "disk": ("sparse files", "thousands of empty files", "open files without a name"),
-    "output": ("a flood of errors", "escape sequences for whoever looks", "the streams opened anew"),
-    "cpu": ("a loop that catches its end", "a count in C", "a regex with nested repeats"),
-    "signals": ("signals to its parent", "signals by owners of descriptors", "hard limits raised"),
-    "files": ("reads a secret by its many names", "looks into everybody's home", "climbs out of a root of its own"),
-    "heap": (
-        "looks for the host's environment",
-        "searches its memory through /proc",
-        "reads the memory of its parents",
-    ),
-    "contamination": ("leaves files under every name it may", "leaves memory of System V", "leaves keys in a keyring"),
-    "network": ("connects to a port of the host's", "sends a datagram to the host", "connects to sockets with names"),
-    "kernel": ("is cloned into namespaces", "traces and compares processes", "becomes somebody else"),
-    "liveness": ("closes every descriptor", "puts forged reports on every descriptor", "stops itself"),
-}
-
-SELECTION = tuple(abuse for abuse in ABUSES if abuse.name in _SELECTED.get(abuse.kind, ()))
+SELECTION = tuple(abuse for abuse in ABUSES if abuse.selected)
 """A few of each kind, for a look at a machine that takes seconds."""
 
 _PATIENCE_S = 60.0

@@ -35,7 +35,7 @@ from rich.table import Table
 
 from code_env import AssertTest, ExecutionResult, Executor, Limits, Program, Status, Task, judge_many, make_executor
 from code_env.executors.local.jail.linux import settle_heap
-from code_env.harness.watching import descendants
+from code_env.harness.process.watching import descendants
 
 Expected = tuple[Status, str | None]
 """How a program shall end, and what it shall print; None for anything."""

@@ -14,7 +14,7 @@ from code_env.abuses import ABUSES
 from code_env.testing import CHECKS, LIFE_CHECKS
 from conformance.test_io_idioms import FAILING, IDIOMS
 from conformance.test_ordinary_programs import ORDINARY
-from harness.test_comparing_bounds import BOUNDED
+from harness.judge.test_comparing_bounds import BOUNDED
 from judging.crossings import crossings
 from judging.test_peer_defects import RIGHT, WRONG
 

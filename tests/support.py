@@ -23,7 +23,7 @@ from code_env import (
     Status,
     make_executor,
 )
-from code_env.harness.watching import children_of
+from code_env.harness.process.watching import children_of
 from e2b_server import LoopbackServer
 
 ROOT = Path(__file__).parents[1]

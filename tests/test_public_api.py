@@ -1,8 +1,6 @@
-import ast
 import importlib
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -66,22 +64,3 @@ def test_errors_form_one_tree_and_survive_pickling():
         assert issubclass(kind, errors.CodeEnvError)
         again = pickle.loads(pickle.dumps(kind("what happened")))
         assert (type(again), str(again)) == (kind, "what happened")
-
-
-HARNESS = Path(code_env.harness.__file__).parent
-
-OPTIONAL = {"RestrictedPython": ("restricted/",), "matplotlib": ("figures.py",), "numpy": ("structures.py", "suite.py")}
-"""Packages that the harness uses where they are installed, and the files or folders that may import each."""
-
-
-@pytest.mark.parametrize("path", sorted(HARNESS.rglob("*.py")), ids=lambda path: path.relative_to(HARNESS).as_posix())
-def test_the_harness_imports_nothing_but_the_standard_library(path):
-    name = path.relative_to(HARNESS).as_posix()
-    allowed = {"code_env_harness", *(package for package, where in OPTIONAL.items() if name.startswith(where))}
-    roots = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            roots |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            roots.add(node.module.partition(".")[0])
-    assert roots <= sys.stdlib_module_names | allowed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from code_env import Executor, Program, Status
 from code_env.abuses import LOOK, Canaries, left_over
-from code_env.harness.watching import descendants
+from code_env.harness.process.watching import descendants
 from support import HONEST, PATIENCE_S
 
 TOGETHER = 8

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from code_env import AssertTest, CallTest, CodeExecEnv, StdinTest, Task, TaskSuite, judge
-from code_env.harness.channel import _header
+from code_env.harness.wire.channel import _header
 
 TURNS = 20
 FIRST, SECOND = "input-tango", "input-quebec"

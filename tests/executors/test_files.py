@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from code_env.executors.files import Look, mapped_without_name, open_without_name, remove_directory
-from code_env.harness.limits import MAX_NAMES
+from code_env.harness.process.limits import MAX_NAMES
 
 PLENTY = 1 << 40
 

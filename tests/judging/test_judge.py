@@ -563,13 +563,13 @@ SABOTAGE = {
     ),
     "replies to nobody": (
         ADD,
-        "import gc\nfrom code_env_harness.channel import Channel, Kind\n"
+        "import gc\nfrom code_env_harness.wire.channel import Channel, Kind\n"
         "for c in gc.get_objects():\n    if type(c) is Channel:\n        for n in range(9):\n"
         "            c.send_json(Kind.MESSAGE, {'n': n, 'value': 1})\ndef f(x): return x",
     ),
     "frames that are not its to send": (
         ADD,
-        "import gc\nfrom code_env_harness.channel import Channel, Kind\n"
+        "import gc\nfrom code_env_harness.wire.channel import Channel, Kind\n"
         "for c in gc.get_objects():\n    if type(c) is Channel:\n"
         "        c.send_json(Kind.ENDED, {'status': 'ok'})\ndef f(x): return x",
     ),
@@ -588,7 +588,7 @@ def test_sabotage_of_the_judge_buys_nothing(name, executor):
 FORGE = """
 import os, sys
 channel = sys._getframe(1).f_locals["channel"]
-from code_env_harness.channel import Kind
+from code_env_harness.wire.channel import Kind
 channel.send_json(Kind.MESSAGE, {"n": 0, "error": None})
 channel.send_json(Kind.MESSAGE, {"n": 1, "callable": {"f": True}, "exceptions": {}})
 channel.send_json(Kind.MESSAGE, {"n": 2, "ended": ENDED, "reply": None})

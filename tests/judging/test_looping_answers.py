@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from code_env import AssertTest, CallTest, CellTest, Limits, Program, Status, StdinTest, Task, judge, judge_many
-from code_env.harness.budget import Budget
-from code_env.harness.limits import ProcessLimits
+from code_env.harness.process.budget import Budget
+from code_env.harness.process.limits import ProcessLimits
 from support import somewhere
 
 LIMITS, SHORT = Limits(cpu_s=1, wall_s=200), Limits(cpu_s=0.5, wall_s=200)

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from code_env.harness.mentions import mentions
+from code_env.harness.judge.mentions import mentions
 from code_env.rewards.similarity import Measure, similarity
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "rewards.md"

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from code_env.errors import TaskError
-from code_env.harness.comparing import TEXT_RULES, VALUE_RULES
+from code_env.harness.judge.comparing import TEXT_RULES, VALUE_RULES
 from code_env.tasks import AssertTest, CallTest, Comparison, OutputTest, StdinTest
 
 MAKERS = {

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from code_env.executors import ExecutionResult, Limits, Program
-from code_env.harness.watching import descendants
+from code_env.harness.process.watching import descendants
 
 SHORT = Limits(cpu_s=1, wall_s=4, memory_bytes=128 << 20)
 """Limits of an abuse that is to end soon."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from code_env.errors import ExecutorError
 from code_env.executors import ExecutionResult, Executor, Program, Status
-from code_env.harness.watching import descendants
+from code_env.harness.process.watching import descendants
 
 from .canaries import LOOK, Abuse, Canaries, left_over
 from .loading import KINDS, load_abuses

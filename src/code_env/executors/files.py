@@ -15,8 +15,8 @@ from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from code_env.harness.limits import MAX_NAMES
-from code_env.harness.watching import directory_of
+from code_env.harness.process.limits import MAX_NAMES
+from code_env.harness.process.watching import directory_of
 
 from .program import MAX_LIMIT
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import code_env.harness as harness
 from code_env.errors import UnsupportedProgram
-from code_env.harness.commands import Command
+from code_env.harness.interpreted.commands import Command
 from code_env.languages import LANGUAGES, PYTHON, Language, find_language
 
 from .program import Limits, Program
@@ -147,7 +147,7 @@ def driver_files(language: Language) -> dict[str, str]:
 
 def drivers_directory() -> Path:
     """Where the drivers lie in this package."""
-    return Path(harness.__file__).parent
+    return Path(harness.__file__).with_name("interpreted")
 
 
 def _first_file(language: Language) -> str:

@@ -21,9 +21,9 @@ from types import MappingProxyType
 from typing import Any
 
 import code_env.harness as harness
-from code_env.harness.channel import BELL_VARIABLE, CHANNEL_VARIABLE
-from code_env.harness.collecting import collect_files
-from code_env.harness.watching import Watch, descendants, open_pidfd
+from code_env.harness.process.collecting import collect_files
+from code_env.harness.process.watching import Watch, descendants, open_pidfd
+from code_env.harness.wire.channel import BELL_VARIABLE, CHANNEL_VARIABLE
 from code_env.languages import PYTHON, find_language
 
 from .files import remove_directory, write_files

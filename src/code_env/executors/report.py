@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from code_env.harness.records import characters, clean_record
+from code_env.harness.wire.records import characters, clean_record
 
 from .result import CellResult, ErrorInfo
 
@@ -60,7 +60,7 @@ def read_report(text: str, *, cells: int | None = None, alone: bool = True) -> R
 
 
 def read_records(records: list[dict[str, Any]]) -> tuple[tuple[Mapping[str, Any], ...], tuple[CellResult, ...]]:
-    """What a notebook's program has shown, and what its cells gave; see `code_env.harness.records`."""
+    """What a notebook's program has shown, and what its cells gave; see `code_env.harness.wire.records`."""
     results: tuple[Mapping[str, Any], ...] = ()
     cells: list[CellResult] = []
     for record in filter(None, map(clean_record, records)):

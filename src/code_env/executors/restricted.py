@@ -18,7 +18,7 @@ from typing import Any
 
 import code_env.harness as harness
 from code_env.errors import ExecutorError, UnsupportedProgram
-from code_env.harness.plain import NotPlain, encode
+from code_env.harness.wire.plain import NotPlain, encode
 from code_env.languages import PYTHON
 
 from .base import Isolation

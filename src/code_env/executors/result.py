@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from code_env.harness.records import text_of_cell
+from code_env.harness.wire.records import text_of_cell
 
 
 class Status(StrEnum):

@@ -14,10 +14,10 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from code_env.harness.channel import BELL_VARIABLE, CHANNEL_VARIABLE
-from code_env.harness.limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
-from code_env.harness.records import MAX_RECORDS_BYTES
-from code_env.harness.watching import Watch, how_it_ended
+from code_env.harness.process.limits import MAX_STREAM_BYTES, WHOLE_RUN, ProcessLimits
+from code_env.harness.process.watching import Watch, how_it_ended
+from code_env.harness.wire.channel import BELL_VARIABLE, CHANNEL_VARIABLE
+from code_env.harness.wire.records import MAX_RECORDS_BYTES
 from code_env.languages import find_language
 
 from .capture import HeadAndTail

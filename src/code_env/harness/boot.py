@@ -4,8 +4,8 @@ Run by path, `python boot.py '<json>'`, so that the package around it is not imp
 object says what this process is; `report` and `channel` are descriptors::
 
     {"role": "program", "file": "main.py", "argv": [], "limits": {...}, "report": 4, "parent": 71}
-    {"role": "served",  ..., "channel": 5}     a program that a peer drives: see serving.py
-    {"role": "loaded",  ..., "channel": 5, "bell": 6}     the same in one process: see answering.py
+    {"role": "served",  ..., "channel": 5}     a program that a peer drives: see program/serving.py
+    {"role": "loaded",  ..., "channel": 5, "bell": 6}     the same in one process: see program/answering.py
 
 A peer is an ordinary `program` with the channel's number in its environment. Whatever the role,
 the first line in the report pipe says that the sandbox works, before the program is looked at; a process
@@ -33,7 +33,7 @@ def main() -> None:
     sys.modules[package] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
 
-    from code_env_harness.limits import (  # type: ignore[import-not-found]
+    from code_env_harness.process.limits import (  # type: ignore[import-not-found]
         ProcessLimits,
         die_with_parent,
         restore_signals,
@@ -46,14 +46,14 @@ def main() -> None:
     os.set_inheritable(report, False)
     sys.path.insert(0, os.getcwd())
     if order["command"] is not None:
-        from code_env_harness.command_boot import start  # type: ignore[import-not-found]
+        from code_env_harness.interpreted.boot import start  # type: ignore[import-not-found]
 
         start(order, limits)
     os.write(report, b"{}\n")
     if order["role"] == "served":
         os.close(report)
-        from code_env_harness.serving import serve  # type: ignore[import-not-found]
-        from code_env_harness.workspace import read_files  # type: ignore[import-not-found]
+        from code_env_harness.process.workspace import read_files  # type: ignore[import-not-found]
+        from code_env_harness.program.serving import serve  # type: ignore[import-not-found]
 
         files = read_files()
         limits.of_whole_run(max(map(len, files.values()))).apply()
@@ -62,12 +62,12 @@ def main() -> None:
     if order["role"] == "loaded":
         os.close(report)
         limits.apply()
-        from code_env_harness.answering import answer_alone  # type: ignore[import-not-found]
+        from code_env_harness.program.answering import answer_alone  # type: ignore[import-not-found]
 
         with open(order["file"], "rb") as source:
             answer_alone(source.read(), order["file"], order["argv"], order["channel"], order["bell"])
 
-    from code_env_harness.main_module import (  # type: ignore[import-not-found]
+    from code_env_harness.program.main_module import (  # type: ignore[import-not-found]
         COMPILE_ERRORS,
         compile_program,
         describe_error,
@@ -82,7 +82,7 @@ def main() -> None:
 
     limits.apply()
     if order["cells"] is not None:
-        from code_env_harness.notebook import run_as_notebook  # type: ignore[import-not-found]
+        from code_env_harness.program.notebook import run_as_notebook  # type: ignore[import-not-found]
 
         with open(order["file"], "rb") as program:
             text = program.read()

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from code_env.errors import NoVerdict
 from code_env.executors.program import Limits
 from code_env.executors.result import ExecutionResult
-from code_env.harness.channel import ChannelError
-from code_env.harness.ends import Ended
+from code_env.harness.wire.channel import ChannelError
+from code_env.harness.wire.endings import Ended
 from code_env.judging.verdict import Verdict
 from code_env.tasks.kinds import OutputTest
 from code_env.tasks.task import Task

@@ -12,8 +12,8 @@ import re
 from typing import Any
 
 from code_env.executors.program import MAX_SECONDS, Limits, Program
-from code_env.harness.limits import WHOLE_RUN
-from code_env.harness.plain import encode
+from code_env.harness.process.limits import WHOLE_RUN
+from code_env.harness.wire.plain import encode
 from code_env.languages import PYTHON, Language, find_language
 from code_env.tasks.javascript import find_cases
 from code_env.tasks.kinds import (
@@ -29,7 +29,7 @@ from code_env.tasks.kinds import (
 )
 from code_env.tasks.task import Task
 
-_PEER_CODE = "from code_env_harness.judge import main\nmain()\n"
+_PEER_CODE = "from code_env_harness.judge.main import main\nmain()\n"
 
 _PEER_MEMORY_BYTES = 1024 * 1024 * 1024
 """Room for the largest value that a program may hand over, decoded."""
@@ -68,7 +68,7 @@ def program_for(task: Task, answer: str, *, until_failure: bool = False, togethe
 def _imports_beside(task: Task) -> tuple[str, ...]:
     """What a suite that runs in the program's process may import there: all words of its text."""
     text = "\n".join([task.setup, *(test.code for test in task.tests if isinstance(test, AssertTest))])
-    return ("code_env_harness.beside", *sorted(set(re.findall(r"\w+", text))))
+    return ("code_env_harness.shared_suite", *sorted(set(re.findall(r"\w+", text))))
 
 
 _RECENT = 16

@@ -14,8 +14,8 @@ from typing import Any
 
 from code_env.executors.report import VIOLATION, read_records
 from code_env.executors.result import SANDBOX_KILLED, CellResult, ErrorInfo, ExecutionResult, Status
-from code_env.harness.ends import ENDED, LOST, Ended
-from code_env.harness.streams import STDERR_TAIL_BYTES
+from code_env.harness.process.streams import STDERR_TAIL_BYTES
+from code_env.harness.wire.endings import ENDED, LOST, Ended
 from code_env.tasks.kinds import AssertTest
 from code_env.tasks.task import Task
 

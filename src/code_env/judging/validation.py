@@ -18,7 +18,7 @@ from typing import Any, get_args
 from code_env.executors.base import Executor
 from code_env.executors.program import MAX_SECONDS
 from code_env.executors.result import Status
-from code_env.harness.limits import WHOLE_RUN
+from code_env.harness.process.limits import WHOLE_RUN
 from code_env.tasks.kinds import AssertTest
 from code_env.tasks.suite import TaskSuite
 from code_env.tasks.task import JudgeMode, Task

@@ -1,9 +1,9 @@
 """Finds the cases of test code in JavaScript: the places in its text where something is asserted.
 
 A case is a call of `assert`, of a method of it, or of `console.assert`. In the text that runs, `$cases[3]` stands where
-`assert` stood, so that each place is known when it is reached: see `harness/javascript/suite.js`. Their number is a
-matter of the text alone. What asserts in another way, such as a function taken out of `assert`, is no case; if it
-fails, it ends the tests.
+`assert` stood, so that each place is known when it is reached: see `harness/interpreted/javascript/suite.js`. Their
+number is a matter of the text alone. What asserts in another way, such as a function taken out of `assert`, is no case;
+if it fails, it ends the tests.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from code_env.harness.asserting import NO_CASES
+from code_env.harness.judge.asserting import NO_CASES
 
 _LONGEST_SOURCE = 500
 

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 from code_env.errors import TaskError
 from code_env.executors.program import check_path
-from code_env.harness.asserting import case_sources, compile_suite
-from code_env.harness.checker import compile_checker
-from code_env.harness.comparing import TEXT_RULES, VALUE_RULES, brief
-from code_env.harness.mentions import FIND_RULES, MAX_CHARS
-from code_env.harness.plain import NotPlain, encode
+from code_env.harness.judge.asserting import case_sources, compile_suite
+from code_env.harness.judge.checker import compile_checker
+from code_env.harness.judge.comparing import TEXT_RULES, VALUE_RULES, brief
+from code_env.harness.judge.mentions import FIND_RULES, MAX_CHARS
+from code_env.harness.wire.plain import NotPlain, encode
 from code_env.languages import PYTHON, canonical_name
 
 from .javascript import find_cases
@@ -29,7 +29,7 @@ _FIND_CASES = {"javascript": find_cases}
 class Comparison:
     """How an actual output or value is compared with the expected one.
 
-    The rules are described in `code_env.harness.comparing`.
+    The rules are described in `code_env.harness.judge.comparing`.
 
     Raises:
         TaskError: If a tolerance is not a finite number of at least 0.
@@ -152,7 +152,7 @@ class OutputTest(_Common):
 class CallTest(_Common):
     """The task's entry point is called; what it returns is compared.
 
-    Arguments and expected value are plain data: see `code_env.harness.plain`.
+    Arguments and expected value are plain data: see `code_env.harness.wire.plain`.
 
     Raises:
         TaskError: If `expected` is missing, or a value is not plain data.
@@ -344,7 +344,7 @@ class InsightTest(_Common):
     """What must be mentioned."""
     find: str = "mention"
     """How it is looked for: `mention`, or RewardKit's `rewardkit_substring`, which can be bought; see
-    `code_env.harness.mentions`."""
+    `code_env.harness.judge.mentions`."""
     max_chars: int = MAX_CHARS
     """How much of the output is searched, in characters, with `mention`: what is printed beyond counts for nothing."""
 

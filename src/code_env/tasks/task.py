@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from code_env.errors import TaskError
 from code_env.executors.program import Limits, check_files, main_file
 from code_env.extract.names import before_definition, definition_of
-from code_env.harness.plain import encode, tags
+from code_env.harness.wire.plain import encode, tags
 from code_env.languages import PYTHON, canonical_name, find_language
 
 from .kinds import AnyTest, AssertTest, CallTest, CheckerTest, OutputTest, StdinTest
@@ -25,7 +25,7 @@ _UNIVERSAL_TESTS = (StdinTest, OutputTest, CheckerTest, CallTest, AssertTest)
 """Kinds of test that there are for other languages than Python."""
 
 _UNIVERSAL = frozenset(("t", "i", "f", "d", "s", "fs"))
-"""Tags of values (`code_env.harness.plain`) that other languages have too."""
+"""Tags of values (`code_env.harness.wire.plain`) that other languages have too."""
 
 _FUTURE_IMPORT = re.compile(
     r"^from[ \t]+__future__[ \t]+import[ \t]*(?:\([^()]*\)|[\w \t,]+)[ \t]*;?[ \t]*\n?", re.MULTILINE

@@ -9,7 +9,7 @@ from code_env.executors import ExecutionResult, Executor, Limits, Program, Statu
 from .contract import core_check, equal, expect, need_peers, run, taken
 
 _CONVERSE = """
-from code_env_harness.channel import Kind, open_channel, pack_request, parse_json
+from code_env_harness.wire.channel import Kind, open_channel, pack_request, parse_json
 channel = open_channel()
 def expect(kind):
     frame = channel.receive(10)
@@ -79,8 +79,8 @@ def a_peer_calls_a_program_that_is_one_process(executor: Executor) -> None:
 
 _ONE_PROCESS_PEER = """
 import os
-from code_env_harness.channel import Kind, conversations, pack_request, parse_json
-from code_env_harness.quiet import QuietChannel
+from code_env_harness.wire.channel import Kind, conversations, pack_request, parse_json
+from code_env_harness.wire.bell_channel import QuietChannel
 
 for channel, bell, _ in conversations():
     channel = QuietChannel(channel, bell)

@@ -80,7 +80,7 @@ class TestBundle:
         with tarfile.open(fileobj=io.BytesIO(bundle())) as tar:
             names = tar.getnames()
         assert "code_env/harness/boot.py" in names
-        assert "code_env/harness/javascript/driver.js" in names
+        assert "code_env/harness/interpreted/javascript/driver.js" in names
         assert not [name for name in names if "judging" in name or "tasks" in name or "local" in name]
         assert bundle() is bundle()
 

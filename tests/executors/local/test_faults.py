@@ -22,7 +22,7 @@ import pytest
 
 import code_env.executors.local.servers as servers
 from code_env import AssertTest, Limits, Program, Status, Task, judge_many
-from code_env.harness.watching import children_of, descendants
+from code_env.harness.process.watching import children_of, descendants
 from support import LEVELS, PATIENCE_S, ROOT, local, wait_until
 
 TASK = Task(

@@ -432,7 +432,7 @@ def test_daemons_end_with_their_program(jail):
 
 
 def tree_of_host():
-    from code_env.harness.watching import descendants
+    from code_env.harness.process.watching import descendants
 
     return set(descendants(os.getpid()))
 

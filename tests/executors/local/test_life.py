@@ -18,7 +18,7 @@ import pytest
 
 import code_env
 from code_env import ExecutorClosed, Limits, Program, Status, make_executor
-from code_env.harness.watching import descendants
+from code_env.harness.process.watching import descendants
 from support import LEVELS, PATIENCE_S, local, wait_until
 
 SLEEP = Program("import time; time.sleep(60)", limits=Limits(wall_s=50))
@@ -198,7 +198,7 @@ def test_an_executor_that_is_forgotten_ends_its_processes():
         """
         import gc, os, time
         from code_env import Program, make_executor
-        from code_env.harness.watching import descendants
+        from code_env.harness.process.watching import descendants
         executor = make_executor("local", workers=1)
         executor.run(Program("print(1)"))
         assert descendants(os.getpid())

@@ -7,7 +7,7 @@ import pytest
 
 import code_env
 from code_env import Limits, Program, Status
-from code_env.harness import watching
+from code_env.harness.process import watching
 from support import LEVELS, local
 
 KEPT = "print('kept', flush=True)\n"

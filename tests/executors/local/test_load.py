@@ -9,7 +9,7 @@ import pytest
 
 from code_env import AssertTest, CallTest, Limits, Program, Status, StdinTest, Task, judge_many
 from code_env.executors.local.servers import Server
-from code_env.harness.watching import children_of
+from code_env.harness.process.watching import children_of
 from support import LEVELS, PATIENCE_S, local
 
 BURN = "import time\nwhile time.process_time() < {}: pass\nprint('done')"

@@ -80,7 +80,7 @@ def test_a_server_has_its_stock_loaded_and_nothing_of_a_rehearsal(stock, code):
         loaded = ast.literal_eval(executor.run(Program(code)).stdout)
     assert set(stock.modules) <= set(loaded)
     assert not {"solution", "tests", "code_env"} & set(loaded)
-    assert ("code_env_harness.judge" in loaded) is stock.judges
+    assert ("code_env_harness.judge.main" in loaded) is stock.judges
 
 
 def test_a_module_that_is_not_there_is_imported():

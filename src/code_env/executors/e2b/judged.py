@@ -21,7 +21,7 @@ from typing import Any
 from code_env.executors.local.peers import PeerHost
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, Status
-from code_env.harness.channel import BELL_VARIABLE, CHANNEL_VARIABLE
+from code_env.harness.wire.channel import BELL_VARIABLE, CHANNEL_VARIABLE
 
 from .faults import SandboxFault
 from .process_mode import Run

@@ -23,9 +23,8 @@ from typing import Any
 from code_env.executors.capture import HeadAndTail
 from code_env.executors.program import Program
 from code_env.executors.result import CellResult, ErrorInfo, ExecutionResult, Status
-from code_env.harness.limits import MAX_STREAM_BYTES
-from code_env.harness.main_module import MAX_TEXT
-from code_env.harness.records import MAX_RECORDS_BYTES, MOST_RESULTS, characters
+from code_env.harness.process.limits import MAX_STREAM_BYTES, MAX_TEXT
+from code_env.harness.wire.records import MAX_RECORDS_BYTES, MOST_RESULTS, characters
 
 from .faults import SandboxFault, SupervisorDied, described
 from .notebook_kernel import PROGRESS, beginning

@@ -22,7 +22,7 @@ from typing import Any
 from code_env.errors import E2BMisconfigured
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
-from code_env.harness.limits import WHOLE_RUN
+from code_env.harness.process.limits import WHOLE_RUN
 
 from .bundle import BUNDLE, COMMAND, DIRECTORY, JOB, bundle, longest_line, order_of, received_of, result_from
 from .faults import SandboxFault, SupervisorDied, described

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from code_env.executors.files import Look, Room, mapped_without_name, open_without_name, room_at
-from code_env.harness.limits import MAX_NAMES
-from code_env.harness.watching import TICK_S, is_stopped
+from code_env.harness.process.limits import MAX_NAMES
+from code_env.harness.process.watching import TICK_S, is_stopped
 
 _PART = 4000
 """How many names are looked at in one part of a look; that takes some 10 ms."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from code_env.executors.pool import Place, renew_lock_after_fork
 from code_env.executors.result import ExecutionResult, Status, sandbox_error
-from code_env.harness.watching import TICK_S
+from code_env.harness.process.watching import TICK_S
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
 from code_env.executors.running import watch
-from code_env.harness.channel import CONVERSATIONS_VARIABLE, SPARE_VARIABLE, TAKES_INPUT
-from code_env.harness.memory_file import memory_file
-from code_env.harness.watching import descendants
+from code_env.harness.process.memory_file import memory_file
+from code_env.harness.process.watching import descendants
+from code_env.harness.wire.channel import CONVERSATIONS_VARIABLE, SPARE_VARIABLE, TAKES_INPUT
 
 from .run import SELDOM_S, JailedProgram
 from .servers import ServerDied, Worker

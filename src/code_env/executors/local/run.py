@@ -16,9 +16,9 @@ from code_env.executors.program import Program
 from code_env.executors.report import REFUSALS
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.executors.running import RunningProgram, order_limits, process_limits, report_ends
-from code_env.harness.collecting import collect_files
-from code_env.harness.memory_file import memory_file
-from code_env.harness.watching import TICK_S, Watch, descendants
+from code_env.harness.process.collecting import collect_files
+from code_env.harness.process.memory_file import memory_file
+from code_env.harness.process.watching import TICK_S, Watch, descendants
 from code_env.languages import PYTHON
 
 from .file_watch import FileWatch

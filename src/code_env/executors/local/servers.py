@@ -26,8 +26,8 @@ import code_env
 from code_env.errors import IsolationUnavailable
 from code_env.executors.files import remove_directory
 from code_env.executors.loader import loader_environment
-from code_env.harness.memory_file import memory_file
-from code_env.harness.watching import children_of, descendants
+from code_env.harness.process.memory_file import memory_file
+from code_env.harness.process.watching import children_of, descendants
 
 from .commands import Commands
 from .interpreter import ENVIRONMENT, Interpreter, ask_interpreter

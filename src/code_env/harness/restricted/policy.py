@@ -21,8 +21,8 @@ from typing import Any
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
-from .. import main_module
-from ..plain import Decoder
+from ..program import main_module
+from ..wire.plain import Decoder
 from . import refusals
 from .builtin_names import builtin_names, limited_types
 from .copying import Memo

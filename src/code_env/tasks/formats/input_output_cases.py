@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from code_env.errors import TaskError
-from code_env.harness.plain import NotPlain, encode
+from code_env.harness.wire.plain import NotPlain, encode
 
 from ..kinds import AnyTest, AssertTest, StdinTest
 

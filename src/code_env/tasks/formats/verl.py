@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from code_env.errors import TaskError
-from code_env.harness.asserting import compile_suite
+from code_env.harness.judge.asserting import compile_suite
 
 from ..kinds import AnyTest, AssertTest
 from ..task import Task

@@ -43,7 +43,7 @@ if __name__ == "__main__":
 
     fork_hooks.collect()
 
-    from code_env.harness.limits import restore_signals
+    from code_env.harness.process.limits import restore_signals
 
     # The trainer's own arrangements are inherited, and would keep us from waiting for our children, and programs
     # from passing directories that we make.

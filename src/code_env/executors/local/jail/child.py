@@ -21,11 +21,12 @@ import signal
 import sys
 from typing import Any, NoReturn
 
-from code_env.harness.answering import answer_alone
-from code_env.harness.confinement import Confinement
-from code_env.harness.forks import ForkGate
-from code_env.harness.limits import ProcessLimits, die_with_parent, set_limits
-from code_env.harness.main_module import (
+from code_env.harness.process.confinement import Confinement
+from code_env.harness.process.forks import ForkGate
+from code_env.harness.process.limits import ProcessLimits, die_with_parent, set_limits
+from code_env.harness.process.watching import end_descendants
+from code_env.harness.program.answering import answer_alone
+from code_env.harness.program.main_module import (
     COMPILE_ERRORS,
     compile_program,
     describe_error,
@@ -34,9 +35,8 @@ from code_env.harness.main_module import (
     reseed,
     run_as_main,
 )
-from code_env.harness.notebook import run_as_notebook
-from code_env.harness.serving import serve
-from code_env.harness.watching import end_descendants
+from code_env.harness.program.notebook import run_as_notebook
+from code_env.harness.program.serving import serve
 
 from . import fork_hooks, landlock, linux, seccomp, wire
 from .bpf import Filter

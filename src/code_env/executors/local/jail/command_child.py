@@ -13,11 +13,11 @@ import os
 import signal
 from typing import Any, NoReturn
 
-from code_env.harness.command_serving import serve_command
-from code_env.harness.commands import Command, become
-from code_env.harness.forks import ForkGate
-from code_env.harness.limits import ProcessLimits, set_limits
-from code_env.harness.main_module import describe_error
+from code_env.harness.interpreted.commands import Command, become
+from code_env.harness.interpreted.serving import serve_command
+from code_env.harness.process.forks import ForkGate
+from code_env.harness.process.limits import ProcessLimits, set_limits
+from code_env.harness.program.main_module import describe_error
 
 from . import linux, wire
 from .child import BROKEN_EXIT_CODE, CHANNEL, REPORT, ChildLayers, JailedTests, confine, put_files, take_rest

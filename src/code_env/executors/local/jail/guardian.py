@@ -17,11 +17,11 @@ import signal
 import sys
 from typing import Any, NoReturn
 
-from code_env.harness.limits import die_with_parent
-from code_env.harness.memory_file import memory_file
-from code_env.harness.sockets import Socket
-from code_env.harness.watching import end_descendants, open_pidfd
-from code_env.harness.workspace import empty_directory
+from code_env.harness.process.limits import die_with_parent
+from code_env.harness.process.memory_file import memory_file
+from code_env.harness.process.sockets import Socket
+from code_env.harness.process.watching import end_descendants, open_pidfd
+from code_env.harness.process.workspace import empty_directory
 
 from . import linux, namespaces, wire
 

@@ -21,7 +21,7 @@ import os
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from code_env.harness.limits import MAX_NAMES
+from code_env.harness.process.limits import MAX_NAMES
 
 from . import wire
 from .changes import MAIN, Changes

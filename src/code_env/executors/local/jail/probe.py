@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from code_env.harness.watching import descendants
+from code_env.harness.process.watching import descendants
 
 from . import landlock, linux, namespaces, seccomp
 

@@ -14,13 +14,13 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from code_env.harness import answering, main_module
-from code_env.harness.channel import Channel, Kind, pack_request
-from code_env.harness.confinement import Confinement
-from code_env.harness.limits import ProcessLimits
-from code_env.harness.quiet import RingingChannel
-from code_env.harness.serving import serve
-from code_env.harness.sockets import SHUT_WR, socket_pair
+from code_env.harness.process.confinement import Confinement
+from code_env.harness.process.limits import ProcessLimits
+from code_env.harness.process.sockets import SHUT_WR, socket_pair
+from code_env.harness.program import answering, main_module
+from code_env.harness.program.serving import serve
+from code_env.harness.wire.bell_channel import RingingChannel
+from code_env.harness.wire.channel import Channel, Kind, pack_request
 
 _ROUNDS = 10
 """An interpreter of version 3.11 begins to remember after eight times."""
@@ -139,8 +139,8 @@ def _answer_calls() -> None:
 
 def _judge() -> None:
     # By the name that the harness has in every sandbox, and only here: few servers have it.
-    from code_env_harness.remote import RemoteModule  # type: ignore[import-not-found]
-    from code_env_harness.suite import CompiledSuite, SuiteRun  # type: ignore[import-not-found]
+    from code_env_harness.judge.remote import RemoteModule  # type: ignore[import-not-found]
+    from code_env_harness.judge.suite import CompiledSuite, SuiteRun  # type: ignore[import-not-found]
 
     run = SuiteRun(CompiledSuite(_HELPERS, "", _TESTS, "add", foresees=True))
     mine, theirs = socket_pair()

@@ -6,8 +6,8 @@ Two filters:
   the sandbox or around its accounting. `mount` and `umount2` stay open, for the worker itself.
 * `program_filter` is installed in the process that becomes the program. It closes those, and
   starting processes: refused with EAGAIN, as a process limit would, or handed to the listener that
-  counts them (`code_env_harness.forks`). Threads are not processes. It also closes what it was installed with: a
-  filter of the program's own would be memory that nobody counts. The listener itself has to be sent
+  counts them (`code_env_harness.process.forks`). Threads are not processes. It also closes what it was installed
+  with: a filter of the program's own would be memory that nobody counts. The listener itself has to be sent
   first, so what closes sending and further filters comes after it then (`last_filter`).
 
 Who relies on this: both levels. At `contained` there are no namespaces, so here alone the network, shared

@@ -19,14 +19,14 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from code_env.harness.limits import die_with_parent
-from code_env.harness.sockets import Socket
-from code_env.harness.watching import open_pidfd
+from code_env.harness.process.limits import die_with_parent
+from code_env.harness.process.sockets import Socket
+from code_env.harness.process.watching import open_pidfd
 
 from . import child, heap, linux, namespaces, rehearsal, wire, worker
 
-_PROGRAMS_HARNESS = ("answering", "main_module", "serving")
-_JUDGES_HARNESS = ("beside", "judge")
+_PROGRAMS_HARNESS = ("program.answering", "program.main_module", "program.serving")
+_JUDGES_HARNESS = ("shared_suite", "judge.main")
 
 _OOM_SCORE = "500"
 """When the machine runs out of memory, the kernel shall end programs before it ends a trainer."""

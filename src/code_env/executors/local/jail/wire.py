@@ -23,7 +23,7 @@ import marshal
 import struct
 from typing import Any
 
-from code_env.harness.sockets import receive_descriptors
+from code_env.harness.process.sockets import receive_descriptors
 
 MAX_MESSAGE = 1 << 17
 """Longest message on a control socket, in bytes."""

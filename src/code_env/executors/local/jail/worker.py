@@ -15,11 +15,11 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from code_env.harness.forks import ForkGate
-from code_env.harness.limits import die_with_parent
-from code_env.harness.sockets import CMSG_SPACE, Socket, send_descriptors
-from code_env.harness.watching import end_descendants
-from code_env.harness.workspace import empty_directory
+from code_env.harness.process.forks import ForkGate
+from code_env.harness.process.limits import die_with_parent
+from code_env.harness.process.sockets import CMSG_SPACE, Socket, send_descriptors
+from code_env.harness.process.watching import end_descendants
+from code_env.harness.process.workspace import empty_directory
 
 from . import landlock, linux, namespaces, seccomp, wire
 from .child import ChildLayers, become_program

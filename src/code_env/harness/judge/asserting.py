@@ -1,0 +1,403 @@
+"""Turns the `assert` statements of test code into cases.
+
+The syntax tree is rewritten so that a failed case is recorded, with both sides of a comparison, and the tests go on::
+
+    assert add(1, 2) == 3        with @cases.case(0, 0):
+                                     @left = add(1, 2)
+                                     @right = 3
+                                     if not @left == @right:
+                                         @cases.fail(0, (@left, @right), None)
+
+The numbers are those of the case and of the `assert` statement; `required` tells which of these count together.
+
+A call of the program that `call_batching` foresees, `add(1, 2)`, becomes `@call(0, add)`. Names with an `@`
+cannot clash with the test's own.
+
+In a `unittest.TestCase` class each method whose name begins with `test` is one case; there each simple statement with a
+call is put into `with @cases.held_back(): ...`, so that `self.assertEqual(f(x), sorted(x))` compares with what `x` was.
+
+Where a statement looks at whether two values are one object, they are `@cases.original(...)`, since what a call gave of
+its arguments is a copy until changes are no longer held back. They are not between the parts of `assert a and b`.
+
+The number of cases is a matter of the text alone, so it is the same whatever a program does.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import symtable
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+from .call_batching import Foreseen, foresee
+from .required import Case, Found, find_cases, source_of
+
+RECORDER = "@cases"
+"""Name under which the test code's namespace holds its `Cases`."""
+
+CALL = "@call"
+"""Name under which it holds what makes a call that was foreseen: called with its number and the function."""
+
+
+NO_CASES = "the tests run to their end"
+"""What stands for the one case of a suite that has no `assert` that counts."""
+
+
+@functools.lru_cache(maxsize=4096)
+def case_sources(code: str) -> tuple[str, ...]:
+    """The source of each case of a suite, on one line; one stands for its end if it has no `assert` that counts.
+
+    >>> case_sources("assert f(1) == 2\\nassert True")
+    ('assert f(1) == 2',)
+
+    Raises:
+        SyntaxError: If the test code does not parse.
+    """
+    return tuple(compile_suite(code, "<tests>").sources) or (NO_CASES,)
+
+
+def _test_classes(tree: ast.Module) -> list[ast.ClassDef]:
+    """Classes at the top level that say that they are test cases."""
+    return [
+        node
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith("TestCase") for base in node.bases)
+    ]
+
+
+def _methods(tree: ast.Module) -> list[tuple[str, str]]:
+    """Class and name of each test method, in the order of the text."""
+    return [
+        (kind.name, name)
+        for kind in _test_classes(tree)
+        for name in dict.fromkeys(
+            node.name
+            for node in kind.body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test")
+        )
+    ]
+
+
+def _parse(code: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Of the tests' style; nobody here can mend it.
+        return ast.parse(code)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Test code, rewritten and compiled."""
+
+    code: CodeType
+    sources: Sources
+    """For each case, its source on one line; a test method's is its name."""
+    methods: list[tuple[str, str]]
+    """Class and name of the test methods, whose cases come last."""
+    free_names: frozenset[str]
+    """Names that the test code reads and does not bind: they come from elsewhere."""
+    owners: frozenset[str]
+    """Names that the test code uses for nothing but to read attributes of what they stand for."""
+    used_as_data: frozenset[str]
+    """Names of which what a call gives is used with a method that text, lists, sets or mappings have."""
+    leaves_check_uncalled: bool
+    """HumanEval's form: `check(candidate)` is defined, and calling it is left to the harness."""
+    foreseen: Foreseen
+    """Calls of the entry point that can be foreseen."""
+    leaves_nothing: bool
+    """Whether it changes nothing but its own names, as far as its text tells."""
+
+    @property
+    def tests_nothing(self) -> bool:
+        """Whether it asserts nothing and uses nothing of an answer's, so that every answer would pass."""
+        return not self.sources and not self.methods and not self.free_names.difference(vars(builtins))
+
+
+class Sources(Sequence[str]):
+    """The sources of a suite's cases, made when they are first asked for: that takes as long as all the rest."""
+
+    def __init__(self, code: str, cases: list[Case], methods: list[tuple[str, str]]) -> None:
+        self._code, self._methods = code, methods
+        self.needed = [case.needed for case in cases]
+        """For each case but the test methods, which of its `assert` statements must be reached."""
+        self._texts: list[str] = []
+        self._asserts: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self.needed) + len(self._methods)
+
+    def __getitem__(self, index: Any) -> Any:
+        self._make()
+        return self._texts[index]
+
+    def of_assert(self, number: int) -> str:
+        """The source of one `assert` statement."""
+        self._make()
+        return self._asserts[number]
+
+    def _make(self) -> None:
+        if not self._texts:
+            tree = _parse(self._code)
+            found = find_cases(tree, list(ast.walk(tree)), {kind.name for kind in _test_classes(tree)})
+            self._texts = found.sources() + [".".join(method) for method in self._methods]
+            self._asserts = list(map(source_of, found.asserts))
+
+
+def compile_suite(code: str, filename: str, entry_point: str | None = None) -> Suite:
+    """Rewrite and compile test code.
+
+    Args:
+        code: The test code.
+        filename: What its tracebacks call it.
+        entry_point: Whose calls to foresee; none if None.
+
+    Raises:
+        SyntaxError: If the test code does not parse.
+    """
+    tree = _parse(code)
+    nodes = list(ast.walk(tree))
+    harmless = leaves_nothing(nodes)
+    free_names = _free_names(code)
+    owners, used_as_data = _owners(nodes), _used_as_data(nodes)
+    defines_check = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
+    foreseen = Foreseen() if entry_point is None else foresee(tree, nodes, entry_point)
+    methods = _methods(tree)
+    test_classes = {kind.name for kind in _test_classes(tree)}
+    found = find_cases(tree, nodes, test_classes)
+    compares_objects = any(
+        isinstance(node, ast.Is | ast.IsNot) or getattr(node, "attr", None) in _IDENTITY_METHODS for node in nodes
+    )
+    tree = _Rewriter(foreseen.index, test_classes, found, compares_objects=compares_objects).visit(tree)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = compile(tree, filename, "exec", dont_inherit=True)
+    sources = Sources(code, found.cases, methods)
+    leaves_check_uncalled = defines_check and not _calls_check(tree)
+    return Suite(
+        compiled, sources, methods, free_names, owners, used_as_data, leaves_check_uncalled, foreseen, harmless
+    )
+
+
+def _calls_check(tree: ast.Module) -> bool:
+    """Whether the test code calls `check` itself, outside a main block, which does not run here."""
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "check"
+        for statement in tree.body
+        if not isinstance(statement, ast.FunctionDef | ast.ClassDef) and not _is_main_block(statement)
+        for node in ast.walk(statement)
+    )
+
+
+def _is_main_block(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and "__name__" in {
+        node.id for node in ast.walk(statement.test) if isinstance(node, ast.Name)
+    }
+
+
+def _free_names(code: str) -> frozenset[str]:
+    """Names that the code reads as globals and binds nowhere as such."""
+    read: set[str] = set()
+    bound: set[str] = set()
+
+    def visit(table: symtable.SymbolTable) -> None:
+        top = table.get_type() == "module"
+        for symbol in table.get_symbols():
+            if top or symbol.is_global():
+                if symbol.is_referenced():
+                    read.add(symbol.get_name())
+                if symbol.is_assigned() or symbol.is_imported():
+                    bound.add(symbol.get_name())
+        for child in table.get_children():
+            visit(child)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        visit(symtable.symtable(code, "<tests>", "exec"))
+    return frozenset(read - bound)
+
+
+def _owners(nodes: list[ast.AST]) -> frozenset[str]:
+    owners = {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)}
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    return frozenset({node.id for node in names} - {node.id for node in names if id(node) not in owners})
+
+
+_METHODS_OF_DATA = frozenset(name for kind in (str, list, tuple, set, dict, int, float, bytes) for name in dir(kind))
+
+
+def _used_as_data(nodes: list[ast.AST]) -> frozenset[str]:
+    calls = [
+        node.value.func
+        for node in nodes
+        if isinstance(node, ast.Attribute) and node.attr in _METHODS_OF_DATA and isinstance(node.value, ast.Call)
+    ]
+    return frozenset(function.id for function in calls if isinstance(function, ast.Name))
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(
+        self, foreseen: dict[int, int], test_classes: set[str], found: Found, *, compares_objects: bool
+    ) -> None:
+        self._foreseen, self._test_classes, self._compares_objects = foreseen, test_classes, compares_objects
+        self._places = {
+            id(found.asserts[number]): (index, number)
+            for index, case in enumerate(found.cases)
+            for number in case.asserts
+        }
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        if node.name not in self._test_classes:
+            return self.generic_visit(node)
+        rewritten: ast.AST = _MethodRewriter().visit(node)
+        return rewritten
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        index = self._foreseen.get(id(node))
+        if index is None:
+            return self.generic_visit(node)
+        # Its arguments are known; they need not be made again.
+        at = _place(node)
+        return ast.Call(ast.Name(CALL, _LOAD, **at), [ast.Constant(index, **at), node.func], [], **at)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        if id(node) not in self._places:
+            return self.generic_visit(node)
+        at = _place(node)
+        place = [ast.Constant(number, **at) for number in self._places[id(node)]]
+        if self._compares_objects:
+            _IdentityRewriter().visit(node)
+        self.generic_visit(node)
+        sides: list[ast.expr] = []
+        body: list[ast.stmt] = []
+        test = node.test
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+            first, *others = test.values
+            test.values = [first, *(part for other in others for part in (_call("let_go", at=at), other))]
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            left, right = ast.Name("@left", _LOAD, **at), ast.Name("@right", _LOAD, **at)
+            body.append(ast.Assign([ast.Name("@left", _STORE, **at)], test.left, **at))
+            body.append(ast.Assign([ast.Name("@right", _STORE, **at)], test.comparators[0], **at))
+            sides = [left, right]
+            test = ast.Compare(left, test.ops, [right], **at)
+        message = node.msg or ast.Constant(None, **at)
+        failed = _call("fail", place[1], ast.Tuple(sides, _LOAD, **at), message, at=at)
+        body.append(ast.If(ast.UnaryOp(ast.Not(), test, **at), [ast.Expr(failed, **at)], [], **at))
+        return ast.With([ast.withitem(_call("case", *place, at=at))], body, **at)
+
+
+_IDENTITY_METHODS = ("assertIs", "assertIsNot")
+"""Methods of test classes that compare objects themselves."""
+
+
+class _IdentityRewriter(ast.NodeTransformer):
+    """Has a statement compare arguments themselves where it compares objects, not what stands for them."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if all(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
+            node.left, *node.comparators = map(_original, (node.left, *node.comparators))
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _IDENTITY_METHODS:
+            node.args[:2] = map(_original, node.args[:2])
+        return node
+
+
+def _original(node: ast.expr) -> ast.expr:
+    is_one_object = isinstance(node, ast.Constant | ast.Starred)
+    return node if is_one_object else _call("original", node, at=_place(node))
+
+
+class _MethodRewriter(ast.NodeTransformer):
+    """Holds changes to arguments back until the statement in which they were made has ended."""
+
+    def _hold(self, node: ast.stmt) -> ast.AST:
+        calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
+        # After a call that is all there is, nothing looks at its arguments.
+        if not calls or (calls == [getattr(node, "value", None)] and isinstance(node, ast.Assign | ast.AnnAssign)):
+            return node
+        _IdentityRewriter().visit(node)
+        return _held_back(node, _place(node))
+
+    visit_Expr = visit_Assert = visit_Assign = visit_AugAssign = visit_AnnAssign = _hold  # noqa: N815
+
+    def visit_If(self, node: ast.If) -> Any:
+        self.generic_visit(node)
+        if not any(isinstance(inner, ast.Call) for inner in ast.walk(node.test)):
+            return node
+        at = _place(node)
+        test = ast.Assign([ast.Name("@test", _STORE, **at)], node.test, **at)
+        node.test = ast.Name("@test", _LOAD, **at)
+        return [_held_back(test, at), node]
+
+
+def _held_back(statement: ast.stmt, at: dict[str, Any]) -> ast.With:
+    return ast.With([ast.withitem(_call("held_back", at=at))], [statement], **at)
+
+
+def _place(node: ast.AST) -> dict[str, Any]:
+    """Where a node stands in the text, for those that are made in its stead."""
+    return {name: getattr(node, name) for name in node._attributes}
+
+
+def _call(method: str, *args: ast.expr, at: dict[str, Any]) -> ast.Call:
+    recorder = ast.Name(RECORDER, _LOAD, **at)
+    return ast.Call(ast.Attribute(recorder, method, _LOAD, **at), list(args), [], **at)
+
+
+_LOAD, _STORE = ast.Load(), ast.Store()
+
+
+_PURE_MODULES = frozenset(
+    (
+        *("math", "cmath", "copy", "random", "itertools", "collections", "functools", "re", "string", "typing"),
+        *("numpy", "datetime", "fractions", "heapq", "bisect", "operator", "json", "statistics", "hashlib"),
+        *("dataclasses", "enum", "numbers", "types", "textwrap", "time", "unicodedata", "abc", "__future__"),
+        "unittest",
+    )
+)
+
+_PATCHING = frozenset(("patch", "mock", "seterr", "set_printoptions"))
+"""Names, also of attributes, whose use may outlast the tests."""
+
+_REACHING = _PATCHING | frozenset(
+    ("open", "exec", "eval", "compile", "__import__", "__builtins__", "globals", "vars", "setattr", "delattr")
+)
+"""Names whose use may reach anything."""
+
+
+def leaves_nothing(nodes: list[ast.AST]) -> bool:
+    """Whether code changes nothing but its own names, as far as its text tells."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = [node.module or ""]
+        elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            modules = [] if isinstance(node.value, ast.Name) and node.value.id == "self" else ["another's attribute"]
+        elif (isinstance(node, ast.Name) and node.id in _REACHING) or getattr(node, "attr", None) in _PATCHING:
+            return False
+        else:
+            continue
+        if not all(name.partition(".")[0] in _PURE_MODULES for name in modules):
+            return False
+    return True
+
+
+def compile_helpers(code: str, filename: str) -> tuple[CodeType, bool]:
+    """Compile code that stands in front of tests; whether it leaves nothing.
+
+    Raises:
+        SyntaxError: If it does not compile.
+    """
+    tree = _parse(code)
+    harmless = leaves_nothing(list(ast.walk(tree)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compile(tree, filename, "exec", dont_inherit=True), harmless

@@ -1,0 +1,139 @@
+"""Judges `call` tests: what a function of the program returns for their arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..wire.channel import ChannelError
+from ..wire.endings import Ended, described
+from ..wire.plain import Decoder, NotPlain
+from .comparing import brief, compare_values
+from .handles import HandleMisuse, ProgramDied, TimeIsUp
+from .remote import GRACE_S, RemoteModule
+from .telling import Told
+from .time_limit import time_limit
+
+
+class Calls:
+    """Judges the calls of one answer.
+
+    Args:
+        tests: All tests of the task.
+        entry_point: The function that is called.
+        wall_s: How long a test may take.
+        told: Is told of the cases.
+    """
+
+    def __init__(self, tests: list[dict[str, Any]], entry_point: str | None, wall_s: float, told: Told) -> None:
+        self._tests, self._entry_point, self._wall_s, self._told = tests, entry_point, wall_s, told
+
+    def judge(self, indexes: list[int], module: RemoteModule, *, until_failure: bool) -> None:
+        """Judge these tests, each in a process of its own.
+
+        Raises:
+            ChannelError, ProgramDied: If the program's process is gone.
+        """
+        problem = module.begin(self._entry_point)
+        waiting = list(indexes)
+        if problem is None:
+            self._told.begin()
+            try:
+                # All together; a few, and more each time, where the first that fails would be the last.
+                at_once = 1 if until_failure else len(indexes)
+                while waiting and not self._told.enough:
+                    self._judge_some(waiting, at_once, module)
+                    at_once *= 2
+            except (ProgramDied, ChannelError):
+                pass
+        ended = module.end()
+        for index in waiting:
+            if problem is not None:
+                self._told.untested(index, problem)
+            elif self._told.enough:
+                self._told.skip(index)
+            else:
+                self._told.case(index, ended.fault, f"not reached: {ended.reason}", **ended.details)
+        module.check_alive()
+
+    def judge_together(self, module: RemoteModule) -> bool:
+        """Judge all tests in the process that has loaded the answer.
+
+        Returns:
+            Whether each gave what it gives in a process of its own, as far as that can be told. If not, the cases are
+            to be forgotten.
+
+        Raises:
+            ChannelError, ProgramDied: If the program's process is gone; then neither are the cases worth anything.
+        """
+        groups = [[i for i, test in enumerate(self._tests) if test["hidden"] is hidden] for hidden in (False, True)]
+        problem = module.begin(self._entry_point, inputs=self._inputs(groups[0] or groups[1]), together=True)
+        if module.uncompiled is not None:
+            self._told.uncompiled(module.uncompiled)
+        elif problem is not None:
+            for index in range(len(self._tests)):
+                self._told.untested(index, problem)
+        else:
+            self._told.begin()
+            # The inputs of hidden tests go over when the process has told what public ones gave.
+            for group in filter(None, groups):
+                replies = module.replies("together", self._entry_point, self._inputs(group))
+                for index, reply in zip(group, replies, strict=False):
+                    if "kept" in reply:
+                        return False
+                    if self._told.enough:
+                        self._told.skip(index)
+                    else:
+                        self._judge_reply(index, module, Ended(reply.get("ended")), reply.get("reply"))
+        return True
+
+    def _inputs(self, indexes: list[int]) -> list[Any]:
+        return [[self._tests[i]["args"], self._tests[i]["kwargs"]] for i in indexes]
+
+    def _judge_some(self, waiting: list[int], most: int, module: RemoteModule) -> None:
+        """Judge the first of the calls that wait, which are asked for together, and take them from the list."""
+        for reply in module.replies("each", self._entry_point, self._inputs(waiting[:most])):
+            self._judge_reply(waiting[0], module, Ended(reply.get("ended")), reply.get("reply"))
+            del waiting[0]
+
+    def _judge_reply(self, index: int, module: RemoteModule, ended: Ended, reply: Any) -> None:
+        try:
+            with time_limit(self._wall_s + GRACE_S):
+                self._judge_call(index, module, ended, reply)
+        except TimeIsUp:
+            self._told.case(index, "timeout", "looking at what came back took too long")
+
+    def _judge_call(self, index: int, module: RemoteModule, ended: Ended, reply: Any) -> None:
+        test = self._tests[index]
+        expected, compare = Decoder().decode(test["expected"]), test["compare"]
+        if ended.status != "ok" or reply is None:
+            self._told.case(index, ended.fault, ended.reason, expected=brief(expected), **ended.details)
+            return
+        try:
+            actual = module.unpack(reply, plain_only=True)
+        except NotPlain as error:
+            self._told.case(
+                index, "ok", f"what came back is not plain data: {error}", expected=brief(expected), **ended.used
+            )
+            return
+        # The call raised; whatever class that is, it is the program's outcome.
+        except Exception as error:
+            raised = described(reply["raised"])
+            message = f"{raised['name']}: {raised['message']}".strip()
+            status = "memory" if isinstance(error, MemoryError) else "error"
+            details = {**ended.details, "error": raised}
+            self._told.case(index, status, message, expected=brief(expected), **details)
+            return
+        passed, message = False, f"expected {brief(expected)}, got {brief(actual)}"
+        try:
+            passed = compare_values(expected, actual, compare["rule"], compare["rel"], compare["abs"])
+        except HandleMisuse as error:
+            message = str(error)
+        self._told.case(
+            index,
+            "ok",
+            "" if passed else message,
+            passed=passed,
+            expected=brief(expected),
+            actual=brief(actual),
+            **ended.details,
+        )

@@ -1,0 +1,182 @@
+"""Exceptions of the program, rebuilt for the tests from what its process tells of them; see `raising.py`.
+
+What is told is data. It chooses among classes that are here already: builtin ones, those of the standard library that
+the tests have imported, those that the tests handed over, and one for each exception class of the program that the
+tests name. No constructor runs but those of builtin classes and of the tests' own.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..wire.plain import Decoder
+from .handing import Handed, standard_exception
+
+ENDS_OF_LOOPS = (StopIteration, StopAsyncIteration)
+"""What must not pass for the end of a loop in the tests."""
+
+_MAY_BE_EXPECTED = (SystemExit, *ENDS_OF_LOOPS)
+
+
+class ProgramError(Exception):
+    """An exception of the program that no builtin class stands for."""
+
+
+class OwnException(Exception):
+    """An exception of the program under the name of its own class; see `own_exception`."""
+
+    text = ""
+    attributes: dict[str, Any]
+    builtin: type[Exception]
+    make: Callable[..., dict[str, Any]]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        _fill(self, type(self).make(*args, **kwargs), Decoder())
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return vars(self)["attributes"][name]
+        except KeyError:
+            raise AttributeError(f"the program's {type(self).__name__} has no plain attribute {name!r}") from None
+
+
+def own_exception(
+    name: str, bases: list[str], known: Mapping[str, type[OwnException]], make: Callable[..., dict[str, Any]]
+) -> type[OwnException] | None:
+    """A class to catch the program's exceptions of that name with; None if there can be none.
+
+    Args:
+        name: Of the program's class.
+        bases: The names of its bases, up to the nearest builtin class.
+        known: Such classes that there are already.
+        make: Called with arguments of the tests; what the program tells of an exception that is made with them.
+    """
+    builtin = getattr(builtins, str(bases[-1]), None) if bases else None
+    # One that ends loops would end the tests' (PEP 479).
+    if not isinstance(builtin, type) or not issubclass(builtin, Exception) or issubclass(builtin, ENDS_OF_LOOPS):
+        return None
+    parents = [known[base] for base in bases if base in known and issubclass(known[base].builtin, builtin)]
+    own = tuple(parents[:1]) or (OwnException, builtin)
+    return type(name, own, {"builtin": builtin, "make": staticmethod(make), "_code_env_target": name})
+
+
+def rebuilt(
+    raised: dict[str, Any],
+    decoder: Decoder,
+    own: Mapping[str, type[OwnException]],
+    handed: Handed,
+    expected: frozenset[str] = frozenset(),
+) -> BaseException:
+    """The exception that a call raised.
+
+    Args:
+        raised: What is told of it.
+        decoder: Rebuilds its arguments.
+        own: Classes for the program's own exceptions, by name.
+        handed: What the program has been handed.
+        expected: Names of classes that may end the tests, or a loop of theirs, because they are looked for.
+
+    Raises:
+        NotPlain: If what is told is malformed.
+    """
+    if "m" in raised:
+        error = handed.given(raised["m"])
+        if isinstance(error, Exception):
+            return error
+    error = _made(raised, decoder, own, handed, expected)
+    notes = raised.get("notes")
+    for note in notes if isinstance(notes, list) else ():
+        error.add_note(str(note))
+    cause = raised.get("cause")
+    if isinstance(cause, dict):
+        error.__cause__ = rebuilt({**cause, "cause": None}, decoder, own, handed)
+    return error
+
+
+def _made(
+    raised: dict[str, Any],
+    decoder: Decoder,
+    own: Mapping[str, type[OwnException]],
+    handed: Handed,
+    expected: frozenset[str],
+) -> BaseException:
+    form = raised.get("args")
+    args = None if form is None else decoder.items(form, 0)
+    error = rebuild_exception(raised, args, expected)
+    if "given" in raised:
+        kind = handed.given(raised["given"])
+        if isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, ENDS_OF_LOOPS):
+            with contextlib.suppress(Exception):  # A class that wants other arguments than it keeps.
+                return kind(*args or ())
+    classes = raised.get("classes")
+    for name in classes if isinstance(classes, list) else ():
+        found = own.get(name) if isinstance(name, str) else None
+        if found is not None and isinstance(error, (found.builtin, ProgramError)):
+            known = found.__new__(found)
+            _fill(known, raised, decoder)
+            return known
+    standard = raised.get("standard")
+    if isinstance(standard, list) and len(standard) == 2:
+        kind = standard_exception(*standard)
+        if kind is not None and (type(error) in kind.__mro__ or isinstance(error, ProgramError)):
+            error = kind.__new__(kind)
+            error.args = tuple(args or [str(raised.get("message"))])
+    group = raised.get("group")
+    if isinstance(group, list) and group and type(error) in (ProgramError, ExceptionGroup):
+        made = [rebuilt(part, decoder, own, handed) for part in group if isinstance(part, dict)]
+        parts = [part for part in made if isinstance(part, Exception)]
+        if len(parts) == len(group) and raised.get("builtin") == "ExceptionGroup":
+            error = ExceptionGroup(str((args or [""])[0]), parts)
+    _set_attributes(error, raised.get("attributes"))
+    return error
+
+
+def _fill(error: OwnException, raised: dict[str, Any], decoder: Decoder) -> None:
+    form, attributes = raised.get("args"), raised.get("attributes")
+    message = str(raised.get("message"))
+    args = (message,) if form is None else tuple(decoder.items(form, 0))
+    error.attributes = {}
+    if isinstance(error, OSError) and 2 <= len(args) <= 5:
+        error.errno, error.strerror, error.filename = (*args, None)[:3]
+        args = args[:2]
+    error.args, error.text = args, message
+    if isinstance(attributes, dict):
+        error.attributes = {str(name): Decoder().decode(value) for name, value in attributes.items()}
+
+
+def _set_attributes(error: BaseException, attributes: Any) -> None:
+    """Give a builtin exception what the program set on its own, beside what its class has already."""
+    for name, form in attributes.items() if isinstance(attributes, dict) else ():
+        slot = getattr(error, name, None) is None
+        if str(name).isidentifier() and not name.startswith("__") and slot:
+            with contextlib.suppress(AttributeError, TypeError):
+                setattr(error, name, Decoder().decode(form))
+
+
+def rebuild_exception(
+    raised: dict[str, Any], args: list[Any] | None, expected: frozenset[str] = frozenset()
+) -> BaseException:
+    """The exception that a call raised, as the nearest builtin class.
+
+    Exits and interrupts become a `ProgramError`: they must not end the tests' own process. An end of a loop becomes a
+    `RuntimeError`, as in a generator (PEP 479). Where the tests look for one of these, they get it.
+    """
+    kind = getattr(builtins, str(raised.get("builtin")), None)
+    name, message = str(raised.get("name")), str(raised.get("message"))
+    may_be = isinstance(kind, type) and kind.__name__ in expected and issubclass(kind, _MAY_BE_EXPECTED)
+    if not (isinstance(kind, type) and (issubclass(kind, Exception) or may_be)):
+        return ProgramError(f"{name}: {message}")
+    if issubclass(kind, ENDS_OF_LOOPS) and not may_be:
+        return RuntimeError(f"the program raised {name}")
+    try:
+        error: BaseException = kind(*(args if args is not None else [message]))
+    # A class that wants other arguments, or a forged message.
+    except Exception:
+        return ProgramError(f"{name}: {message}")
+    return error

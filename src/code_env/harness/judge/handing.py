@@ -1,0 +1,335 @@
+"""What the tests hand to the program beside plain data: functions, iterators, coroutines, exceptions.
+
+Each stays here and has a number; the program gets a stand-in (`borrowing.py`), the same one each time, that asks for a
+call, a value or a step. What it asks for names a number that was given out, and its arguments are decoded as strictly
+as any reply. Where such a stand-in comes back, the tests get what they handed over.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import time
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..wire.by_name import is_coroutine, name_of_callable
+from ..wire.containers import Containers
+from ..wire.plain import Decoder, Encoder, NotPlain, encode
+from ..wire.subclasses import Members
+from .handles import Handle, HandleMisuse, ProgramDied, RemoteIterator, number_of_coroutine
+
+TRUSTED_CODE = ("<tests>", "<setup>", "<prefix>")
+"""What the code of a task is called where it is compiled."""
+
+MAX_AT_ONCE = 100
+"""Most values of an iterator of the tests that the program may ask for at once."""
+
+_STEP_S = 0.001
+"""How long a coroutine of the tests may run on before the program's own tasks have their turn."""
+
+
+class Handed:
+    """What one answer has been handed.
+
+    Args:
+        decoder: Rebuilds what the program sends.
+        members: Encodes members of enumerations.
+    """
+
+    def __init__(self, decoder: Decoder, members: Members) -> None:
+        self._decoder, self._members = decoder, members
+        self._given: list[Any] = []
+        self._numbers: dict[object, int] = {}
+        self._descriptions: dict[int, Any] = {}
+        self._chosen: set[int] = set()
+        """Numbers of generators that came of a call of the program's, with arguments that it chose."""
+        self._tasks: dict[int, Any] = {}
+        self._loops: list[Any] = []
+        self._stepped_at = time.monotonic()
+        self._stood_still_s = 0.0
+
+    def argument(self, value: object) -> Any:
+        """The form of an argument of the tests.
+
+        Raises:
+            TypeError: If it is nothing that can be handed over.
+            NotPlain: If it is too large.
+        """
+        return Encoder(self._form, self._members.alike).encode(value)
+
+    def arguments(self, known: Containers) -> Callable[[object], Any]:
+        """What gives the form of each argument of one call, as `argument` does."""
+        return Encoder(self._form, self._members.alike, known).encode
+
+    def result(self, value: object, known: Containers | None = None) -> Any:
+        """The form of what a function of the tests gave to the program.
+
+        Not whatever can be called: the program chose the arguments, and from a method or a class that it got that
+        way it could go on to anything in this process. A function that the tests define is one that they mean to give.
+        """
+        return self._encoder_of_results(known).encode(value)
+
+    def _encoder_of_results(self, known: Containers | None) -> Encoder:
+        return Encoder(self._form_of_result, self._members.alike, known)
+
+    def given(self, number: Any) -> Any:
+        """What was handed over under a number, which has come back.
+
+        Raises:
+            NotPlain: If nothing was.
+        """
+        if type(number) is not int or not 0 <= number < len(self._given):
+            raise NotPlain("what the tests have not handed over")
+        return self._given[number]
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Do what a stand-in asks for; the reply.
+
+        Raises:
+            ProgramDied: If nothing was handed over under that number.
+            HandleMisuse: If it comes with what is not plain data.
+        """
+        try:
+            handed = self.given(request.get("callback"))
+        except NotPlain as error:
+            raise ProgramDied("the program's process called what it was not given") from error
+        try:
+            return self._done(request, handed)
+        except (HandleMisuse, NotPlain) as error:
+            raise HandleMisuse(f"a function of the tests was called with what is not plain data: {error}") from error
+        except Exception as error:
+            return {"raised": self._error(error)}
+
+    def close(self) -> None:
+        """Leave nothing running."""
+        for loop in self._loops:
+            if not loop.is_running():
+                loop.close()
+
+    def _done(self, request: dict[str, Any], handed: Any) -> dict[str, Any]:
+        do = request.get("do", "call")
+        if do == "next":
+            form = self.result if request["callback"] in self._chosen else self.argument
+            return self._values(handed, request.get("count"), form)
+        if do == "await":
+            return self._step(request["callback"], handed)
+        if do == "cancel":
+            task = self._tasks.get(request["callback"])
+            return {"value": None if task is None else bool(task.cancel())}
+        known = Containers()
+        decode = self._decoder.within(known).decode
+        args = [decode(form) for form in request.get("args") or ()]
+        if do in ("send", "close") and isinstance(handed, types.GeneratorType):
+            return self._resumed(getattr(handed, do), args)
+        if do != "call" or not callable(handed):
+            raise NotPlain("a step that it has not")
+        named = {name: decode(form) for name, form in (request.get("kwargs") or {}).items()}
+        given = list(known.values)
+        before = [self._seen(value, known) for value in given]
+        value = handed(*args, **named)
+        reply = {"value": self.result(value, known)}
+        after = [self._seen(value, known) for value in given]
+        changed = [[at, form] for at, form in enumerate(after) if form is not None and form != before[at]]
+        return {**reply, "changed": changed} if changed else reply
+
+    def _seen(self, value: Any, known: Containers) -> Any:
+        """The content of a container of the program, to see whether it changes; None if it has no form."""
+        count = len(known.values)
+        try:
+            return self._encoder_of_results(known).encode(value, content=True)
+        except (TypeError, NotPlain):
+            known.cut(count)
+            return None
+
+    def _values(self, iterator: Any, count: Any, form: Callable[[object], Any]) -> dict[str, Any]:
+        values: list[Any] = []
+        if not isinstance(iterator, Iterator) or type(count) is not int or not 0 < count <= MAX_AT_ONCE:
+            raise NotPlain("a step that it has not")
+        try:
+            for _ in range(count):
+                values.append(form(next(iterator)))
+        except StopIteration as end:
+            return {"values": values, "end": form(end.value)}
+        except (HandleMisuse, NotPlain):
+            raise
+        except Exception as error:
+            return {"values": values, "raised": self._error(error)}
+        return {"values": values}
+
+    def _resumed(self, method: Callable[..., Any], args: list[Any]) -> dict[str, Any]:
+        try:
+            value = method(*args)
+            return {"values": [self.result(value)]}
+        except StopIteration as end:
+            return {"values": [], "end": self.result(end.value)}
+
+    def _step(self, number: int, coroutine: Any) -> dict[str, Any]:
+        """Let a coroutine run on for a while: its result, or that it waits for something."""
+        import asyncio
+
+        if not is_coroutine(coroutine):
+            raise NotPlain("a step that it has not")
+        around = asyncio._get_running_loop()
+        asyncio._set_running_loop(None)  # The tests' own loop waits for the program.
+        begins = number not in self._tasks
+        try:
+            if begins:
+                loop = next((loop for loop in self._loops if not loop.is_running()), None)
+                if loop is None:
+                    loop = asyncio.new_event_loop()
+                    loop.time = lambda: time.monotonic() - self._stood_still_s  # type: ignore[method-assign]
+                    self._loops.append(loop)
+                self._tasks[number] = loop.create_task(coroutine)
+                # No time passes from one start to the next: how many run at once must not depend on the machine.
+                self._stood_still_s += time.monotonic() - self._stepped_at
+            task = self._tasks[number]
+            if not task.done() and not task.get_loop().is_running():
+                task.get_loop().run_until_complete(asyncio.wait({task}, timeout=0 if begins else _STEP_S))
+        finally:
+            asyncio._set_running_loop(around)
+            self._stepped_at = time.monotonic()
+        if not task.done():
+            return {"pending": True}
+        if task.cancelled():
+            return {"cancelled": True}
+        return {"value": self.result(task.result())}
+
+    def _form(self, value: Any, why: str) -> Any:
+        known = name_of_callable(value)
+        if known is not None:
+            return {"bn": known}
+        if isinstance(value, Handle | RemoteIterator):
+            return self._form_of_result(value, why)
+        if isinstance(value, Iterator):
+            return {"it": [self._number(value), isinstance(value, types.GeneratorType)]}
+        if callable(value) and not isinstance(value, type):
+            return self._function(value)
+        if isinstance(value, type) and not issubclass(value, BaseException):
+            return self._function(value)
+        return self._form_of_result(value, why)
+
+    def _form_of_result(self, value: Any, why: str) -> Any:
+        if isinstance(value, Handle):
+            return {"r": value._code_env_target}
+        if isinstance(value, RemoteIterator):
+            return {"r": value.number}
+        if type(value) is types.FunctionType and value.__code__.co_filename in TRUSTED_CODE:
+            return self._function(value)
+        if type(value) is types.GeneratorType and value.gi_code.co_filename in TRUSTED_CODE:
+            self._chosen.add(self._number(value))
+            return {"it": [self._number(value), True]}
+        if is_coroutine(value):
+            number = number_of_coroutine(value)
+            if number is not None:
+                return {"r": number}
+            if value.cr_code.co_filename in TRUSTED_CODE:
+                return {"co": self._number(value)}
+        kind = value if isinstance(value, type) else type(value)
+        # Not one that a call of `type` made for the program.
+        if issubclass(kind, Exception) and (_target(kind) or kind.__module__ == "tests" or _is_standard(kind)):
+            return self._class(value) if value is kind else self._error(value)
+        raise TypeError(f"a test handed the program a {why}; only plain data can be handed over")
+
+    def _number(self, value: Any) -> int:
+        # A method is another object each time that it is looked up.
+        key: object = id(value)
+        if type(value) is types.MethodType:
+            key = (id(value.__self__), id(value.__func__))
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._given)
+            self._given.append(value)  # Kept alive, so its id stays its own.
+        return number
+
+    def _function(self, function: Any) -> dict[str, Any]:
+        number = self._number(function)
+        if number not in self._descriptions:
+            self._descriptions[number] = None  # A default may be the function itself.
+            self._descriptions[number] = self._described(function)
+        return {"cb": [number, self._descriptions[number]]}
+
+    def _described(self, function: Any) -> dict[str, Any]:
+        """What a stand-in shows of a function: its names, and what it takes."""
+        texts = {name: getattr(function, f"__{name}__", None) for name in ("name", "qualname", "doc")}
+        described: dict[str, Any] = {name: text for name, text in texts.items() if isinstance(text, str)}
+        own = function.__func__ if type(function) is types.MethodType else function
+        if type(own) is not types.FunctionType:
+            return described
+        code, form = own.__code__, Encoder(self._shown).encode
+        names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+        more = list(code.co_varnames[len(names) : len(names) + 2])
+        bound = int(own is not function)
+        return {
+            **described,
+            "names": names[bound : code.co_argcount],
+            "positional_only": max(0, code.co_posonlyargcount - bound),
+            "keyword_only": names[code.co_argcount :],
+            "rest": more.pop(0) if code.co_flags & 0x04 else None,
+            "more": more.pop(0) if code.co_flags & 0x08 else None,
+            "kind": "async " if code.co_flags & 0x80 else "generator" if code.co_flags & 0x20 else "",
+            "defaults": [form(value) for value in own.__defaults__ or ()],
+            "keyword_defaults": {name: form(value) for name, value in (own.__kwdefaults__ or {}).items()},
+            "annotations": {name: form(value) for name, value in own.__annotations__.items() if _is_shown(value)},
+        }
+
+    def _shown(self, value: Any, why: str) -> Any:
+        """What stands for a default or an annotation that is not plain data: it is only looked at."""
+        return {"bn": name_of_callable(value) or "object"}
+
+    def _class(self, kind: Any) -> dict[str, Any]:
+        """The form of a class of exceptions."""
+        known = name_of_callable(kind)
+        if known is not None:
+            return {"bn": known}
+        target = _target(kind)
+        if target is not None:
+            return {"r": target}
+        bases = [self._class(base) for base in kind.__bases__ if issubclass(base, Exception)]
+        return {"ec": [self._number(kind), kind.__name__, kind.__module__, bases]}
+
+    def _error(self, error: Exception) -> dict[str, Any]:
+        """The form of an exception of the tests."""
+        try:
+            args = encode(list(error.args))
+        except (NotPlain, TypeError):
+            args = [str(error)]
+        attributes = {}
+        for name, value in vars(error).items():
+            try:
+                attributes[name] = encode(value)
+            except (NotPlain, TypeError):
+                continue
+        error.__traceback__ = None  # What it refers to must not be kept.
+        return {"er": [self._number(error), self._class(type(error)), args, attributes]}
+
+
+def _target(kind: type) -> str | None:
+    """The program's name for a class of exceptions that stands for one of its own."""
+    name: str | None = vars(kind).get("_code_env_target")
+    return name
+
+
+def _is_standard(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in sys.stdlib_module_names
+
+
+def _is_shown(value: Any) -> bool:
+    return isinstance(value, str) or name_of_callable(value) is not None
+
+
+def standard_exception(module: Any, name: Any) -> type[Exception] | None:
+    """A class of exceptions of the standard library, if its module is loaded here."""
+    if not isinstance(module, str) or not isinstance(name, str) or name[:1] == "_":
+        return None
+    if module.partition(".")[0] not in sys.stdlib_module_names or module.partition(".")[0] in _NOT_RAISED:
+        return None
+    kind = vars(sys.modules.get(module, builtins)).get(name)
+    if not isinstance(kind, type) or not issubclass(kind, Exception):
+        return None
+    return None if issubclass(kind, StopIteration | StopAsyncIteration) else kind
+
+
+_NOT_RAISED = frozenset(("builtins", "unittest", "doctest", "bdb", "pdb"))
+"""Modules whose exceptions steer tests."""

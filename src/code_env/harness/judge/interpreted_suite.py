@@ -1,0 +1,67 @@
+"""The peer's part where a suite is in the answer's own language: has it run beside the answer, hears how it went.
+
+The process at the other end of the channel can be trusted (`interpreted/serving.py`); it has checked that each record
+comes from the tests, as far as that can be checked of tests that run in the answer's process.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+from ..wire.channel import SUITE, Channel, ChannelError, Kind, pack_request, parse_json
+from ..wire.endings import ENDED, Ended, Problem, described
+from .handles import ProgramDied
+from .remote import GRACE_S, PATIENCE
+
+
+class SuiteEnd(NamedTuple):
+    """What became of a suite."""
+
+    records: dict[int, dict[str, Any]]
+    """What is said of the cases, by their numbers."""
+    ended: Ended
+    """How the process ended that ran them."""
+    problem: Problem | None
+    """What kept the tests from being run, if anything did."""
+
+
+def run_suite(channel: Channel, wall_s: float, asked: dict[str, Any]) -> SuiteEnd:
+    """Have a suite run.
+
+    Args:
+        channel: To the serving process.
+        wall_s: The limit on wall time, in seconds; the serving process enforces it.
+        asked: `name` of the entry point or None, `setup`, and what `tasks.javascript.Cases` has.
+
+    Raises:
+        ChannelError: If the other side says nothing in time, or what it must not.
+        ProgramDied: If it is gone.
+    """
+    channel.send(Kind.LOAD, SUITE)
+    channel.send(Kind.MESSAGE, pack_request(asked))
+    deadline = time.monotonic() + PATIENCE * wall_s + GRACE_S
+    messages: list[Any] = []
+    while True:
+        frame = channel.receive(max(0.0, deadline - time.monotonic()))
+        if frame is None:
+            raise ProgramDied(ENDED)
+        kind, payload = frame
+        if kind == Kind.ENDED:
+            return _end(asked["name"], messages, Ended(parse_json(payload)))
+        if kind != Kind.MESSAGE:
+            raise ChannelError("an unexpected frame")
+        messages.append(parse_json(payload))
+
+
+def _end(name: str | None, messages: list[Any], ended: Ended) -> SuiteEnd:
+    loaded = messages[0] if messages else None
+    if loaded is None:
+        return SuiteEnd({}, ended, Problem(ended.fault, f"before the first test: {ended.reason}"))
+    if loaded["error"] is not None:
+        error = described(loaded["error"])
+        message = f"the program failed before its first test: {error['name']}: {error['message']}".strip()
+        return SuiteEnd({}, ended, Problem("error", message, error))
+    if not loaded["loaded"]:
+        return SuiteEnd({}, ended, Problem("error", f"the program defines no function or class {name!r}"))
+    return SuiteEnd({record["case"]: record for record in messages[1:]}, ended, None)

@@ -1,0 +1,411 @@
+"""The peer's half of a judged run: holds the tests, drives the program, decides each case.
+
+Standard input brings the job, a JSON object::
+
+    {"entry_point": "add", "prefix": "", "setup": "", "judge": "blind", "one_process": false, "wall_s": 15,
+     "until_failure": false, "is_class": {"add": false},
+     "tests": [{"kind": "call", "args": [...], "kwargs": {...}, "expected": ..., "compare": {...}},
+               {"kind": "stdin", "stdin": "...", "expected": "...", "compare": {...}},
+               {"kind": "checker", "stdin": "...", "checker": "...", "answer": "..."},
+               {"kind": "cell", "code": "...", "expected": "...", "compare": {...}},
+               {"kind": "file", "path": "...", "expected": "..." or null, "compare": {...}},
+               {"kind": "insight", "expected": "...", "find": "mention", "max_chars": 4000},
+               {"kind": "assert", "code": "..."}]}       each with "hidden": true or false
+
+Standard output takes the report, JSON lines: `{"hello": true}` when the program's process has
+spoken, before it has looked at the answer (with `one_process`, when the tests are ready: the executor knows of that
+process); `{"began": true}` when the first test begins; one object for each case, or `{"test": 0, "passed": [0, 1]}` for
+those of a suite that have passed; `{"session": [...]}`, what the program showed in a session; `{"done": true}` last.
+What test code prints goes to standard error instead.
+
+Where the executor keeps peers, this process judges one answer after the other, and takes one job after the other. Each
+answer gets a namespace of its own, and when anything but a report of all tests came of one, or the tests may have
+changed more than their namespace, it ends.
+
+From the hello on, whatever goes wrong here is the program's doing: the tests are trusted, and all
+they do then they do on values that the program chose. So a report that stops after the hello is no
+excuse, and one that has no hello is a fault of the sandbox or of the tests.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ..process.limits import MAX_STREAM_BYTES, cpu_limit_s, peak_bytes
+from ..wire.bell_channel import QuietChannel
+from ..wire.channel import SPARE_VARIABLE, Channel, ChannelError, ChannelTimeout, Kind, conversations, frame, parse_json
+from ..wire.endings import ENDED, Ended
+from .asserting import NO_CASES
+from .calls import Calls
+from .checker import Checker
+from .comparing import MAX_ENDS_CHARS, brief, compare_text, ends
+from .handles import ProgramDied, TimeIsUp
+from .interpreted_suite import run_suite
+from .remote import GRACE_S, PATIENCE, RemoteModule
+from .session import KINDS as SESSION_KINDS
+from .session import Session
+from .suite import CompiledSuite, SuiteRun
+from .telling import Told
+from .time_limit import time_limit
+
+_REPORT_CHARS = 1 << 20
+"""How much of all outputs together a report shows, in characters; comparisons see all of them."""
+
+_PIECE_CHARS = 100
+"""How much of an output a report shows at each end, at the least."""
+
+_SOURCE_CHARS = 2000
+"""How much of a case's message a report shows that comes from a shared suite."""
+
+
+_RUNS = ("stdin", "checker")
+"""Kinds of test that run the answer as a program."""
+
+_AHEAD_BYTES = 32768
+"""How much is asked of the program's process at once: as much as a socket holds, so that nobody waits for the other."""
+
+_SMALL_CHARS = 1 << 16
+"""Texts that are shorter together are compared in no time."""
+
+_MOST_ANSWERS = 500
+"""How many answers one process judges."""
+
+_MOST_BYTES = 400 << 20
+"""What one process may have held at once and still judge another answer."""
+
+
+def main() -> None:
+    """Judge answers to the job on standard input; the reports go to standard output."""
+    report = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="surrogatepass")
+    os.dup2(2, 1)
+
+    def tell(record: dict[str, Any]) -> None:
+        report.write(json.dumps(record, ensure_ascii=False) + "\n")
+        # What was said holds, even if this process should be killed. The cases of a suite are told of together.
+        if not job.one_process or "test" not in record:
+            report.flush()
+
+    job = _Job(json.load(sys.stdin))
+    for channel, bell, stdin in itertools.islice(conversations(takes_input=True), _MOST_ANSWERS):
+        if stdin is not None:
+            with open(stdin, encoding="utf-8") as another:
+                job = _Job(json.load(another))
+        sys.setrecursionlimit(5000)  # Deep data, not deep code: see `plain.MAX_DEPTH`.
+        judge = _Judge(job, Channel(channel) if bell is None else QuietChannel(channel, bell), tell)
+        in_order = judge.run()
+        judge.report({"done": True})
+        if not (in_order and job.leaves_nothing and _is_fresh()):
+            break
+
+
+def _is_fresh() -> bool:
+    """Whether there is room for one more answer, whatever that should cost."""
+    # The kernel's limit is on this process's whole life: one and a half times what one answer may cost, and more.
+    return time.process_time() < cpu_limit_s() / 4 and peak_bytes() < _MOST_BYTES
+
+
+class _Job:
+    """What the judge is asked, the same for all answers."""
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        self.entry_point: str | None = job["entry_point"]
+        self.mode: str = job["judge"]
+        self.one_process: bool = job["one_process"]
+        # All that waits for the program waits this many times as long.
+        self.wall_s: float = job["wall_s"] + float(os.environ.get(SPARE_VARIABLE, 0)) / PATIENCE
+        self.until_failure: bool = job["until_failure"]
+        self.tests: list[dict[str, Any]] = job["tests"]
+        self.ends_chars = max(_PIECE_CHARS, min(MAX_ENDS_CHARS, _REPORT_CHARS // (2 * len(self.tests))))
+        self.prefix: str = job["prefix"]
+        self.setup: str = job["setup"]
+        self.is_class: dict[str, bool] = job["is_class"]
+        blind = self.mode == "blind"
+        self.suites = {
+            index: CompiledSuite(self.prefix, self.setup, test["code"], self.entry_point, self.is_class, foresees=blind)
+            for index, test in enumerate(self.tests)
+            if test["kind"] == "assert" and "sources" not in test
+        }
+        self.checkers = {text: Checker(text) for text in {test["checker"] for test in self.tests if "checker" in test}}
+        self.is_shared = self.mode == "shared"
+        run_here = [suite.leaves_nothing for suite in self.suites.values() if not self.is_shared]
+        self.leaves_nothing = all(run_here + [checker.leaves_nothing for checker in self.checkers.values()])
+
+
+class _Judge:
+    """Judges one answer.
+
+    Args:
+        job: What is asked.
+        channel: To the program's process.
+        report: Takes the report's lines.
+    """
+
+    def __init__(self, job: _Job, channel: Channel, report: Callable[[dict[str, Any]], Any]) -> None:
+        self._job, self._channel, self.report = job, channel, report
+        self._entry_point, self._tests, self._wall_s = job.entry_point, job.tests, job.wall_s
+        self._objects = job.mode == "objects"
+        # Their faults must show before the program is heard.
+        suites = {} if job.is_shared else job.suites
+        self._suites = {index: SuiteRun(suite, until_failure=job.until_failure) for index, suite in suites.items()}
+        self._told = Told(report, job.until_failure, self._cases_of)
+        self._calls = Calls(job.tests, job.entry_point, job.wall_s, self._told)
+        self._running: set[int] = set()
+        self._modules: list[RemoteModule] = []
+
+    def run(self) -> bool:
+        """Take the tests in turn; whether all went in order, to the last."""
+        try:
+            if self._job.one_process:
+                self.report({"hello": True})
+                if self._tests[0]["kind"] != "call":
+                    return self._judge_asserts(0)
+                if self._calls.judge_together(self._load()):
+                    self.report({"together": True})
+                return True
+            return self._run_all()
+        except (ChannelError, ProgramDied) as error:
+            status = "timeout" if isinstance(error, ChannelTimeout) else "error"
+            self.report({"lost": str(error), "status": status})
+            return False
+        finally:
+            for module in self._modules:
+                module.close()
+
+    def _load(self, *, per_message: bool = False) -> RemoteModule:
+        module = RemoteModule(self._channel, self._wall_s, self._objects, per_message=per_message)
+        self._modules.append(module)
+        return module
+
+    def _run_all(self) -> bool:
+        """Have the serving process run each test; tests that need the answer as a module share what they can."""
+        self._expect(Kind.HELLO)
+        self.report({"hello": True})
+        error = parse_json(self._expect(Kind.COMPILED))["error"]
+        if error is not None:
+            self._told.uncompiled(error)
+            return True
+        # Public tests first: what the policy is shown of them cannot hold what hidden ones feed.
+        for hidden in (False, True):
+            chosen = [i for i, test in enumerate(self._tests) if test["hidden"] is hidden]
+            calls = [i for i in chosen if self._tests[i]["kind"] == "call"]
+            session = [i for i in chosen if self._tests[i]["kind"] in SESSION_KINDS]
+            for place, index in enumerate(chosen):
+                test = self._tests[index]
+                if self._told.enough:
+                    if not self._told.of(index):  # Calls are told of together.
+                        self._told.skip(index)
+                elif test["kind"] in _RUNS:
+                    if index not in self._running:
+                        self._run_ahead(chosen[place:])
+                    self._judge_stdin(index, test)
+                elif test["kind"] == "assert":
+                    self._judge_asserts(index)
+                elif test["kind"] in SESSION_KINDS:
+                    if index == session[0]:
+                        self._judge_session(session)
+                elif index == calls[0]:
+                    self._calls.judge(calls, self._load(per_message=True), until_failure=self._job.until_failure)
+        return True
+
+    def _cases_of(self, index: int) -> int:
+        """How many cases a test has."""
+        suite = self._job.suites.get(index)
+        sources = self._tests[index].get("sources", [NO_CASES]) if suite is None else suite.suite.sources
+        return len(sources) or 1
+
+    def _expect(self, kind: int) -> bytes:
+        received = self._channel.receive(PATIENCE * self._wall_s + GRACE_S)
+        if received is None:
+            raise ProgramDied(ENDED)
+        if received[0] != kind:
+            raise ChannelError("an unexpected frame")
+        return received[1]
+
+    def _run_ahead(self, indexes: list[int]) -> None:
+        """Have the first of the tests run, and those right after it that need nothing else and fit into one piece."""
+        self._told.begin()
+        frames = b""
+        for index in indexes:
+            test = self._tests[index]
+            one = frame(Kind.RUN, test["stdin"].encode("utf-8", "surrogatepass")) if test["kind"] in _RUNS else b""
+            if not one or (frames and (self._job.until_failure or len(frames) + len(one) > _AHEAD_BYTES)):
+                break
+            frames += one
+            self._running.add(index)
+        self._channel.send_frames(frames)
+
+    def _judge_stdin(self, index: int, test: dict[str, Any]) -> None:
+        output = bytearray()
+        try:
+            ended = self._take_output(output)
+        except (ChannelError, ProgramDied) as error:
+            status = "timeout" if isinstance(error, ChannelTimeout) else "error"
+            self._told.case(index, status, str(error), **self._shown(output.decode("utf-8", "replace")))
+            raise
+        actual = output.decode("utf-8", "surrogateescape")
+        difference, expected = self._difference(test, actual)
+        message = difference or ""
+        if ended.status != "ok":
+            message = f"{ended.reason}; {difference}" if difference and ended.was_run else ended.reason
+        self._told.case(
+            index,
+            ended.status,
+            message,
+            passed=difference is None and ended.status == "ok",
+            expected=brief(expected),
+            **self._shown(actual, whole=bool(message)),
+            **ended.details,
+        )
+
+    def _difference(self, test: dict[str, Any], actual: str) -> tuple[str | None, str]:
+        """How an output differs from what it must be, None if it does not, and what that is."""
+        expected = test["answer" if test["kind"] == "checker" else "expected"]
+        if test["kind"] == "stdin" and len(actual) + len(expected) < _SMALL_CHARS:
+            return self._compared(test, actual), expected
+        try:
+            with time_limit(self._wall_s + GRACE_S):
+                if test["kind"] == "stdin":
+                    return self._compared(test, actual), expected
+                return self._job.checkers[test["checker"]].difference(test["stdin"], actual, expected), expected
+        except TimeIsUp:
+            return "looking at what came back took too long", expected
+
+    @staticmethod
+    def _compared(test: dict[str, Any], actual: str) -> str | None:
+        compare = test["compare"]
+        return compare_text(test["expected"], actual, compare["rule"], compare["rel"], compare["abs"])
+
+    def _take_output(self, output: bytearray) -> Ended:
+        """Add a run's output to `output` as it comes; how the run ended."""
+        deadline = time.monotonic() + PATIENCE * self._wall_s + GRACE_S
+        while True:
+            frame = self._channel.receive(max(0.0, deadline - time.monotonic()))
+            if frame is None:
+                raise ProgramDied("the program's process ended")
+            if frame[0] == Kind.ENDED:
+                return Ended(parse_json(frame[1]))
+            if frame[0] != Kind.OUTPUT or len(output) + len(frame[1]) > MAX_STREAM_BYTES:
+                raise ChannelError("the program's process sent an unexpected frame")
+            output += frame[1]
+
+    def _shown(self, output: str, *, whole: bool = True) -> dict[str, Any]:
+        """What a report shows of an output; of a right one, which is the expected one, just a piece."""
+        return {"actual": ends(output, self._job.ends_chars if whole else _PIECE_CHARS), "actual_chars": len(output)}
+
+    def _judge_session(self, indexes: list[int]) -> None:
+        session = Session([self._tests[index] for index in indexes])
+        self._told.begin()
+        try:
+            session.run(self._channel, time.monotonic() + PATIENCE * self._wall_s + GRACE_S)
+        finally:
+            waiting = list(indexes)
+            try:
+                with time_limit(self._wall_s + GRACE_S):
+                    for fields in session.judged():
+                        self._told.case(waiting.pop(0), **fields)
+            except TimeIsUp:
+                for index in waiting:
+                    self._told.case(index, "timeout", "looking at what came back took too long")
+            shown = session.shown()
+            if shown:
+                self.report({"session": shown})
+
+    def _judge_asserts(self, index: int) -> bool:
+        """Judge one suite; whether it went to its end."""
+        if "sources" in self._tests[index]:
+            return self._judge_in_its_language(index)
+        return self._judge_beside(index) if self._job.is_shared else self._judge_suite(index)
+
+    def _judge_beside(self, index: int) -> bool:
+        """Take the word of the program's process for how a suite went."""
+        job, suite = self._job, self._job.suites[index]
+        sources = suite.suite.sources or [NO_CASES]
+        module = self._load()
+        problem = module.begin(job.entry_point)
+        records: dict[int, dict[str, Any]] = {}
+        if problem is None:
+            self._told.begin()
+            asked = {"prefix": job.prefix, "setup": job.setup, "entry_point": job.entry_point}
+            try:
+                for record in module.beside(code=self._tests[index]["code"], **asked):
+                    if type(record.get("case")) is int:
+                        records[record["case"]] = record  # The last word counts.
+            except ProgramDied:
+                pass
+        ended = module.end()
+        if module.uncompiled is not None:
+            self._told.uncompiled(module.uncompiled)
+        elif problem is not None:
+            self._told.untested(index, problem, cases=len(sources))
+        else:
+            self._tell_of_records(index, len(sources), records, ended)
+        return problem is None and len(records) >= len(sources)
+
+    def _judge_in_its_language(self, index: int) -> bool:
+        """Take the word of who runs a suite in the answer's language beside it for how that went."""
+        job, test = self._job, self._tests[index]
+        asked = {name: test[name] for name in ("code", "sources", "sites", "strict")}
+        asked |= {"name": job.entry_point, "setup": job.setup}
+        told = run_suite(self._channel, self._wall_s, asked)
+        if told.problem is not None:
+            self._told.untested(index, told.problem, cases=len(test["sources"]))
+        else:
+            self._told.begin()
+            self._tell_of_records(index, len(test["sources"]), told.records, told.ended)
+        return told.problem is None
+
+    def _tell_of_records(self, index: int, cases: int, records: dict[int, dict[str, Any]], ended: Ended) -> None:
+        for case in range(cases):
+            if case not in records:
+                self._told.case(index, ended.fault, f"not reached: {ended.reason}", case=case, **ended.details)
+                continue
+            record = records[case]
+            message = str(record.get("message", ""))[:_SOURCE_CHARS]
+            status = "error" if record.get("unfinished") is True else "ok"
+            self._told.case(index, status, message, passed=record.get("ran") is True and not message, case=case)
+
+    def _judge_suite(self, index: int) -> bool:
+        """Judge one suite with the program out of reach; whether it went to its end."""
+        suite = self._suites[index]
+        module = self._load()
+        died: ProgramDied | None = None
+        problem = suite.begin(module)
+        if problem is None:
+            self._told.begin()
+            try:
+                suite.run(module)
+            except ProgramDied as error:
+                died = error
+        ended = module.end()
+        if module.uncompiled is not None:
+            self._told.uncompiled(module.uncompiled)
+        elif problem is not None:
+            self._told.untested(index, problem, cases=len(suite.records))
+        else:
+            fault, details = "ok", {}
+            if isinstance(died, TimeIsUp):
+                suite.finish(str(died))
+                fault = "timeout"
+            elif died is not None:
+                suite.finish(ended.reason)
+                fault, details = ended.fault, ended.details
+            elif suite.uncaught is not None:
+                fault = "memory" if suite.uncaught["name"] == "MemoryError" else "error"
+                details = {"error": suite.uncaught}
+            # Whoever reads the report knows what a case expects.
+            passed = [case for case, record in enumerate(suite.records) if record.ran and not record.message]
+            self.report({"test": index, "passed": passed, **ended.used})
+            for case, record in enumerate(suite.records):
+                if record.message or not record.ran:
+                    ended_it = bool(record.message) and (record.unfinished or not record.ran)
+                    more = ended.used | (details if ended_it else {})
+                    self._told.case(index, fault if ended_it else "ok", record.message, case=case, **more)
+        if not self._job.one_process:
+            module.check_alive()
+        return died is None and problem is None

@@ -1,0 +1,500 @@
+"""The peer's conversation with a loaded answer: asks for calls, takes what comes back as data.
+
+On the other end is a process that has run the answer and may send anything. A reply is taken only
+if it answers the request that was made, in time and in shape; otherwise the conversation is over
+and the tests end, as they do when a program dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ..process.limits import WHOLE_RUN
+from ..wire.bell_channel import QuietChannel
+from ..wire.by_name import TYPES
+from ..wire.channel import PER_MESSAGE, Channel, ChannelError, ChannelTimeout, Kind, pack_request, parse_json
+from ..wire.containers import Containers
+from ..wire.endings import ENDED, LOST, Ended, Problem, described
+from ..wire.plain import Decoder, NotPlain
+from ..wire.subclasses import Members
+from .exceptions import OwnException, own_exception, rebuilt
+from .handing import Handed
+from .handles import (
+    Handle,
+    HandleMisuse,
+    ObjectHandle,
+    Origin,
+    ProgramDied,
+    RemoteGenerator,
+    RemoteIterator,
+    handle_class,
+    remote_coroutine,
+)
+
+GRACE_S = 2.0
+"""How much longer than a program may run the peer works on what it gave, in seconds of its own CPU time."""
+
+PATIENCE = WHOLE_RUN
+"""How many times longer than the limit on wall time the peer waits. It is a last resort: others enforce the limit, and
+they give back the time that the program waited for a core."""
+
+_KINDS = {"it": "iterator", "ge": "iterator", "co": "coroutine"}
+_CONSTANTS = frozenset((str, bool, int, float, type(None)))
+"""Types of forms that stand for themselves."""
+
+_ITERATORS = {"it": RemoteIterator, "ge": RemoteGenerator}
+
+
+def _refuse_object(tag: str, body: Any) -> object:
+    kind = body[1] if isinstance(body, list) and len(body) >= 3 else _KINDS.get(tag, "object")
+    raise NotPlain(f"the program's {str(kind)[:200]}")
+
+
+class RemoteModule:
+    """The answer loaded as a module in the program's sandbox: the conversation with it.
+
+    Args:
+        channel: To the serving process; a `QuietChannel` to the module's own, which loads the answer unasked.
+        wall_s: How long the module may live, or with `per_message` take for a reply, in seconds.
+        objects: Whether operators on the program's objects are forwarded.
+        per_message: See `wall_s`.
+    """
+
+    def __init__(self, channel: Channel, wall_s: float, objects: bool, *, per_message: bool = False) -> None:
+        self._channel, self.wall_s, self._objects, self._per_message = channel, wall_s, objects, per_message
+        self._alone = isinstance(channel, QuietChannel)
+        self._deadline = time.monotonic() + PATIENCE * wall_s + GRACE_S
+        self._decoder = Decoder(self._reference)
+        self._members = Members()
+        self._handed = Handed(self._decoder, self._members)
+        self._handles: dict[tuple[int, Origin], Handle] = {}
+        self._origin = Origin.RESULT
+        self._number = 0
+        self._ended: Ended | None = None
+        self._lost: str | None = None
+        self._cases_open = 0
+        self._held_back: list[tuple[dict[str, Any], Containers, Origin]] = []
+        self._stands_for: dict[int, tuple[Any, Any]] = {}
+        self.last_raised: tuple[BaseException, dict[str, str]] | None = None
+        self._ahead: dict[int, int] = {}
+        self._early: dict[int, dict[str, Any]] = {}
+        self._exceptions: dict[str, type[OwnException]] = {}
+        self.uncompiled: dict[str, str] | None = None
+        self.expected: frozenset[str] = frozenset()
+        """Exceptions that would end the tests, or loops of theirs, and that the tests look for; see `rebuilt`."""
+        self.callables: set[str] = set()
+        """Which of the names that were asked for the answer defines as something to call."""
+        if not self._alone:
+            channel.send(Kind.LOAD, PER_MESSAGE if per_message else b"")
+
+    def begin(
+        self, entry_point: str | None, names: Iterable[str] = (), inputs: list[Any] | None = None, **how: bool
+    ) -> Problem | None:
+        """Wait until the answer's top level has run; what kept it from it, if anything did.
+
+        Args:
+            entry_point: What the answer must define.
+            names: What else the tests take from it, if it is there; see `callables`.
+            inputs: Encoded arguments of the first calls of the entry point, if they can be foreseen.
+            how: `last` if the tests ask for nothing beyond these calls; `together` if these are `call` tests, see
+                `replies`: then the end of the program's process is raised.
+        """
+        wanted = list(names) if entry_point is None else [entry_point, *names]
+        may_know_tests = False
+        try:
+            if self._per_message:  # Call tests name nothing but the entry point, which the prompt does too.
+                # It may have ended before it could be asked; what it said is there to be read.
+                with contextlib.suppress(ProgramDied):
+                    self._ask_first(wanted, inputs, how)
+            first = self._receive(0)
+            error = first.get("error")
+            if isinstance(error, dict):
+                error = described(error)
+                if self._alone and first.get("uncompiled") is True:
+                    self.uncompiled = error
+                self._wait_for_end()
+                status = "memory" if error["name"] == "MemoryError" else "error"
+                message = f"{error['name']}: {error['message']}".strip()
+                return Problem(status, f"the program failed before its first test: {message}", error)
+            may_know_tests = True
+            if not self._per_message:
+                # Not before: what its top level could read, it could show to the policy as an error of its own.
+                self._ask_first(wanted, inputs, how)
+            self._take_names(wanted, self._receive(1))
+            if entry_point is not None and entry_point not in self.callables:
+                return Problem("error", f"the program defines no function or class {entry_point!r}")
+        except ProgramDied:
+            if how.get("together"):
+                raise
+            ended = self.end() if self._alone else self._wait_for_end()
+            # An exit code could tell the policy what the program has read.
+            reason = "the program ended" if may_know_tests else ended.reason
+            return Problem(ended.fault, f"before the first test: {reason}")
+        return None
+
+    def _ask_first(self, names: list[str], inputs: list[Any] | None, how: dict[str, bool]) -> None:
+        """One frame for all that can be asked at first."""
+        request: dict[str, Any] = {"n": 1, "op": "begin", "names": names}
+        self._number = 1
+        if inputs:
+            request |= {"target": names[0], "inputs": inputs, **how}
+            self._number += len(inputs)
+            self._ahead.update({index: 2 + index for index in range(len(inputs))})
+        self._send(request)
+
+    def _take_names(self, names: list[str], reply: dict[str, Any]) -> None:
+        found, exceptions = reply.get("callable"), reply.get("exceptions")
+        if not isinstance(found, dict) or not isinstance(exceptions, dict):
+            raise ChannelError("a malformed reply")
+        chains = {name: exceptions[name] for name in names if isinstance(exceptions.get(name), list)}
+        for name in sorted(chains, key=lambda name: len(chains[name])):  # Bases before what derives from them.
+            own = own_exception(name, [str(base) for base in chains[name]], self._exceptions, self._make(name))
+            if own is not None:
+                self._exceptions[name] = own
+        self.callables.update(name for name in names if found.get(name) is True)
+
+    def exception(self, name: str) -> type[OwnException] | None:
+        """The class under which the tests can catch the program's exceptions of that name, if it has such a class."""
+        return self._exceptions.get(name)
+
+    def replies(self, op: str, target: str | None, inputs: list[Any]) -> Iterator[dict[str, Any]]:
+        """Have `target` called with each of the inputs for `call` tests; the replies in turn.
+
+        The first may be those of `begin`, which have gone over.
+        """
+        if not self._ahead:
+            self._ahead.update(enumerate(range(self._number + 1, self._number + 1 + len(inputs))))
+            self._send({"n": self._number + 1, "op": op, "target": target, "inputs": inputs})
+            self._number += len(inputs)
+        for index in range(len(inputs)):
+            if self._per_message:
+                self._deadline = time.monotonic() + PATIENCE * self.wall_s + GRACE_S
+            yield self._receive(self._ahead.pop(index))
+
+    def call(self, handle: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a name or an object of the program with plain data; see `Remote`."""
+        known = Containers()
+        form = self._handed.arguments(known)
+        reply = self._ask(
+            "call",
+            target=handle._code_env_target,
+            args=[form(arg) for arg in args],
+            kwargs={name: form(arg) for name, arg in kwargs.items()},
+        )
+        return self._outcome(reply, handle._code_env_origin.of_call, known)
+
+    def call_ahead(self, handle: Handle, index: int, inputs: list[Any]) -> Any:
+        """Call a function of the program with the first of `inputs`, which are for this call and those to come.
+
+        All go over at once, and each later call takes the reply that is meant for it.
+
+        Args:
+            handle: The function.
+            index: Number of this call among all that can be foreseen.
+            inputs: Encoded positional and keyword arguments of this call and of those right after it.
+        """
+        number = self._ahead.pop(index, None)
+        if number is None:
+            number = self._number + 1
+            self._number += len(inputs)
+            self._send({"n": number, "op": "calls", "target": handle._code_env_target, "inputs": inputs})
+            self._ahead.update({index + i: number + i for i in range(1, len(inputs))})
+        reply = self._receive(number)
+        if reply.get("skipped") is True:
+            args, kwargs = inputs[0]
+            reply = self._ask("call", target=handle._code_env_target, args=args, kwargs=kwargs)
+        return self._outcome(reply, handle._code_env_origin.of_call)
+
+    def beside(self, **request: Any) -> Iterator[dict[str, Any]]:
+        """Have a suite run in the program's process; what is said there of its cases, sealed."""
+        seal = os.urandom(16).hex()
+        self._number += 1
+        self._send({"n": self._number, "op": "beside", "seal": seal, **request})
+        while True:
+            reply = self._receive(self._number)
+            if reply.get("seal") != seal:
+                raise ProgramDied("the program's process sent a record without its seal")
+            if reply.get("done") is True:
+                return
+            yield reply
+
+    def settle(self) -> None:
+        """Wait until the calls that were sent ahead are made: what the program did must not depend on chance."""
+        while self._ahead:
+            _, number = self._ahead.popitem()
+            self._receive(number)
+
+    def next_values(self, number: str | int, count: int) -> tuple[list[Any], bool, BaseException | None]:
+        """The next values of an iterator of the program, whether there may be more, and what ended it if not."""
+        return self._values(self._ask("next", target=number, count=count), count)
+
+    def resume(self, number: int, do: str, args: tuple[Any, ...]) -> tuple[list[Any], bool, BaseException | None]:
+        """Have a generator of the program go on with a value or an exception, or end; as `next_values`."""
+        forms = [self._handed.argument(arg) for arg in args]
+        return self._values(self._ask("resume", target=number, do=do, args=forms), 1)
+
+    def _values(self, reply: dict[str, Any], count: int) -> tuple[list[Any], bool, BaseException | None]:
+        values, raised = reply.get("values"), reply.get("raised")
+        if not isinstance(values, list) or len(values) > count:
+            raise HandleMisuse("an iterator of the program gave what is no list of values")
+        self._origin = Origin.RESULT
+        failure: BaseException | None = None
+        try:
+            if isinstance(raised, dict):
+                failure = rebuilt(raised, self._decoder, self._exceptions, self._handed)
+            elif reply.get("end") is not None:
+                failure = StopIteration(self._decoder.decode(reply["end"]))
+            return [self._decoder.decode(form) for form in values], reply.get("more") is True, failure
+        except NotPlain as error:
+            raise HandleMisuse(f"an iterator of the program gave what is not plain data: {error}") from error
+
+    def wait_for(self, number: int) -> Any:
+        """What a coroutine of the program returns."""
+        return self._outcome(self._ask("await", target=number), Origin.RESULT)
+
+    def get(self, handle: Handle, name: str) -> Any:
+        """Read an attribute of a name or an object of the program; see `Remote`."""
+        reply = self._ask("get", target=handle._code_env_target, name=name)
+        form, origin = reply.get("value"), handle._code_env_origin.of_attribute
+        # `f("a").startswith("a")` would call it, and `bool("a")` is true.
+        if origin is Origin.RESULT_METHOD and isinstance(form, dict) and not {"bn", "m"}.isdisjoint(form):
+            raise HandleMisuse(f"the attribute {name!r} of {handle!r} can be called, and is no method of it")
+        return self._outcome(reply, origin)
+
+    def set(self, handle: Handle, name: str, value: Any) -> None:
+        """Set an attribute of an object of the program; see `Remote`."""
+        self.operate("setattr", (handle, name, value))
+
+    def operate(self, name: str, args: tuple[Any, ...]) -> Any:
+        """Apply an operator in the program's process; see `Remote`."""
+        known = Containers()
+        reply = self._ask("operate", name=name, args=list(map(self._handed.arguments(known), args)))
+        if (
+            name == "next"
+            and isinstance(reply.get("raised"), dict)
+            and reply["raised"].get("builtin") == "StopIteration"
+        ):
+            raise StopIteration
+        return self._outcome(reply, Origin.RESULT, known)
+
+    def around_case(self, begins: bool) -> None:
+        """Hold changes to arguments back while a case is evaluated.
+
+        `assert f(x) == sorted(x)` must not compare with what `f` made of `x`; after the statement
+        the change is there for the tests to see. Meanwhile what `f` gave back of `x` is a copy, with the change.
+        """
+        self._cases_open += 1 if begins else -1
+        if self._cases_open == 0:
+            held_back, self._held_back = self._held_back, []
+            self._stands_for.clear()
+            for reply, known, origin in held_back:
+                self._origin = origin
+                self._unpacked(reply, known)
+
+    def original(self, value: Any) -> Any:
+        """The argument of the tests that a value stands for while changes are held back; else the value itself."""
+        copy, original = self._stands_for.get(id(value), (None, None))
+        return original if copy is value and copy is not None else value
+
+    def unpack(self, reply: Any, *, plain_only: bool = False) -> Any:
+        """The value in a reply; raises what the program raised, as a builtin exception.
+
+        Args:
+            reply: The reply.
+            plain_only: Whether an object of the program, which would be a handle, is refused.
+
+        Raises:
+            NotPlain: If the reply is malformed, or holds an object and may not.
+        """
+        decoder = Decoder(_refuse_object) if plain_only else self._decoder
+        if not isinstance(reply, dict):
+            raise NotPlain("a malformed reply")
+        value, failure = self._parts(reply, decoder)
+        if failure is not None:
+            raise failure
+        return value
+
+    def _parts(self, reply: dict[str, Any], decoder: Decoder) -> tuple[Any, BaseException | None]:
+        """The value in a reply, or what it says was raised."""
+        raised = reply.get("raised")
+        if isinstance(raised, dict):
+            return None, self._rebuilt(raised, decoder)
+        if raised is not None or "value" not in reply:
+            raise NotPlain("a malformed reply")
+        return decoder.decode(reply["value"]), None
+
+    def _rebuilt(self, raised: dict[str, Any], decoder: Decoder) -> BaseException:
+        return rebuilt(raised, decoder, self._exceptions, self._handed, self.expected)
+
+    def _make(self, name: str) -> Callable[..., dict[str, Any]]:
+        """What makes exceptions of the program's class of that name for the tests; what the program tells of one."""
+
+        def make(*args: Any, **kwargs: Any) -> dict[str, Any]:
+            form = self._handed.argument
+            forms = {"args": [form(arg) for arg in args], "kwargs": {key: form(arg) for key, arg in kwargs.items()}}
+            reply = self._ask("make", target=name, **forms)
+            made = reply.get("made")
+            if isinstance(made, dict):
+                return made
+            self._outcome(reply, Origin.RESULT)
+            raise HandleMisuse(f"the program's {name} makes no exception")
+
+        return make
+
+    def end(self) -> Ended:
+        """End the module if it has not ended by itself; how it ended."""
+        if self._alone:
+            return Ended({"status": "timeout" if self._lost == "timeout" else LOST})
+        if self._ended is None and self._lost is None:
+            try:
+                self._channel.send(Kind.UNLOAD)
+            except ChannelError:
+                self._lost = "error"
+        return self._wait_for_end()
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether the conversation is over before its end."""
+        return self._ended is not None or self._lost is not None
+
+    def close(self) -> None:
+        """Let nothing that still holds this module speak to anybody: the channel is about to be another's."""
+        self._lost = self._lost or "error"
+        self._handed.close()
+
+    def check_alive(self) -> None:
+        """Go on only if the conversation with the serving process is still in order.
+
+        Raises:
+            ProgramDied: If it is not.
+        """
+        if self._lost is not None:
+            raise ProgramDied("the program's process is lost")
+
+    def _outcome(self, reply: dict[str, Any], origin: Origin, known: Containers | None = None) -> Any:
+        if reply.get("raised") is None and not reply.get("changed") and type(reply.get("value", ())) in _CONSTANTS:
+            return reply["value"]
+        self._origin, known = origin, known or Containers()
+        # A function that returns nothing is called for its effect, also within an assert.
+        if self._cases_open and reply.get("changed") and reply.get("value") is not None:
+            copies = known.copied()
+            self._stands_for.update(
+                (id(copy), (copy, original)) for copy, original in zip(copies.values, known.values, strict=True)
+            )
+            self._held_back.append((reply, known, origin))
+            known = copies
+        value, failure = self._unpacked(reply, known)
+        if failure is not None:
+            self.last_raised = (failure, described(reply["raised"]))
+            raise failure
+        return value
+
+    def _unpacked(self, reply: dict[str, Any], known: Containers) -> tuple[Any, BaseException | None]:
+        """The value in a reply, or what it says was raised, once the arguments are what the program made of them."""
+        decoder, count = self._decoder.within(known), len(known.values)
+        try:
+            value, failure = self._parts(reply, decoder)
+        except NotPlain as error:
+            raise HandleMisuse(f"what came back is not plain data: {error}") from error
+        try:
+            changed = [(number, decoder.decode(form)) for number, form in reply.get("changed") or ()]
+            if any(type(number) is not int or not 0 <= number < count for number, _ in changed):
+                raise NotPlain("no argument has that number")
+            known.change(changed)
+        except Exception as error:  # A content that does not fit what it is for, whatever that provokes.
+            raise HandleMisuse(f"what became of an argument is not plain data: {error}") from error
+        return value, failure
+
+    def _reference(self, tag: str, body: Any) -> object:
+        if tag in _KINDS and type(body) is int and body >= 0:
+            return remote_coroutine(self, body) if tag == "co" else _ITERATORS[tag](self, body)
+        if tag == "bn" and isinstance(body, str) and body in TYPES:
+            return TYPES[body]
+        if tag == "en":
+            return self._members.member(body)
+        if tag == "m":
+            return self._handed.given(body)
+        if tag != "h" or not isinstance(body, list) or list(map(type, body)) != [int, str, int]:
+            raise NotPlain("a malformed handle")
+        number, type_name, methods = body
+        key = (number, self._origin)
+        if key not in self._handles:
+            type_name = type_name[:200]
+            kind = handle_class(ObjectHandle if self._objects else Handle, type_name, methods)
+            self._handles[key] = kind(self, number, type_name, key[1])
+        return self._handles[key]
+
+    def _ask(self, op: str, **fields: Any) -> dict[str, Any]:
+        self._number += 1
+        self._send({"n": self._number, "op": op, **fields})
+        return self._receive(self._number)
+
+    def _send(self, request: dict[str, Any]) -> None:
+        if self._ended is not None or self._lost is not None:
+            raise ProgramDied("the program's process has ended")
+        try:
+            self._channel.send(Kind.MESSAGE, pack_request(request))
+        except ChannelError as error:
+            self._lost = "error"
+            raise ProgramDied(str(error)) from error
+
+    def _receive(self, number: int) -> dict[str, Any]:
+        """The reply to request `number`; anything else is the end of the conversation."""
+        while number not in self._early:
+            kind, payload = self._frame()
+            if kind == Kind.ENDED and not self._alone:
+                self._ended = Ended(parse_json(payload))
+                raise ProgramDied(self._ended.reason)
+            try:
+                reply = parse_json(payload) if kind == Kind.MESSAGE else None
+            except ChannelError as error:
+                raise ProgramDied(str(error)) from error
+            if isinstance(reply, dict) and "callback" in reply:
+                self._call_back(reply)
+            elif isinstance(reply, dict) and self._is_awaited(reply.get("n"), number):
+                self._early[reply["n"]] = reply
+            else:
+                raise ProgramDied("the program's process sent what nobody asked for")
+        return self._early.pop(number)
+
+    def _is_awaited(self, number: Any, now: int) -> bool:
+        return type(number) is int and (number == now or number in self._ahead.values()) and number not in self._early
+
+    def _call_back(self, request: dict[str, Any]) -> None:
+        """Do for the program what a stand-in asks for."""
+        origin, self._origin = self._origin, Origin.RESULT
+        try:
+            reply = self._handed.answer(request)
+        finally:
+            self._origin = origin
+        self._send(reply)
+
+    def _frame(self) -> tuple[int, bytes]:
+        try:
+            frame = self._channel.receive(max(0.0, self._deadline - time.monotonic()))
+        except ChannelTimeout as error:
+            self._lost = "timeout"
+            raise ProgramDied("the time limit was reached") from error
+        except ChannelError as error:
+            self._lost = "error"
+            raise ProgramDied(str(error)) from error
+        if frame is None:
+            self._lost = "error"
+            raise ProgramDied(ENDED)
+        return frame
+
+    def _wait_for_end(self) -> Ended:
+        """How the module's process ended, once it has; what is lost ended by its own fault."""
+        self._deadline = max(self._deadline, time.monotonic() + GRACE_S)
+        while self._ended is None and self._lost is None:
+            try:
+                kind, payload = self._frame()
+                if kind == Kind.ENDED:
+                    self._ended = Ended(parse_json(payload))
+            except ProgramDied:
+                break
+        return self._ended or Ended({"status": self._lost})

@@ -1,0 +1,175 @@
+"""Judges the tests of one notebook session: `cell`, `file` and `insight` tests, in the peer.
+
+The answer runs once, then the code of each `cell` test in its names, in their order. What each gave, the files that
+are left and what the answer has shown come back as data and are compared here. So a cell's code enters the program's
+process, and what is expected of it does not.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from ..process.limits import MAX_STREAM_BYTES
+from ..wire.channel import Channel, ChannelError, Kind, pack_request, parse_json
+from ..wire.endings import ENDED, Ended
+from ..wire.records import Record, clean_record, text_of_cell
+from .comparing import brief, compare_text, ends
+from .handles import ProgramDied
+from .mentions import mentions
+
+KINDS = ("cell", "file", "insight")
+"""The kinds of test that one session answers."""
+
+_MOST_SHOWN_CHARS = 3 << 20
+"""How much of what a session has shown its report holds, in characters of JSON."""
+
+_SPARE_LINES = 10
+"""How many lines of records are read beyond two for each test."""
+
+_NUMPY_SCALAR = re.compile(r"np\.[a-z]+\d*\(([^()]*)\)")
+
+Fields = dict[str, Any]
+"""What a case is reported with."""
+
+
+class Session:
+    """What came back of a session.
+
+    Args:
+        tests: Its tests, as the judge's job has them.
+    """
+
+    def __init__(self, tests: list[dict[str, Any]]) -> None:
+        self._tests = tests
+        self._paths = list(dict.fromkeys(test["path"] for test in tests if test["kind"] == "file"))
+        self._stdout = bytearray()
+        self._records: list[Record] = []
+        self._files: list[bytes | None] = []
+        self._ended: Ended | None = None
+
+    def run(self, channel: Channel, deadline: float) -> None:
+        """Have the program's process run it, and take what comes.
+
+        Args:
+            channel: To that process.
+            deadline: Until when, by the monotonic clock.
+
+        Raises:
+            ChannelError, ProgramDied: If it does not go to its end.
+        """
+        cells = [test["code"] for test in self._tests if test["kind"] == "cell"]
+        channel.send(Kind.SESSION, pack_request({"cells": cells, "collect": self._paths}))
+        while self._ended is None:
+            received = channel.receive(max(0.0, deadline - time.monotonic()))
+            if received is None:
+                raise ProgramDied(ENDED)
+            self._take(*received)
+
+    def _take(self, kind: int, payload: bytes) -> None:
+        if kind == Kind.ENDED:
+            self._ended = Ended(parse_json(payload))
+        elif kind == Kind.OUTPUT and len(self._stdout) + len(payload) <= MAX_STREAM_BYTES:
+            self._stdout += payload
+        elif kind == Kind.RECORDS and not self._records:
+            # One for each cell, one for the program and one for its error; a program may have added any number.
+            lines = payload.split(b"\n", 2 * len(self._tests) + _SPARE_LINES)
+            self._records = [record for line in lines if (record := _record(line)) is not None]
+        elif kind == Kind.FILE and len(self._files) < len(self._paths):
+            self._files.append(payload[1:] if payload else None)
+        else:
+            raise ChannelError("the program's process sent an unexpected frame")
+
+    def shown(self) -> list[Record]:
+        """The records of what was shown; what would make them too many is left out."""
+        left, kept = _MOST_SHOWN_CHARS, list[Record]()
+        for record in self._records:
+            left -= len(json.dumps(record))
+            if left < 0:
+                break
+            kept.append(record)
+        return kept
+
+    def judged(self) -> Iterator[Fields]:
+        """How each test went, in their order: fields of its case."""
+        number = 0
+        for test in self._tests:
+            if test["kind"] == "cell":
+                number += 1
+                yield self._cell(test, number)
+            elif self._is_broken:
+                yield self._broken()
+            elif test["kind"] == "file":
+                yield self._file(test)
+            else:
+                yield self._insight(test)
+
+    @property
+    def _is_broken(self) -> bool:
+        return self._ended is None or self._ended.status != "ok"
+
+    def _broken(self) -> Fields:
+        if self._ended is None:
+            return {"status": "error", "message": ENDED}
+        return {"status": self._ended.fault, "message": self._ended.reason, **self._ended.details}
+
+    def _cell(self, test: dict[str, Any], number: int) -> Fields:
+        record = next((one for one in self._records if one["cell"] == number), None)
+        if record is None:
+            broken = self._broken()
+            return broken | {"message": f"not reached: {broken['message']}"}
+        error, stdout = record["error"], record["stdout"]
+        if error is not None:
+            return {"status": "error", "message": f"{error['name']}: {error['message']}".strip(), "error": error}
+        actual = text_of_cell(record["results"], stdout, record["variable"])
+        return self._compared(test, actual, [] if actual == stdout else [_meant(actual)])
+
+    def _file(self, test: dict[str, Any]) -> Fields:
+        place = self._paths.index(test["path"])
+        content = self._files[place] if place < len(self._files) else None
+        if content is None:
+            return {"status": "ok", "message": f"there is no file {test['path']!r}, or it is too large to be looked at"}
+        if test["expected"] is None:
+            return {"status": "ok", "message": "", "passed": True}
+        return self._compared(test, content.decode("utf-8", "surrogateescape"), [])
+
+    def _insight(self, test: dict[str, Any]) -> Fields:
+        program = next((record for record in self._records if record["cell"] == 0), None)
+        shown = [] if program is None else [one["text/plain"] for one in program["results"] if "text/plain" in one]
+        texts = [self._stdout.decode("utf-8", "replace"), *map(_meant, shown)]
+        passed = mentions("\n".join(texts), test["expected"], test["find"], test["max_chars"])
+        message = "" if passed else f"the output does not mention {brief(test['expected'])}"
+        return {"status": "ok", "message": message, "passed": passed, "expected": test["expected"]}
+
+    @staticmethod
+    def _compared(test: dict[str, Any], actual: str, also: list[str]) -> Fields:
+        """How an actual text compares; it passes also if one that stands for the same does."""
+        compare, expected = test["compare"], test["expected"]
+        rule = (compare["rule"], compare["rel"], compare["abs"])
+        difference = compare_text(expected, actual, *rule)
+        passed = difference is None or any(compare_text(expected, other, *rule) is None for other in also)
+        fields = {"expected": brief(expected), "actual": ends(actual, 1000), "actual_chars": len(actual)}
+        return {"status": "ok", "message": "" if passed else difference, "passed": passed, **fields}
+
+
+def _record(line: bytes) -> Record | None:
+    try:
+        return clean_record(parse_json(line)) if line else None
+    except ChannelError:
+        return None
+
+
+def _meant(text: str) -> str:
+    """What a value's text stands for: a string without its quotes, NumPy's `np.int64(3)` as 3; else the text."""
+    number = _NUMPY_SCALAR.fullmatch(text)
+    if number is not None:
+        return number[1]
+    try:
+        value = ast.literal_eval(text) if text[:1] in "'\"" else text
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return value if isinstance(value, str) else text

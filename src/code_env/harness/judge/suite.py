@@ -1,0 +1,218 @@
+"""Runs the code of one `assert` test, with handles where the program would be."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import importlib
+import sys
+import types
+from collections.abc import Mapping
+from typing import Any
+
+from ..wire.endings import ENDED, Problem
+from ..wire.plain import Decoder
+from .asserting import CALL, RECORDER, compile_helpers, compile_suite
+from .cases import Cases, brief_error
+from .handles import Handle, Origin, ProgramDied, named_handle
+from .remote import GRACE_S, RemoteModule
+from .time_limit import time_limit
+from .unit_testing import run_methods
+
+MODULES = {name: name for name in ("cmath", "collections", "copy", "datetime", "decimal", "fractions", "functools")}
+MODULES |= {name: name for name in ("heapq", "inspect", "itertools", "json", "math", "numpy", "operator", "os")}
+MODULES |= {name: name for name in ("pandas", "random", "re", "statistics", "string", "sys", "time", "typing")}
+MODULES |= {"np": "numpy", "pd": "pandas"}
+"""Modules by the names under which tests may use their attributes without importing them. A benchmark that puts answer
+and tests into one file need not notice that it relies on what the reference imports."""
+
+
+_SAID_NOTHING: Mapping[str, bool] = types.MappingProxyType({})
+
+
+class CompiledSuite:
+    """One `assert` test: its code, compiled.
+
+    Args:
+        prefix: Helpers that stand in front of every answer, if they are not the set-up.
+        setup: Trusted code that runs before the tests.
+        code: The test code.
+        entry_point: What it tests.
+        is_class: For names of the program, as far as the task says what they are, whether they are classes.
+        foresees: Whether calls that can be foreseen are sent over together.
+    """
+
+    def __init__(
+        self,
+        prefix: str,
+        setup: str,
+        code: str,
+        entry_point: str | None,
+        is_class: Mapping[str, bool] = _SAID_NOTHING,
+        *,
+        foresees: bool,
+    ) -> None:
+        self.suite = compile_suite(code, "<tests>", entry_point if foresees else None)
+        self.entry_point = entry_point
+        self._is_class = is_class
+        self.unbound = self.suite.free_names - set(dir(builtins)) - {"candidate", entry_point}
+        self.modules = self.unbound & MODULES.keys() & self.suite.owners
+        self.before: list[types.CodeType] = []
+        self.leaves_nothing = self.suite.leaves_nothing
+        """Whether it may be run again in the same process, as far as can be told from the text."""
+        # Helpers in front of every answer are the task's: the answer may have put others in their place.
+        with contextlib.suppress(SyntaxError):  # A prefix need not stand by itself.
+            self._put_before(prefix, "<prefix>")
+        self._put_before(setup, "<setup>")
+        texts = (prefix, setup, code)
+        self.expected = self._expected() if _MAY_BE_EXPECTED & self.suite.free_names else frozenset()
+        """Exceptions that would end the tests, or a loop, and that the tests look for."""
+        self.uses_random = any("random" in text for text in texts)
+        self.uses_numpy = any("numpy" in text for text in texts)
+
+    def origin_of(self, name: str) -> Origin:
+        """The origin of what a name of the program stands for; the program has no say in it."""
+        is_class = self._is_class.get(name)
+        if is_class is None:
+            # By convention; but not where what a call gives is used as data: `Title("a b").startswith("A")`.
+            is_class = name.lstrip("_")[:1].isupper() and name not in self.suite.used_as_data
+        return Origin.CLASS if is_class else Origin.FUNCTION
+
+    def _put_before(self, code: str, filename: str) -> None:
+        if code:
+            compiled, harmless = compile_helpers(code, filename)
+            self.before.append(compiled)
+            self.leaves_nothing = self.leaves_nothing and harmless
+
+    def _expected(self) -> frozenset[str]:
+        named = _MAY_BE_EXPECTED & self.suite.free_names
+        # An end of a loop that the program raises must end none: what has loops in C calls functions there.
+        loops = any(not _LOOPS.isdisjoint(_names_in(code)) for code in (self.suite.code, *self.before))
+        return named & {"SystemExit"} if loops else named
+
+
+_MAY_BE_EXPECTED = frozenset(("SystemExit", "StopIteration", "StopAsyncIteration"))
+
+_LOOPS = frozenset(
+    ("map", "filter", "iter", "itertools", "__next__", "__anext__", "__getitem__", "builtins", "getattr")
+)
+"""Names of what goes through a loop that an exception of a function can end unseen."""
+
+
+def _names_in(code: types.CodeType) -> set[str]:
+    """Names that code uses or defines, and those that lie within it."""
+    inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
+    return {*code.co_names, *code.co_varnames, *(one.co_name for one in inner)}.union(*map(_names_in, inner))
+
+
+class SuiteRun:
+    """One run of a suite; when it is made, what comes before the tests runs.
+
+    Args:
+        compiled: The suite.
+        until_failure: Whether the first case that fails ends it.
+    """
+
+    def __init__(self, compiled: CompiledSuite, *, until_failure: bool = False) -> None:
+        self._compiled, self._suite = compiled, compiled.suite
+        self._module: RemoteModule | None = None
+        self.cases = Cases(self._suite.sources, self._around, self._original, until_failure=until_failure)
+        # A module like any other: dataclasses and annotations look their own up.
+        module = sys.modules["tests"] = types.ModuleType("tests")
+        self.names: dict[str, Any] = module.__dict__
+        self.names[RECORDER], self.names[CALL] = self.cases, self._call
+        for code in compiled.before:
+            exec(code, self.names)
+        for name in compiled.modules - set(self.names):
+            with contextlib.suppress(ImportError):  # Then the tests say that there is no such name.
+                self.names[name] = importlib.import_module(MODULES[name])
+        self.records = self.cases.records
+        self.finish = self.cases.finish
+        self.uncaught: dict[str, str] | None = None
+
+    def _around(self, begins: bool) -> None:
+        if self._module is not None:
+            self._module.around_case(begins)
+
+    def _original(self, value: Any) -> Any:
+        return value if self._module is None else self._module.original(value)
+
+    def _call(self, index: int, function: Any) -> Any:
+        """Make a call that was foreseen."""
+        foreseen = self._suite.foreseen
+        if isinstance(function, Handle) and self._module is not None:
+            return self._module.call_ahead(function, index, foreseen.together_with(index))
+        args, kwargs = foreseen.inputs[index]
+        decode = Decoder().decode
+        return function(*map(decode, args), **{name: decode(form) for name, form in kwargs.items()})
+
+    def run(self, module: RemoteModule) -> None:
+        """Run the tests against the program.
+
+        Raises:
+            ProgramDied: If the program's process ended or stopped answering.
+        """
+        self._module = module
+        module.expected = self._compiled.expected
+        self.cases.program_is_dead = lambda: module.is_dead
+        names = set(self.names_wanted()) & module.callables
+        for name in names if self._compiled.entry_point is None else [self._compiled.entry_point, *names]:
+            handle = named_handle(module, name, self._compiled.origin_of(name))
+            self.names[name] = module.exception(name) or handle
+        # The tests wait no longer than the program may: what they do with its answers can take for ever.
+        with time_limit(module.wall_s + GRACE_S):
+            error = self.run_here()
+            if error is not None:
+                module.settle()
+        if module.is_dead:
+            raise ProgramDied(ENDED)  # The tests may have caught it.
+        if module.last_raised is not None and module.last_raised[0] is error:
+            self.uncaught = module.last_raised[1]
+
+    def run_here(self) -> BaseException | None:
+        """Run the tests with the names as they are; the exception that ended them early, if one did.
+
+        Raises:
+            ProgramDied: If the program's process ended or stopped answering.
+        """
+        names, entry_point = self.names, self._compiled.entry_point
+        if self._compiled.uses_random:
+            _seed_generators(self._compiled.uses_numpy)
+        if entry_point is not None:
+            names.setdefault("candidate", names[entry_point])
+        try:
+            exec(self._suite.code, names)
+            if self._suite.leaves_check_uncalled and entry_point is not None:
+                names["check"](names[entry_point])
+            run_methods(self._suite.methods, names, self.cases)
+        except ProgramDied:
+            raise
+        # The tests' own exception, provoked by what the program gave: it ends them.
+        except BaseException as error:
+            self.finish(brief_error(error))
+            return error
+        self.finish(None)
+        return None
+
+    def begin(self, module: RemoteModule) -> Problem | None:
+        """Have the program begin; what kept it from it, if anything did."""
+        foreseen = self._suite.foreseen
+        inputs = foreseen.together_with(0) if foreseen.begins_at_once else None
+        is_all = foreseen.is_all and inputs is not None and len(inputs) == len(foreseen.inputs)
+        return module.begin(self._compiled.entry_point, self.names_wanted(), inputs, last=is_all)
+
+    def names_wanted(self) -> list[str]:
+        """Names that the tests take from the program: those that nobody else has."""
+        return sorted(self._compiled.unbound - set(self.names))
+
+
+def _seed_generators(with_numpy: bool) -> None:
+    """Tests that draw their inputs draw the same ones each time."""
+    import random
+
+    random.seed(0)
+    if with_numpy:
+        with contextlib.suppress(ImportError):  # The tests will say so.
+            import numpy
+
+            numpy.random.seed(0)

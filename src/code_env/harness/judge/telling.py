@@ -1,0 +1,58 @@
+"""What a report tells of cases, as they are decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..wire.endings import Problem
+
+
+class Told:
+    """Reports cases, and keeps in mind what was told of them.
+
+    Args:
+        report: Takes the report's lines.
+        until_failure: Whether tests after the first that fails need not run.
+        cases_of: How many cases a test has, by its number.
+    """
+
+    def __init__(self, report: Callable[[dict[str, Any]], Any], until_failure: bool, cases_of: Callable[[int], int]):
+        self._report, self._until_failure, self._cases_of = report, until_failure, cases_of
+        self._began, self._failed = False, False
+        self._tests: set[int] = set()
+
+    def begin(self) -> None:
+        """Report, once, that the program is being tested: what is not reported from now on has failed."""
+        if not self._began:
+            self._began = True
+            self._report({"began": True})
+
+    @property
+    def enough(self) -> bool:
+        """Whether no further test needs to be run."""
+        return self._failed and self._until_failure
+
+    def uncompiled(self, error: dict[str, str]) -> None:
+        """Report that the answer does not compile."""
+        self._report({"uncompiled": error})
+
+    def of(self, index: int) -> bool:
+        """Whether anything was told of a test."""
+        return index in self._tests
+
+    def case(self, index: int, status: str, message: str, **fields: Any) -> None:
+        """Tell of one case of a test; of the first by default."""
+        self._failed = self._failed or not fields.get("passed")
+        self._tests.add(index)
+        self._report({"test": index, "case": 0, "passed": False, "status": status, "message": message, **fields})
+
+    def untested(self, index: int, problem: Problem, cases: int = 1) -> None:
+        """Tell of the cases of a test that the answer could not be put to."""
+        for case in range(cases):
+            self.case(index, problem.status, problem.message, case=case, tested=False, error=problem.error)
+
+    def skip(self, index: int) -> None:
+        """Say of a test that it is not run, since one before it failed."""
+        problem = Problem("ok", "not run: a test before it failed")
+        self.untested(index, problem, cases=self._cases_of(index))

@@ -1,0 +1,175 @@
+"""What a process asks of the kernel for itself before it runs a program.
+
+Limits are inherited by every descendant and, for an ordinary user, not to be raised again. They are
+coarse (CPU time counts in whole seconds); `watching.py` is exact.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import os
+import signal
+import sys
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+try:
+    import resource
+except ImportError:  # Windows has none; no executor of ours runs there, but the package imports.
+    resource = None  # type: ignore[assignment]
+
+MAX_STREAM_BYTES = 16 * 1024 * 1024
+"""What a program may write to one stream; more ends it with status `output_limit`."""
+
+MAX_NAMES = 65_536
+"""How many files, directories and links a program may have: each takes kernel memory, however small it is."""
+
+BROKEN_EXIT_CODE = 98
+"""Exit code of a child in which the harness's own code failed, by what the program did to it."""
+
+MAX_TEXT = 8192
+"""Longest piece of an error's message or traceback that is reported, in characters."""
+
+WHOLE_RUN = 10
+"""A judged run as a whole may take this many times what one test may."""
+
+
+class ProcessLimits(NamedTuple):
+    """What one process that runs a program may use; see `code_env.Limits` for the meaning."""
+
+    cpu_s: float
+    wall_s: float
+    memory_bytes: int
+    file_bytes: int
+    total_cpu_s: float | None = None
+
+    @functools.lru_cache(maxsize=64)  # noqa: B019 (a few numbers each)
+    def rlimits(self) -> list[tuple[int, int, int]]:
+        """What the kernel can enforce on a process that this one starts: resource, soft limit, hard limit."""
+        if resource is None:
+            return []
+        # Above what is allowed: the kernel counts in ticks, which on a busy or virtual machine run ahead of
+        # what a process has used, by parts of a second. Whoever watches it comes first, and is exact.
+        seconds = math.ceil(1.5 * self.cpu_s) + 1
+        limits = [
+            # Hard above soft: at the soft limit the process gets a signal that it may handle, at the
+            # hard one it is killed.
+            (resource.RLIMIT_CPU, seconds, seconds + 1),
+            (resource.RLIMIT_FSIZE, self.file_bytes, self.file_bytes),
+            (resource.RLIMIT_CORE, 0, 0),
+        ]
+        if sys.platform == "linux":
+            # A backstop for one giant allocation. Four times the limit and room for libraries, because
+            # it counts the address space of thread stacks, which honest programs never touch; the
+            # limit itself is on resident memory and is watched from outside.
+            data = 4 * self.memory_bytes + (256 << 20)
+            limits.append((resource.RLIMIT_DATA, data, data))
+        return limits
+
+    def of_whole_run(self, largest_input: int) -> ProcessLimits:
+        """Those of the process that serves the tests: its own work grows with their number.
+
+        Args:
+            largest_input: Bytes of the largest file that is put into a test's directory. It copies these, which the
+                limit on files that a test writes does not concern.
+        """
+        file_bytes = max(self.file_bytes, largest_input)
+        return self._replace(cpu_s=WHOLE_RUN * self.cpu_s, wall_s=WHOLE_RUN * self.wall_s, file_bytes=file_bytes)
+
+    def of_tests(self) -> list[tuple[int, int, int]]:
+        """As `rlimits`, for processes that this one starts, without those that it has, which they inherit.
+
+        Nor is CPU time among them: whoever starts a process watches that, and the kernel's limit is for the case that
+        nobody does any more. For that, what this process has is good enough.
+        """
+        own = [one for one in self.rlimits() if one[0] != resource.RLIMIT_CPU]
+        return [one for one in own if resource.getrlimit(one[0]) != one[1:]]
+
+    def apply(self) -> None:
+        """Set them on this process, as far as they lower what it has."""
+        for which, soft, hard in self.rlimits():
+            # Some systems know a limit and refuse to set it; the watcher outside does not depend on it.
+            with contextlib.suppress(ValueError, OSError, OverflowError):
+                resource.setrlimit(which, at_most(which, soft, hard))
+
+
+def at_most(which: int, soft: int, hard: int) -> tuple[int, int]:
+    """A soft and a hard limit, neither above the hard limit that this process has: it may not raise that."""
+    current = resource.getrlimit(which)[1]
+    return (soft, hard) if current == resource.RLIM_INFINITY else (min(soft, current), min(hard, current))
+
+
+setrlimit: Any = getattr(resource, "setrlimit", None)
+"""As `resource.setrlimit`, bound before a program can replace it."""
+
+
+def set_limits(rlimits: Iterable[tuple[int, int, int]]) -> None:
+    """Set limits on this process, as far as they lower what it has: for each resource a soft and a hard one.
+
+    Raises:
+        OSError, ValueError: If the kernel refuses.
+    """
+    for which, soft, hard in rlimits:
+        try:
+            setrlimit(which, (soft, hard))
+        except ValueError:  # Its hard limit is lower. That is rare, so the limit is read only then.
+            setrlimit(which, at_most(which, soft, hard))
+
+
+def cpu_limit_s() -> float:
+    """How much CPU time the kernel lets this process use in its life, in seconds."""
+    if resource is None:
+        return math.inf
+    soft = resource.getrlimit(resource.RLIMIT_CPU)[0]
+    return math.inf if soft == resource.RLIM_INFINITY else float(soft)
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has held at once; 0 where unknown."""
+    if resource is None:
+        return 0
+    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def restore_signals() -> None:
+    """Handle signals as a program does that a shell starts in the foreground.
+
+    A process inherits which signals its parent ignores and blocks. A trainer in the background ignores SIGINT, one
+    under `nohup` SIGHUP; a program must not notice.
+    """
+    for number in signal.valid_signals() - _PYTHON_IGNORES:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+_PYTHON_IGNORES = {signal.SIGPIPE, signal.SIGXFSZ} if os.name == "posix" else set()
+"""What every Python process ignores from its start."""
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when its parent ends, where the kernel can (Linux).
+
+    A fork does not inherit this, so each process asks for itself.
+
+    Args:
+        parent: The parent's pid; if it is another by now, the parent has ended already.
+    """
+    if sys.platform == "linux":
+        _prctl()(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+_PR_SET_PDEATHSIG = 1
+
+
+@functools.cache
+def _prctl() -> Any:
+    # Imported where it is used first, before any program runs; a forked child finds it loaded.
+    import ctypes
+
+    return ctypes.CDLL(None).prctl

@@ -1,0 +1,1 @@
+"""Runs answers in Python: not trusted from the first line of the answer on."""

@@ -1,0 +1,257 @@
+"""Stand-ins, in the program's process, for what the tests handed over: functions, iterators, coroutines, exceptions.
+
+What was handed over stays with the tests and has a number; `handing.py` is their side. The same thing has the same
+stand-in each time, so a program can find it again in a list. A function's stand-in shows what a program may look at:
+its names, its parameters and their defaults, its documentation, and whether it is a coroutine function.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Generator
+from typing import Any
+
+from ..wire.containers import Containers
+from ..wire.plain import Decoder
+
+_EXCEPTION, _STOP, _TYPE, _ID, _COMPILE, _EXEC, _ZIP = Exception, StopIteration, type, id, compile, exec, zip
+
+_ONE_BY_ONE = 1000
+"""How many values of an iterator cross one by one, when the program asks for them; after that, many at once."""
+
+_AT_ONCE = 100  # At the most handing.MAX_AT_ONCE.
+
+
+class Borrowed:
+    """What a program has been handed by the tests.
+
+    Args:
+        ask: Asks the tests for something; gives their reply.
+        decoder: Rebuilds values of the tests.
+        encode: Gives the form of a value of the program, with the containers of the exchange if there are any.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[dict[str, Any]], dict[str, Any]],
+        decoder: Decoder,
+        encode: Callable[..., Any],
+    ) -> None:
+        self.ask, self.decode, self.encode = ask, decoder.decode, encode
+        self._decoder = decoder
+        self._stand_ins: dict[int, Any] = {}
+        self._numbers: dict[int, int] = {}
+
+    def number_of(self, value: object) -> int | None:
+        """The number of what a stand-in stands for; None if the value is none."""
+        return self._numbers.get(_ID(value))
+
+    def stand_in(self, tag: str, body: Any) -> Any:
+        """What stands here for what the tests handed over."""
+        number: int = body if tag == "co" else body[0]
+        if number not in self._stand_ins:
+            made = _MAKERS[tag](self, body)
+            self._stand_ins[number] = made
+            self._numbers[_ID(made)] = number
+        return self._stand_ins[number]
+
+    def value_of(self, reply: dict[str, Any], known: Containers | None = None) -> Any:
+        """What a reply holds; raises what the tests raised."""
+        decode = self._decoder.within(known or Containers()).decode
+        value = None if "raised" in reply else decode(reply["value"])
+        if known is not None:
+            known.change([(at, decode(form)) for at, form in reply.get("changed", ())])
+        if "raised" in reply:
+            raise self.decode(reply["raised"])
+        return value
+
+    def call(self, number: int, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Call a function of the tests."""
+        known = Containers()
+        forms = {
+            "args": [self.encode(arg, known) for arg in args],
+            "kwargs": {name: self.encode(arg, known) for name, arg in kwargs.items()},
+        }
+        return self.value_of(self.ask({"callback": number, **forms}), known)
+
+
+def _function(borrowed: Borrowed, body: Any) -> Any:
+    number, described = body
+    if not described or "names" not in described:
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            return borrowed.call(number, args, kwargs)
+
+    else:
+        function = _function_with_parameters(borrowed, number, described)
+    for name in ("name", "qualname", "doc"):
+        if described and name in described:
+            setattr(function, f"__{name}__", described[name])
+    return function
+
+
+_HEADER = """{start}def stand_in({parameters}):
+    {give} __code_env_call(({positional}), {rest}, {{{named}}}, {more})
+"""
+
+
+def _function_with_parameters(borrowed: Borrowed, number: int, described: dict[str, Any]) -> Any:
+    """A function that takes what the one of the tests takes, by the same names."""
+    names, keyword_only = described["names"], described["keyword_only"]
+    rest, more = described["rest"], described["more"]
+    defaults = [borrowed.decode(form) for form in described["defaults"]]
+    keyword_defaults = {name: borrowed.decode(form) for name, form in described["keyword_defaults"].items()}
+    first_default = len(names) - len(defaults)
+    parameters = [name if at < first_default else f"{name}=None" for at, name in enumerate(names)]
+    if described["positional_only"]:
+        parameters.insert(described["positional_only"], "/")
+    if rest or keyword_only:
+        parameters.append(f"*{rest or ''}")
+    parameters += [f"{name}=None" if name in keyword_defaults else name for name in keyword_only]
+    if more:
+        parameters.append(f"**{more}")
+    source = _HEADER.format(
+        start="async " if described["kind"] == "async " else "",
+        parameters=", ".join(parameters),
+        give={"": "return", "async ": "return await", "generator": "return (yield from"}[described["kind"]],
+        positional="".join(f"{name}, " for name in names),
+        rest=rest or "()",
+        named=", ".join(f"{name!r}: {name}" for name in keyword_only),
+        more=more or "{}",
+    )
+    if described["kind"] == "generator":
+        source = source.rstrip() + ")\n"
+
+    def call(positional: Any, rest: Any, named: dict[str, Any], more: dict[str, Any]) -> Any:
+        given = list(positional)
+        # A default is the tests' affair: it may be a list that they keep.
+        while not rest and len(given) > first_default and given[-1] is defaults[len(given) - 1 - first_default]:
+            given.pop()
+        named = {k: v for k, v in named.items() if k not in keyword_defaults or v is not keyword_defaults[k]}
+        return borrowed.call(number, [*given, *rest], {**named, **more})
+
+    scope: dict[str, Any] = {"__name__": "tests", "__code_env_call": call}
+    _EXEC(_COMPILE(source, "<tests>", "exec", dont_inherit=True), scope)
+    function = scope["stand_in"]
+    function.__code__ = function.__code__.replace(
+        co_name=described.get("name", "stand_in"), co_qualname=described.get("qualname", "stand_in")
+    )
+    function.__defaults__ = tuple(defaults) or None
+    function.__kwdefaults__ = keyword_defaults or None
+    function.__annotations__ = {name: borrowed.decode(form) for name, form in described["annotations"].items()}
+    return function
+
+
+class BorrowedIterator:
+    """An iterator of the tests: what is taken here is taken there."""
+
+    def __init__(self, borrowed: Borrowed, number: int) -> None:
+        self._borrowed, self._number = borrowed, number
+        self._values: list[Any] = []
+        self._taken = 0
+        self._then: dict[str, Any] | None = None
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        if not self._values and self._then is None:
+            count = 1 if self._taken < _ONE_BY_ONE else _AT_ONCE
+            self._take(self._borrowed.ask({"callback": self._number, "do": "next", "count": count}))
+        if self._values:
+            self._taken += 1
+            return self._borrowed.decode(self._values.pop(0))
+        then, self._then = self._then or {}, {}
+        if "raised" in then:
+            raise self._borrowed.decode(then["raised"])
+        raise _STOP(*[self._borrowed.decode(form) for form in (then.get("end"),) if form is not None])
+
+    def _take(self, reply: dict[str, Any]) -> None:
+        self._values = reply.get("values", [])
+        if "raised" in reply or "end" in reply:
+            self._then = reply
+
+
+class BorrowedGenerator(BorrowedIterator, Generator[Any, Any, Any]):
+    """A generator of the tests."""
+
+    def _resume(self, do: str, *args: Any) -> Any:
+        forms = [self._borrowed.encode(arg) for arg in args]
+        self._take(self._borrowed.ask({"callback": self._number, "do": do, "args": forms}))
+        return self.__next__()
+
+    def send(self, value: Any) -> Any:
+        """Go on with a value."""
+        return self._resume("send", value)
+
+    def throw(self, error: Any, *_: Any) -> Any:
+        """End it, as one is ended that does not catch the exception."""
+        self.close()
+        raise error
+
+    def close(self) -> None:
+        """End it."""
+        self._borrowed.value_of({"value": None, **self._borrowed.ask({"callback": self._number, "do": "close"})})
+
+    __class__ = types.GeneratorType  # type: ignore[assignment]  # What `inspect.isgenerator` asks for.
+
+
+class _Awaited:
+    """Lets a coroutine of the tests run on until it ends, and the program's own tasks in between."""
+
+    def __init__(self, borrowed: Borrowed, number: int) -> None:
+        self._borrowed, self._number = borrowed, number
+
+    def __await__(self) -> Any:
+        while True:
+            reply = self._borrowed.ask({"callback": self._number, "do": "await"})
+            if "cancelled" in reply:
+                import asyncio
+
+                raise asyncio.CancelledError
+            if "pending" not in reply:
+                return self._borrowed.value_of(reply)
+            try:
+                yield
+            except BaseException:
+                self._borrowed.ask({"callback": self._number, "do": "cancel"})
+                raise
+
+
+async def _coroutine(borrowed: Borrowed, number: int) -> Any:
+    return await _Awaited(borrowed, number)
+
+
+def _class(borrowed: Borrowed, body: Any) -> Any:
+    _, name, module, forms = body
+    known = (
+        getattr(sys.modules.get(module), name, None) if module.partition(".")[0] in sys.stdlib_module_names else None
+    )
+    if isinstance(known, type):
+        return known
+    bases = tuple(borrowed.decode(form) for form in forms)
+    return _TYPE(name, bases, {"__module__": module})
+
+
+def _error(borrowed: Borrowed, body: Any) -> Any:
+    _, class_form, args, attributes = body
+    kind = borrowed.decode(class_form)
+    values = [borrowed.decode(form) for form in args]
+    try:
+        error = kind(*values)
+    except TypeError:  # Its class takes other arguments than it keeps.
+        error = kind.__new__(kind, *values)
+        error.args = tuple(values)
+    for name, form in attributes.items():
+        setattr(error, name, borrowed.decode(form))
+    return error
+
+
+_MAKERS: dict[str, Callable[[Borrowed, Any], Any]] = {
+    "cb": _function,
+    "it": lambda b, body: (BorrowedGenerator if body[1] else BorrowedIterator)(b, body[0]),
+    "co": _coroutine,
+    "ec": _class,
+    "er": _error,
+}

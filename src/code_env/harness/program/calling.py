@@ -1,0 +1,156 @@
+"""Calls a function of an answer for `call` tests, so that no call sees what another left behind.
+
+Each call has a child of its own, with a directory of its own. Where the answer's functions keep nothing, as far as
+`forgetting.py` can tell, the process that has loaded the answer may make the calls itself: a child costs more than most
+calls do. It stops where a call is not to be relied on, and all is to be done anew, by children.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, NamedTuple, NoReturn
+
+from ..process.budget import CUT, NOT_RUN, Budget
+from ..process.children import drain, start_child
+from ..process.workspace import Workspace
+from ..wire.channel import MAX_FRAME_BYTES, Channel, Kind, json_bytes
+from .forgetting import Kept, Memory
+
+# Bound here because the program shares this process and may replace them.
+_exit, _close, _write, _signal, _threads = os._exit, os.close, os.write, signal.signal, _thread._count
+_process_time, _clock = time.process_time, time.monotonic
+
+_DONE = b'{"n":%d,"ended":{"status":"ok","exit_code":0,"cpu_s":%.6f,"wall_s":%.6f},"reply":%s}'
+
+
+class Callee(NamedTuple):
+    """What is called, in the process that has loaded the answer."""
+
+    call: Callable[[Any, Any], dict[str, Any]]
+    """Calls it with encoded arguments; the reply."""
+    pack: Callable[[dict[str, Any]], bytes]
+    """Encodes a reply."""
+    flush: Callable[[], None]
+    """Flushes what the program has printed."""
+
+
+class Together:
+    """Makes calls in this process.
+
+    Args:
+        code: The compiled answer.
+        names: Its module's names, after the top level has run.
+        target: What is called.
+        channel: To the peer.
+        loading_s: CPU time of the top level, in seconds, which is held to the same limit as a call.
+    """
+
+    def __init__(self, code: CodeType, names: dict[str, Any], target: str, channel: Channel, loading_s: float) -> None:
+        self._channel, self._loading_s = channel, loading_s
+        self._memory: Memory | None = None
+        if _threads() == 0:
+            with contextlib.suppress(Kept):
+                self._memory = Memory(code, names, target)
+
+    def run(self, callee: Callee, first: int, inputs: list[Any]) -> None:
+        """Call with each of the inputs; the last reply tells if that is not to be relied on."""
+        for number, (args, kwargs) in enumerate(inputs, start=first):
+            reply = self._reply(callee, args, kwargs)
+            callee.flush()
+            if reply is None:
+                self._channel.send(Kind.MESSAGE, b'{"n":%d,"kept":true}' % number)
+                return
+            packed, cpu_s, wall_s = reply
+            self._channel.send(Kind.MESSAGE, _DONE % (number, cpu_s, wall_s, packed))
+
+    def _reply(self, callee: Callee, args: Any, kwargs: Any) -> tuple[bytes, float, float] | None:
+        """What a call gave, the CPU time and the time that it took; None if alone it could give something else."""
+        if self._memory is None or not self._memory.forget():
+            return None
+        began_s, began = _process_time(), _clock()
+        reply = callee.call(args, kwargs)
+        # Alone it might have had enough memory.
+        if "raised" in reply and reply["raised"]["builtin"] == "MemoryError":
+            return None
+        packed = callee.pack(reply)
+        return packed, max(_process_time() - began_s, self._loading_s), _clock() - began
+
+
+class Alone:
+    """Makes each call in a child.
+
+    Args:
+        callee: What is called.
+        load_again: Runs the answer's top level once more, in a child that has none of the threads that it started.
+        channel: To the peer.
+        budget: What the calls may use.
+        workspace: Gives each call a directory.
+        loading_s: CPU time of the top level, in seconds, which is held to the same limit as a call.
+    """
+
+    def __init__(
+        self,
+        callee: Callee,
+        load_again: Callable[[], None],
+        channel: Channel,
+        budget: Budget,
+        workspace: Workspace,
+        loading_s: float,
+    ) -> None:
+        self._callee, self._load_again, self._channel = callee, load_again, channel
+        self._budget, self._workspace, self._loading_s = budget, workspace, round(loading_s, 6)
+        self._has_threads = _threads() > 0
+
+    def run(self, first: int, inputs: list[Any]) -> None:
+        """Call with each of the inputs, and tell of each how it ended and what it gave."""
+        self._workspace.keep_changes()
+        for number, (args, kwargs) in enumerate(inputs, start=first):
+            ended, reply = self._call(args, kwargs)
+            self._channel.send(Kind.MESSAGE, b'{"n":%d,"ended":%s,"reply":%s}' % (number, ended, reply or b"null"))
+
+    def _call(self, args: Any, kwargs: Any) -> tuple[bytes, bytes]:
+        """How the child ended, and the reply, if there is one."""
+        limits = self._budget.next_limits()
+        if limits is None:
+            return json_bytes(NOT_RUN), b""
+        callee = self._callee
+        callee.flush()
+        room = self._workspace.make_room()
+
+        def body(to_parent: int) -> NoReturn:
+            _close(self._channel.fd)
+            self._workspace.enter(room)
+            if self._has_threads:  # None of them is in this process.
+                self._load_again()
+            view = memoryview(callee.pack(callee.call(args, kwargs)))
+            callee.flush()
+            while view:
+                view = view[_write(to_parent, view) :]
+            _exit(0)
+
+        # Where the program ignores the end of its children, the kernel would not tell of it.
+        _signal(signal.SIGCHLD, signal.SIG_DFL)
+        child = start_child(limits, body, pipes=1)
+        result = bytearray()
+
+        def take(data: bytes) -> None:
+            result.extend(data)
+            if len(result) > MAX_FRAME_BYTES // 2:
+                child.end("output_limit")
+                result.clear()
+
+        child.on_readable(child.fds[0], drain(child.fds[0], take))
+        used = child.watch()
+        # Another process watches this one too. It may have ended the child first, and does not say so here.
+        self._budget.note("timeout" if used["signal"] == signal.SIGKILL else used["status"], used["cpu_s"])
+        if limits.cpu_s < self._budget.limits.cpu_s:
+            used["rest"] = CUT
+        used["cpu_s"] = max(used["cpu_s"], self._loading_s)
+        self._workspace.remove(room)
+        return json_bytes(used), bytes(result)

@@ -1,0 +1,219 @@
+"""Runs a program and cells after it as the kernel of a notebook does, in a process that is all the program's.
+
+What the last expression of a program or a cell gives is kept as text, and so are the figures that it shows. Cells run
+one after the other in the program's names; one that fails ends alone. What is kept goes to the executor as records:
+see `records.py`.
+"""
+
+from __future__ import annotations
+
+import binascii
+import linecache
+import os
+import sys
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, NoReturn
+
+from ..wire.records import MAX_RECORDS_BYTES, Record
+from . import figures
+from .main_module import COMPILE_ERRORS, describe_error, exit_code_of, flush, leave, to_stderr
+
+_MAX_TEXT_CHARS = 1 << 16
+"""How much of a value's text is kept, in characters."""
+
+_MAX_IMAGE_BYTES = 2 << 20
+"""Largest image that is kept."""
+
+_MAX_OUTPUT_BYTES = 1 << 16
+"""How much of a cell's output its record holds, at its head and again at its tail."""
+
+_VARIABLE = "result"
+"""The variable that stands for what a cell gives, where it gives nothing else."""
+
+_exec, _eval, _repr, _compile = exec, eval, repr, compile
+
+
+class _Code:
+    """A program or a cell, compiled so that its last expression gives its value.
+
+    Raises:
+        SyntaxError, ValueError, MemoryError, RecursionError, OverflowError: If it does not compile.
+    """
+
+    def __init__(self, text: str, filename: str) -> None:
+        linecache.cache[filename] = (lambda: text,)
+        self.sets_variable = False
+        self._last: CodeType | None = None
+        try:
+            self._compile(text, filename)
+        except RecursionError:  # Python compiles deeper code from its text than from a tree.
+            self._last = None
+            self._body = _compile(text, filename, "exec", dont_inherit=True)
+
+    def _compile(self, text: str, filename: str) -> None:
+        import ast  # Where it is needed: all that a server holds is copied with each fork.
+
+        tree = ast.parse(text, filename)
+        self.sets_variable = _sets(tree, _VARIABLE)
+        if tree.body and isinstance(tree.body[-1], ast.Expr):
+            last = ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
+            self._last = _compile(last, filename, "eval", dont_inherit=True)
+        self._body = _compile(tree, filename, "exec", dont_inherit=True)
+
+    def run(self, names: dict[str, Any]) -> Any:
+        """Run it; what its last expression gives, None if it ends with none."""
+        _exec(self._body, names)
+        return None if self._last is None else _eval(self._last, names)
+
+
+class _Kernel:
+    """The names that a program and its cells share, and what they have shown.
+
+    Args:
+        names: What `prepare_main` gave.
+        send: Takes records.
+    """
+
+    def __init__(self, names: dict[str, Any], send: Callable[[Record], object]) -> None:
+        self.names, self._send = names, send
+        self._shown: list[dict[str, str]] = []
+        self._bytes_left = MAX_RECORDS_BYTES
+        figures.begin(self._show_image)
+
+    def run(self, code: _Code) -> None:
+        """Run a program or a cell, and keep what it gives."""
+        value = code.run(self.names)
+        if value is not None:
+            self._show("text/plain", _text_of(value))
+        figures.keep_figures(self._show_image)
+
+    def send(self, record: Record) -> None:
+        """Send a record with what has been shown since the last."""
+        shown, self._shown = self._shown, []
+        self._send({**record, "results": shown})
+
+    def variable(self) -> str | None:
+        """The variable that stands for what a cell gives, as text."""
+        return _text_of(self.names[_VARIABLE]) if _VARIABLE in self.names else None
+
+    def _show_image(self, image: bytes) -> None:
+        if len(image) <= _MAX_IMAGE_BYTES:
+            self._show("image/png", binascii.b2a_base64(image, newline=False).decode())
+
+    def _show(self, kind: str, data: str) -> None:
+        if len(data) <= self._bytes_left:
+            self._bytes_left -= len(data)
+            self._shown.append({kind: data})
+
+
+def run_as_notebook(
+    source: bytes,
+    filename: str,
+    names: dict[str, Any],
+    cells: list[str],
+    send: Callable[[Record], object],
+    *,
+    echo: bool = True,
+) -> NoReturn:
+    """Run a program as `__main__` and cells after it, send records and an uncaught exception, and exit.
+
+    Cells are run where the program has come to its end, or has exited with code 0.
+
+    Args:
+        source: The program, UTF-8.
+        filename: Its name.
+        names: What `prepare_main` gave.
+        cells: The cells.
+        send: Takes records, and `describe_error`'s dict if the program ends by an exception.
+        echo: Whether what cells write comes on the program's standard output too.
+    """
+    exit_code = 0
+    kernel = _Kernel(names, send)
+    output = _Output(echo) if cells else None
+    try:
+        kernel.run(_Code(source.decode("utf-8-sig"), filename))
+    except SystemExit as error:
+        exit_code = exit_code_of(error)
+        figures.keep_figures(kernel._show_image)
+    except BaseException as error:
+        exit_code = 130 if type(error) is KeyboardInterrupt else 1
+        described = describe_error(error.with_traceback(None) if isinstance(error, COMPILE_ERRORS) else error)
+        send(described)
+        to_stderr(described["traceback"])
+    kernel.send({"cell": 0})
+    if exit_code == 0 and output is not None:
+        for number, cell in enumerate(cells, start=1):
+            kernel.send(_run_cell(kernel, number, cell, output))
+    leave(exit_code, names)
+
+
+def _run_cell(kernel: _Kernel, number: int, text: str, output: _Output) -> Record:
+    """Run a cell; all of its record but what it has shown."""
+    error = variable = None
+    output.begin()
+    try:
+        code = _Code(text, f"<cell {number}>")
+        kernel.run(code)
+        variable = kernel.variable() if code.sets_variable else None
+    # It ends alone, whatever it raises; what it has exited with says no more than that.
+    except BaseException as raised:
+        error = describe_error(raised)
+    finally:
+        written = output.end()
+    return {"cell": number, "stdout": written, "error": error, "variable": variable}
+
+
+class _Output:
+    """Standard output of one cell after another: a file without a name.
+
+    Args:
+        echo: Whether what is in it is written on where output goes.
+    """
+
+    def __init__(self, echo: bool) -> None:
+        self._echo = echo
+        name = f".output-{os.getpid()}"
+        self._fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        os.unlink(name)
+        self._own = -1
+
+    def begin(self) -> None:
+        """A cell begins."""
+        flush(sys.stdout)
+        os.ftruncate(self._fd, 0)
+        os.lseek(self._fd, 0, os.SEEK_SET)
+        self._own = os.dup(1)
+        os.dup2(self._fd, 1)
+
+    def end(self) -> str:
+        """A cell has ended; what it has written."""
+        flush(sys.stdout)
+        os.dup2(self._own, 1)
+        os.close(self._own)
+        size = os.fstat(self._fd).st_size
+        done = 0 if self._echo else size
+        while done < size and (piece := os.pread(self._fd, 1 << 16, done)):
+            done += os.write(1, piece)
+        head = os.pread(self._fd, _MAX_OUTPUT_BYTES, 0)
+        left_out = size - 2 * _MAX_OUTPUT_BYTES
+        tail = os.pread(self._fd, _MAX_OUTPUT_BYTES, max(_MAX_OUTPUT_BYTES, size - _MAX_OUTPUT_BYTES))
+        gap = b"\n... %d bytes left out ...\n" % left_out if left_out > 0 else b""
+        return (head + gap + tail).decode("utf-8", "replace")
+
+
+def _sets(tree: Any, name: str) -> bool:
+    """Whether code sets a variable at its top level, as far as its text tells."""
+    import ast
+
+    if isinstance(tree, ast.Name):
+        return tree.id == name and isinstance(tree.ctx, ast.Store)
+    # These have variables of their own.
+    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.comprehension)
+    return any(_sets(node, name) for node in ast.iter_child_nodes(tree) if not isinstance(node, inner))
+
+
+def _text_of(value: Any) -> str:
+    """A value as text, as a notebook shows it; what its own method raises is the program's."""
+    text = str.__str__(_repr(value))
+    return text if len(text) <= _MAX_TEXT_CHARS else f"{text[:_MAX_TEXT_CHARS]}..."

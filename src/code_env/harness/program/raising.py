@@ -1,0 +1,122 @@
+"""What the program's process tells of an exception: data, from which `exceptions.py` rebuilds one for the tests.
+
+Beside what every report of an error holds, see `describe_error`::
+
+    {"builtin": "ValueError",       the nearest builtin class       "args": [...] or None, if they are not plain
+     "classes": ["Mine", ...],      names of its own classes        "attributes": {"code": 5}, those that are plain
+     "given": 3,                    number of a class of the tests  "standard": ["json", "JSONDecodeError"]
+     "notes": [...], "cause": {...}, "group": [{...}, ...]}
+    {"m": 4}                        an exception of the tests itself
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from typing import Any
+
+from ..wire.plain import encode
+from .borrowing import Borrowed
+from .main_module import describe_error
+
+_MOST_BASES = 20
+"""Most classes of an exception that are told of."""
+
+_MOST_PARTS = 100
+"""Most exceptions of a group, most attributes and most notes that are told of."""
+
+_type, _isinstance, _vars, _str, _list = type, isinstance, vars, str, list
+_BaseException, _OSError, _Group = BaseException, OSError, BaseExceptionGroup
+_builtins, _stdlib = dict(vars(builtins)), sys.stdlib_module_names
+_IN_SLOTS = ((ImportError, ("name", "path")), (NameError, ("name",)), (AttributeError, ("name",)))
+"""What builtin classes keep beside their arguments."""
+
+
+def nearest_builtin(kind: type) -> str:
+    """The name of the nearest builtin class that a class derives from."""
+    for base in _type.__getattribute__(kind, "__mro__"):
+        name: str = _type.__getattribute__(base, "__name__")
+        if _builtins.get(name) is base:
+            return name
+    return "Exception"
+
+
+def names_of_bases(kind: type) -> list[str]:
+    """The names of an exception class's bases, up to the nearest that is builtin."""
+    names: list[str] = []
+    for base in _type.__getattribute__(kind, "__mro__")[1 : _MOST_BASES + 1]:
+        names.append(_type.__getattribute__(base, "__name__"))
+        if _builtins.get(names[-1]) is base:
+            break
+    return [*names[:-1], nearest_builtin(kind)]
+
+
+def told(error: Any, borrowed: Borrowed, levels: int = 1) -> dict[str, Any]:
+    """What is told of an exception, and as many levels of what caused it."""
+    kind = _type(error)
+    report: dict[str, Any] = {**describe_error(error), "builtin": nearest_builtin(kind), "args": None}
+    number = borrowed.number_of(error)
+    if number is not None:
+        return {**report, "m": number}
+    # Whatever is not plain, or an attribute of the program's own that raises, is left out.
+    try:  # noqa: SIM105 (this happens in the program's process, which may have replaced what a context needs)
+        report["args"] = encode(_list(_arguments(error)))
+    except _BaseException:
+        pass
+    try:
+        if kind is not _builtins.get(kind.__name__):
+            report |= _classes(kind, borrowed)
+        attributes = _attributes(error)
+        if attributes:
+            report["attributes"] = attributes
+        notes = getattr(error, "__notes__", None)
+        if notes:
+            report["notes"] = [note for note in _list(notes)[:_MOST_PARTS] if _type(note) is _str]
+        if levels and _isinstance(error, _Group):
+            report["group"] = [told(part, borrowed, levels) for part in error.exceptions[:_MOST_PARTS]]
+            report["args"] = [error.message]
+        if levels and error.__cause__ is not None:
+            report["cause"] = told(error.__cause__, borrowed, levels - 1)
+    except _BaseException:
+        pass
+    return report
+
+
+def _arguments(error: Any) -> Any:
+    # Of the file's name its arguments say nothing.
+    if _isinstance(error, _OSError) and error.filename is not None and len(error.args) == 2:
+        more = [] if error.filename2 is None else [None, error.filename2]
+        return [*error.args, error.filename, *more]
+    return error.args
+
+
+def _classes(kind: type, borrowed: Borrowed) -> dict[str, Any]:
+    """What a test that knows the exception's classes may catch it as."""
+    found: dict[str, Any] = {}
+    bases = _type.__getattribute__(kind, "__mro__")[:_MOST_BASES]
+    found["classes"] = [_type.__getattribute__(base, "__name__") for base in bases]
+    for base in bases:
+        number = borrowed.number_of(base)
+        if number is not None:
+            return {**found, "given": number}
+        module, name = base.__module__, _type.__getattribute__(base, "__name__")
+        if _builtins.get(name) is base:
+            break
+        if _type(module) is _str and module.partition(".")[0] in _stdlib:
+            return {**found, "standard": [module, name]}
+    return found
+
+
+def _attributes(error: BaseException) -> dict[str, Any]:
+    found: dict[str, Any] = dict(_vars(error))
+    for kind, names in _IN_SLOTS:
+        if _isinstance(error, kind):
+            found |= {name: value for name in names if (value := getattr(error, name, None)) is not None}
+    attributes = {}
+    for name, value in _list(found.items())[:_MOST_PARTS]:
+        try:
+            if _type(name) is _str and name != "__notes__":
+                attributes[name] = encode(value)
+        except _BaseException:
+            continue
+    return attributes

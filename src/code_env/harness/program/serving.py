@@ -1,0 +1,288 @@
+"""The program's half of a judged run: serves an answer to its peer.
+
+This process compiles the answer and never runs it. For each thing the peer asks it forks a child:
+
+* `RUN` (a `stdin` or `output` test): the child runs the answer as `__main__`, and its standard
+  output streams to the peer as it comes.
+* `SESSION` (`cell`, `file` and `insight` tests): the child runs the answer as a notebook does, with cells
+  after it, and what it has shown goes to the peer, with files that it has left.
+* `LOAD` (an `assert` suite, or all `call` tests): the child imports the answer as a module and then
+  answers messages; see `answering.py`. This process relays them, whole frames only, so no process
+  that has run a line of the answer ever holds the channel.
+
+Nothing here knows an expected value. A child that lies can only be wrong about itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import marshal
+import math
+import os
+import select
+import signal
+import time
+from collections.abc import Mapping
+from typing import NoReturn
+
+from ..process.budget import CUT, NOT_RUN
+from ..process.children import POLLIN, Child, start_child
+from ..process.confinement import Confinement
+from ..process.limits import ProcessLimits
+from ..process.sockets import socket_pair
+from ..process.workspace import Workspace
+from ..wire.channel import PER_MESSAGE, Channel, ChannelError, Kind, frame, json_bytes, parse_json
+from ..wire.endings import Ended
+from .answering import answer
+from .fast_runs import LeanRuns
+from .main_module import COMPILE_ERRORS, compile_program, describe_error, may_draw
+from .runs import CompiledAnswer, Runs
+
+_MANY_BYTES, _LONG_S = 1 << 18, 0.02
+"""How much may wait to be sent, and how long after the last was."""
+
+_REACTION_S = 1.0
+"""How long a module may take to tell of a test that was ended."""
+
+_HEAD = 200
+"""Where in a module's message it stands how a test ended, in bytes from the start."""
+
+_COMPILED = frame(Kind.COMPILED, json_bytes({"error": None}))
+
+_close, _monotonic = os.close, time.monotonic
+
+
+def serve(
+    files: Mapping[str, bytes],
+    filename: str,
+    argv: list[str],
+    limits: ProcessLimits,
+    rlimits: list[tuple[int, int, int]],
+    fd: int,
+    confinement: Confinement | None = None,
+) -> None:
+    """Serve a program on channel `fd` until the peer closes it.
+
+    Args:
+        files: What is in the current directory, by path.
+        filename: The program, one of them.
+        argv: Its arguments, without its own name.
+        limits: What one test may use.
+        rlimits: What of that a test's process sets on itself, because this one has it otherwise.
+        fd: The channel's descriptor.
+        confinement: What the executor asks of each test's process.
+    """
+    channel = Channel(fd)
+    channel.send(Kind.HELLO)
+    try:
+        code = compile_program(files[filename], filename)
+    except COMPILE_ERRORS as error:
+        channel.send_json(Kind.COMPILED, {"error": describe_error(error)})
+        channel.receive()  # The peer may come up later than we; it closes when it has heard.
+        return
+    channel.send_frames(_COMPILED)
+    confinement = confinement or Confinement()
+    workspace = Workspace(files, confinement.scratch, confinement.notice_changes)
+    draws = may_draw(files[filename], brings_files=len(files) > 1)
+    answer = CompiledAnswer(files[filename], code, argv, limits, rlimits, draws)
+    runs_kind = Runs if confinement.steps is None else LeanRuns
+    server = _Server(channel, runs_kind(answer, confinement, workspace))
+    try:
+        while (received := channel.pop() or server.wait()) is not None:
+            kind, payload = received
+            if kind == Kind.RUN:
+                server.run(payload)
+            elif kind == Kind.SESSION:
+                server.run_session(payload)
+            elif kind == Kind.LOAD:
+                server.load(per_message=payload == PER_MESSAGE)
+            # An `UNLOAD` or a message for a module that has ended meanwhile is out of date.
+    finally:
+        server.close()  # An error shall be seen where this process's errors are.
+
+
+class _Server:
+    def __init__(self, channel: Channel, runs: Runs) -> None:
+        self._channel, self._runs = channel, runs
+        self._confinement, self._workspace = runs.confinement, runs.workspace
+        self._flushed_at = _monotonic()
+
+    def run(self, stdin: bytes) -> None:
+        """Run the answer as a program with this standard input."""
+        self._runs.run(stdin)
+        # The peer is not woken for each: waking it costs as much as a small test.
+        if self._runs.bytes_waiting > _MANY_BYTES or _monotonic() > self._flushed_at + _LONG_S:
+            self.flush()
+
+    def run_session(self, payload: bytes) -> None:
+        """Run the answer as a notebook."""
+        self.flush()
+        self._runs.leave_streams()
+        asked = marshal.loads(payload)
+        self._channel.send_frames(self._runs.run_session(asked["cells"], asked["collect"]))
+
+    def close(self) -> None:
+        """Leave the tests' streams."""
+        self._runs.leave_streams()
+
+    def wait(self) -> tuple[int, bytes] | None:
+        """The next frame, for which one has to wait."""
+        self.flush()
+        return self._channel.receive()
+
+    def flush(self) -> None:
+        """Send what is waiting to be sent."""
+        if self._runs.bytes_waiting:
+            self._channel.send_frames(self._runs.frames())
+        self._flushed_at = _monotonic()
+
+    def load(self, per_message: bool) -> None:
+        """Load the answer as a module and relay messages until either side ends it.
+
+        Args:
+            per_message: Whether the wall time limit holds for each message (`call` tests, which
+                the module runs in children of its own) or for the module's whole life.
+        """
+        self.flush()
+        self._runs.leave_streams()
+        asked, budget = self._runs.answer, self._runs.budget
+        limits = budget.next_limits()
+        if limits is None:
+            self._channel.send_json(Kind.ENDED, NOT_RUN)
+            return
+        mine, theirs = socket_pair()
+        room = self._workspace.take_room()
+
+        def body() -> NoReturn:
+            mine.close()
+            workspace = Workspace(self._workspace.files) if per_message else None
+            if not self._confinement.measures:
+                # Who can tell waiting from working does it, see below.
+                budget.limits = budget.limits._replace(wall_s=math.inf)
+            answer(asked.code, asked.argv, Channel(theirs.detach()), budget, workspace)
+
+        # Where none may be started and the module starts none for us, there is nothing to count.
+        gate = self._confinement.gate() if per_message or not self._confinement.refuses_forks else None
+
+        def enter(parent: int) -> None:
+            _close(self._channel.fd)
+            self._workspace.enter(room)
+            self._confinement.enter(parent, gate)
+
+        child = start_child(limits, body, enter=enter, gate=gate, rlimits=asked.rlimits)
+        tests = _ModulesTests(child, mine.fileno())
+        child.forks_tests = per_message
+        if per_message and gate is not None:
+            child.spare = tests.end
+        theirs.close()
+        module = Channel(mine.fileno())
+        loaded: list[bool] = []
+
+        def relay_to_peer() -> bool:
+            try:
+                if not module.fill():
+                    return False
+                while (received := module.pop()) is not None:
+                    if received[0] != Kind.MESSAGE:
+                        raise ChannelError("the program sent a frame that is not its to send")
+                    message = tests.corrected(received[1])
+                    self._channel.send(Kind.MESSAGE, message)
+                    if per_message:
+                        if budget.is_shared or b'"timeout"' in message[:_HEAD]:  # Else it needs no look.
+                            budget.note(*_end_of(message, child.clock.cpu_s))
+                        child.clock.begin_anew()
+                        if gate is not None and not loaded:
+                            gate.allowed += 1  # From here on: the child that runs a test.
+                            loaded.append(True)
+            except ChannelError:
+                child.end("error")
+                return False
+            return True
+
+        def relay_to_module() -> bool:
+            while (received := self._channel.pop()) is not None:
+                if received[0] != Kind.MESSAGE:
+                    child.end(None)
+                    return False
+                try:
+                    module.send(*received)
+                except ChannelError:  # It has ended; its end is reported below.
+                    return False
+            return True
+
+        def from_peer() -> bool:
+            if self._channel.fill():
+                return relay_to_module()
+            child.end(None)
+            return False
+
+        child.on_readable(module.fd, relay_to_peer)
+        child.on_readable(self._channel.fd, from_peer, drain=False)
+        relay_to_module()  # What came in one piece with the order to load.
+        ended = child.watch(self._confinement.clean)
+        self._workspace.leave(room)
+        mine.close()
+        if not per_message:
+            budget.note(ended["status"], ended["cpu_s"])
+        if limits.cpu_s < asked.limits.cpu_s:
+            ended["rest"] = CUT
+        self._channel.send_json(Kind.ENDED, {**ended, "error": None, "stderr": ""})
+
+
+def _end_of(message: bytes, cpu_s: float) -> tuple[str, float]:
+    """How the test ended that a module tells of, and the CPU time that it used: at least as much as was seen.
+
+    Raises:
+        ChannelError: If it is malformed.
+    """
+    said = parse_json(message)
+    if not isinstance(said, dict) or "ended" not in said:
+        return "", cpu_s
+    ended = Ended(said["ended"])
+    return ended.status, max(cpu_s, ended.used.get("cpu_s", 0.0))
+
+
+class _ModulesTests:
+    """The processes that a module starts for its tests, seen from outside.
+
+    The module watches them too, and is quicker, but cannot measure all of what they use at every level of isolation.
+
+    Args:
+        module: The module's process.
+        fd: Where it tells how each went.
+    """
+
+    def __init__(self, module: Child, fd: int) -> None:
+        self._module = module
+        self._told = select.poll()
+        self._told.register(fd, POLLIN)
+        self._ended_for: str | None = None
+        self._give_up_at = 0.0
+
+    def end(self, reason: str) -> bool:
+        """Kill what the module has started, and not the module, so that it can go on with the next test.
+
+        Returns:
+            Whether to go on: False if there is nothing, or if that was of no use.
+        """
+        if self._told.poll(0):
+            return True  # It is over already.
+        if self._ended_for is not None:
+            return _monotonic() < self._give_up_at
+        tests = [pid for pid in self._module.clock.pids() if pid != self._module.pid]
+        for pid in tests:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if tests:
+            self._ended_for, self._give_up_at = reason, _monotonic() + _REACTION_S
+        return bool(tests)
+
+    def corrected(self, message: bytes) -> bytes:
+        """What the module says of a test, with why it was ended: the module knows only that it was."""
+        if self._ended_for is None:
+            return message
+        reason, self._ended_for = self._ended_for, None
+        said = parse_json(message)
+        if not isinstance(said, dict) or not isinstance(said.get("ended"), dict):
+            raise ChannelError("a message that says nothing of the test that was ended")
+        return json_bytes({**said, "ended": {**said["ended"], "status": reason, "exit_code": None}})

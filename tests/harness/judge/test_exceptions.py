@@ -1,0 +1,128 @@
+"""Exceptions as they are told of by a process that may tell anything."""
+
+import asyncio
+import dataclasses
+import json
+import sys
+import unittest
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from code_env.harness.judge.exceptions import OwnException, ProgramError, own_exception, rebuilt
+from code_env.harness.judge.handing import Handed
+from code_env.harness.wire.plain import Decoder, NotPlain
+from code_env.harness.wire.subclasses import Members
+
+
+def handed(*values):
+    hands = Handed(Decoder(), Members())
+    for value in values:
+        hands.argument(value)
+    return hands
+
+
+def made(raised, own=(), hands=None, expected=()):
+    raised = {"name": "E", "message": "m", "builtin": "ValueError", "args": ["m"], **raised}
+    return rebuilt(raised, Decoder(), dict(own), hands or handed(), frozenset(expected))
+
+
+class Mine(Exception):
+    pass
+
+
+Mine.__module__ = "tests"
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind", "text"),
+    [
+        ({}, ValueError, "m"),
+        ({"builtin": "OSError", "args": [2, "gone", "a.txt"]}, FileNotFoundError, "[Errno 2] gone: 'a.txt'"),
+        ({"builtin": "SystemExit", "args": [0]}, ProgramError, "E: m"),
+        ({"builtin": "KeyboardInterrupt"}, ProgramError, "E: m"),
+        ({"builtin": "StopIteration"}, RuntimeError, "the program raised E"),
+        ({"builtin": "print"}, ProgramError, "E: m"),
+        ({"builtin": 7}, ProgramError, "E: m"),
+        ({"builtin": "UnicodeDecodeError"}, ProgramError, "E: m"),
+        ({"standard": ["json", "JSONDecodeError"]}, json.JSONDecodeError, "m"),
+        ({"standard": ["json.decoder", "JSONDecodeError"]}, json.JSONDecodeError, "m"),
+        ({"standard": ["unittest.case", "SkipTest"], "builtin": "Exception"}, Exception, "m"),
+        ({"standard": ["unittest", "SkipTest"], "builtin": "Exception"}, Exception, "m"),
+        ({"standard": ["asyncio", "CancelledError"], "builtin": "Exception"}, Exception, "m"),
+        ({"standard": ["os", "system"]}, ValueError, "m"),
+        ({"standard": ["code_env.harness.judge.handles", "HandleMisuse"], "builtin": "Exception"}, Exception, "m"),
+        ({"standard": ["dataclasses", "FrozenInstanceError"]}, ValueError, "m"),
+        ({"standard": [["json"], 5]}, ValueError, "m"),
+        ({"group": [7], "builtin": "ExceptionGroup"}, ProgramError, "E: m"),
+        ({"given": 0}, NotPlain, "not handed over"),
+        ({"m": 0}, NotPlain, "not handed over"),
+        ({"m": -1}, NotPlain, "not handed over"),
+        ({"m": "0"}, NotPlain, "not handed over"),
+        ({"args": [{"bn": "bool"}]}, NotPlain, "handle"),
+        ({"attributes": {"matches": {"bn": "bool"}}}, NotPlain, "handle"),
+    ],
+    ids=str,
+)
+def test_what_is_told_chooses_among_known_classes(raised, kind, text):
+    assert {asyncio.__name__, dataclasses.__name__, unittest.__name__} <= set(sys.modules)
+    if kind is NotPlain:
+        with pytest.raises(NotPlain, match=text):
+            made(raised)
+    else:
+        error = made(raised)
+        assert (type(error), str(error)) == (kind, text)
+
+
+def test_what_the_tests_look_for_they_get():
+    expected = ("SystemExit", "StopIteration")
+    assert made({"builtin": "SystemExit", "args": [2]}, expected=expected).code == 2
+    assert type(made({"builtin": "StopIteration"}, expected=expected)) is StopIteration
+    assert type(made({"builtin": "KeyboardInterrupt"}, expected=expected)) is ProgramError
+
+
+def test_an_exception_of_the_tests_comes_back_as_it_is():
+    error = Mine("x")
+    assert made({"m": 0}, hands=handed(error)) is error
+    again = made({"given": 0, "args": ["y"]}, hands=handed(Mine))
+    assert (type(again), again.args) == (Mine, ("y",))
+
+
+def test_what_is_no_exception_is_not_raised():
+    assert type(made({"m": 0}, hands=handed(lambda: 1))) is ValueError
+    assert type(made({"given": 0}, hands=handed(lambda: 1))) is ValueError
+
+
+def test_attributes_replace_nothing_that_an_exception_has():
+    told = {"attributes": {"args": [9], "with_traceback": 1, "__cause__": 5, "a b": 1, "code": 5}}
+    error = made(told)
+    assert (error.args, error.code, error.__cause__, callable(error.with_traceback)) == (("m",), 5, None, True)
+
+
+def test_own_classes_derive_from_each_other():
+    base = own_exception("Base", ["ValueError"], {}, dict)
+    sub = own_exception("Sub", ["Base", "ValueError"], {"Base": base}, dict)
+    assert sub.__mro__[:5] == (sub, base, OwnException, ValueError, Exception)
+    error = made({"classes": ["Sub", "Base"], "attributes": {"code": 7}}, {"Base": base, "Sub": sub})
+    assert (type(error), error.code, str(error)) == (sub, 7, "m")
+    for bases in ([], ["StopIteration"], ["SystemExit"], ["print"], ["nothing"]):
+        assert own_exception("Odd", bases, {}, dict) is None
+
+
+FORGED = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 3) | st.text(max_size=3) | st.sampled_from(["ValueError", "json"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["bn", "m", "t", "args"]), inner),
+    max_leaves=8,
+)
+FIELDS = ("builtin", "args", "m", "given", "standard", "group", "classes", "attributes", "notes", "cause", "message")
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.dictionaries(st.sampled_from(FIELDS), FORGED))
+def test_whatever_is_told_gives_an_exception_or_is_refused(raised):
+    try:
+        error = rebuilt(raised, Decoder(), {}, handed(Mine("x"), Mine))
+    except NotPlain:
+        return
+    assert isinstance(error, Exception)

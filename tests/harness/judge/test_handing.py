@@ -1,0 +1,88 @@
+"""What the tests hand over, asked for by a process that may ask for anything."""
+
+import functools
+
+import pytest
+
+from code_env.harness.judge.handing import Handed
+from code_env.harness.judge.handles import HandleMisuse, ProgramDied
+from code_env.harness.wire.plain import Decoder
+from code_env.harness.wire.subclasses import Members
+
+
+@pytest.fixture
+def hands():
+    made = Handed(Decoder(lambda tag, body: made.given(body)), Members())
+    yield made
+    made.close()
+
+
+def test_the_same_function_has_the_same_number(hands):
+    def one():
+        """Says one."""
+
+    class Listener:
+        def hear(self):
+            pass
+
+    listener = Listener()
+    forms = [hands.argument(value) for value in (one, one, listener.hear, listener.hear, Listener().hear)]
+    assert [form["cb"][0] for form in forms] == [0, 0, 1, 1, 2]
+    assert (forms[0]["cb"][1]["name"], forms[0]["cb"][1]["doc"]) == ("one", "Says one.")
+
+
+@pytest.mark.parametrize("number", [1, -1, True, "0", None, 0.0, [0]])
+def test_what_was_not_given_cannot_be_called(hands, number):
+    hands.argument(lambda: 1)
+    with pytest.raises(ProgramDied):
+        hands.answer({"callback": number})
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"do": "next", "count": 1},
+        {"do": "await"},
+        {"do": "send", "args": [1]},
+        {"do": "close"},
+        {"do": "__class__"},
+        {"do": ["call"]},
+        {"args": [{"h": [0, "x", 1]}, {"zz": 1}]},
+    ],
+    ids=str,
+)
+def test_a_function_takes_no_other_step(hands, request_):
+    hands.argument(lambda *args: 1)
+    with pytest.raises(HandleMisuse):
+        hands.answer({"callback": 0, **request_})
+
+
+@pytest.mark.parametrize("count", [0, -1, 101, 10**9, None, True + 0.5, "1"])
+def test_an_iterator_gives_so_many_values_at_once(hands, count):
+    hands.argument(iter(range(1000)))
+    with pytest.raises(HandleMisuse):
+        hands.answer({"callback": 0, "do": "next", "count": count})
+
+
+def test_what_a_call_gave_is_not_handed_over_where_the_program_may_have_chosen_it(hands):
+    for function, args in [(functools.partial, [{"m": 0}]), (type, ["X", {"t": []}, {"d": []}]), (lambda: "".join, [])]:
+        number = hands.argument(function)["cb"][0]
+        reply = hands.answer({"callback": number, "args": args})
+        assert "only plain data can be handed over" in str(reply), reply
+
+
+def test_a_class_that_the_program_had_made_is_not_handed_over(hands):
+    class Own(Exception):
+        pass
+
+    Own.__module__ = "tests"
+    assert hands.argument(Own) == {"ec": [0, "Own", "tests", [{"bn": "Exception"}]]}
+    hands.argument(type)
+    reply = hands.answer({"callback": 1, "args": ["X", {"t": [{"m": 0}]}, {"d": []}]})
+    assert "only plain data can be handed over" in str(reply)
+
+
+def test_changes_of_arguments_are_told(hands):
+    hands.argument(lambda xs, d, *, more: (xs.append(1), more.pop()))
+    reply = hands.answer({"callback": 0, "args": [[0], {"d": []}], "kwargs": {"more": [5]}})
+    assert reply["changed"] == [[0, [0, 1]], [2, []]]

@@ -271,7 +271,7 @@ def test_validate_never_replaces_what_it_reads(tmp_path, suite):
         shown = run("validate", source, "--write", target, cwd=tmp_path, code=2)
         assert "would replace the one it was made from" in " ".join(shown.split())
     assert suite.read_text() == before
-    starter = code_env.tasks.definitions.load_definition("starter").suite_path
+    starter = code_env.environments.definitions.load_definition("starter").suite_path
     run("validate", "starter", "--write", starter, cwd=tmp_path, code=2)
 
 

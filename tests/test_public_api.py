@@ -44,6 +44,12 @@ def test_an_integration_lists_what_it_offers(system):
         assert not name.lower().startswith("test")
 
 
+def test_the_package_loads_nothing_for_terminals():
+    code = "import sys, code_env; print([name for name in ('rich', 'typer') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_an_integration_loads_no_extra_until_it_is_used():
     code = "import sys\nfrom code_env.integrations import agentfly, code_eval, eval_framework, rewardkit\n"
     code += "from code_env.integrations import openrlhf, trl, verl\n"

@@ -18,9 +18,9 @@ import pytest
 from rich.text import Text
 
 from code_env import CallTest, ExecutionResult, Executor, Isolation, OutputTest, Status, Task, TaskSuite
+from code_env.cli.collection_bar import collection_table
 from code_env.errors import RolloutError
 from code_env.registration import make_code_exec_vec
-from code_env.report.collecting import collection_table
 from code_env.rollout import SandboxAlarm, collect
 from code_env.wrappers import vector as twins
 

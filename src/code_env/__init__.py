@@ -45,19 +45,15 @@ from code_env.executors import (
 from code_env.extract import extract_code
 from code_env.judging import (
     CaseResult,
-    FindingKind,
     Outcome,
     Stage,
     StepTiming,
-    Validation,
-    ValidationFinding,
     Verdict,
     ajudge,
     ajudge_many,
     judge,
     judge_each,
     judge_many,
-    validate,
 )
 from code_env.registration import register_environments
 from code_env.rewards import (
@@ -95,6 +91,7 @@ from code_env.tasks import (
     row_from_task,
     save_suite,
 )
+from code_env.validating import FindingKind, Validation, ValidationFinding, validate
 from code_env.wrappers import (
     CandidateActions,
     ClipReward,

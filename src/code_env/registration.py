@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 import gymnasium as gym
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from code_env.environments.definitions import environment_names, environments_directory, is_environment, read_definition
 from code_env.envs.code_exec import CodeExecEnv
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
 from code_env.envs.rules import refuse_secrets
@@ -17,7 +18,6 @@ from code_env.errors import SuiteNotFound, TaskError
 from code_env.executors.base import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
-from code_env.tasks.definitions import environment_names, environments_directory, is_environment, read_definition
 from code_env.tasks.loading import SuiteSource
 from code_env.tasks.suite import Order
 from code_env.wrappers.applying import apply_rewards, apply_vector_rewards
@@ -215,7 +215,7 @@ def register_environments(directory: str | Path | None = None) -> list[str]:
 
     Example:
         >>> import tempfile
-        >>> from code_env.scaffolding import new_environment
+        >>> from code_env.environments.scaffolding import new_environment
         >>> with tempfile.TemporaryDirectory() as directory:
         ...     folder = new_environment("my_tasks", directory)
         ...     register_environments(directory)

@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 
 from code_env import TaskError
-from code_env.integrations import shared_executor
+from code_env.integrations._common import shared_executor
 from code_env.integrations.code_eval import compute, metric_path
 from support import PATIENCE_S, BrokenExecutor
 
@@ -44,7 +44,7 @@ def test_the_examples_of_the_card(executor, predictions, k, expected):
 LOAD = """
 import json, sys
 import evaluate
-from code_env.integrations import shared_executor
+from code_env.integrations._common import shared_executor
 from code_env.integrations.code_eval import compute, metric_path
 
 metric = evaluate.load(metric_path())

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 import code_env
 from code_env import StdinTest, Task, TaskError, TaskSuite
 from code_env.cli import app
-from code_env.integrations import agentfly, code_eval, eval_framework, notebook_rewards, openrlhf, rewardkit, trl, verl
+from code_env.integrations import agentfly, code_eval, eval_framework, openrlhf, rewardkit, trl, verl
+from code_env.integrations.rewardkit import notebook_rewards
 
 SLOW = "import time\nwhile time.process_time() < 2: pass\nprint(input())"
 TASK = Task("echo", "Print the line.", (StdinTest("a\n", "a\n"),))

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from code_env import Outcome, judge_many, load_suite
-from code_env.judging.trivial import trivial_answers
+from code_env.validating.trivial import trivial_answers
 
 pytestmark = pytest.mark.shared_data
 

@@ -3,11 +3,12 @@
 import pytest
 
 from code_env.executors.result import ExecutionResult, Status
-from code_env.judging import judge, validate
-from code_env.judging.calibration import LEAST_REFERENCE_CPU_S, LEAST_REFERENCE_MEMORY_BYTES
+from code_env.judging import judge
 from code_env.judging.verdict import Outcome, Verdict
 from code_env.rewards.economy import brevity, cpu_economy, memory_economy
 from code_env.tasks import CallTest, Task, TaskSuite
+from code_env.tasks.task import LEAST_REFERENCE_CPU_S, LEAST_REFERENCE_MEMORY_BYTES
+from code_env.validating import validate
 
 REFERENCE = "def add(a, b):\n    return a + b\n"
 

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from code_env import judge, load_suite, validate
+from code_env.environments.definitions import load_definition
 from code_env.errors import SuiteNotFound, TaskError
-from code_env.tasks.definitions import load_definition
 from code_env.tasks.sources import Source
 
 MBPP = {

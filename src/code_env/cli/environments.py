@@ -9,9 +9,9 @@ from typing import Any
 
 import gymnasium as gym
 
+from code_env.environments.definitions import environment_names, is_environment, read_definition
 from code_env.errors import CodeEnvError
 from code_env.registration import ENTRY_POINT, environment_id
-from code_env.tasks.definitions import environment_names, is_environment, read_definition
 
 
 def make_environment(

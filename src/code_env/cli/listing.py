@@ -7,12 +7,12 @@ from typing import Any
 
 from rich.table import Column, Table
 
+from code_env.environments.definitions import environment_names, load_definition
 from code_env.errors import ExecutorError
 from code_env.executors import executor_names, make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.registration import DEFAULT_REWARDS, environment_id
 from code_env.tasks import load_suite
-from code_env.tasks.definitions import environment_names, load_definition
 from code_env.wrappers.applying import REWARDS
 
 from .application import app

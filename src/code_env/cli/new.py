@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from code_env.scaffolding import new_environment
+from code_env.environments.scaffolding import new_environment
 
 from .application import app
 from .console import say, user_errors

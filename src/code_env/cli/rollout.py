@@ -13,11 +13,11 @@ from code_env import evaluation
 from code_env.envs.code_exec_vector import MAX_ENVS
 from code_env.errors import CodeEnvError
 from code_env.importing import named_function
-from code_env.report.collecting import CollectionBar, collection_table
 from code_env.rollout import Policy, collect
 from code_env.tasks import TaskSuite
 
 from .application import app
+from .collection_bar import CollectionBar, collection_table
 from .console import TimeoutOption, WorkersOption, err, limits_of, out, say, user_errors
 from .environments import make_environment
 

@@ -11,8 +11,8 @@ import gymnasium as gym
 import typer
 
 from code_env import evaluation
+from code_env.envs.rendering import step_panels
 from code_env.executors.result import Status
-from code_env.report.ansi import step_panels
 from code_env.tasks import TaskSuite
 
 from .application import app

@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from code_env.environments.definitions import environment_names, load_definition
 from code_env.errors import CodeEnvError, TaskError
 from code_env.executors import make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
-from code_env.judging import Validation, validate
 from code_env.tasks import TaskSuite, load_suite, row_from_task, save_suite
-from code_env.tasks.definitions import environment_names, load_definition
 from code_env.text import printable
+from code_env.validating import Validation, validate
 
 from .application import app
 from .console import ExecutorOption, FormatOption, WorkersOption, out, progress_bar, say, user_errors

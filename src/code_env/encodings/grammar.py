@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from code_env.environments.definitions import environment_names, environments_directory
 from code_env.errors import GrammarError
-from code_env.tasks.definitions import environment_names, environments_directory
 
 from .notation import Rules, Symbol, read_rules
 

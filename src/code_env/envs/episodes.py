@@ -18,7 +18,6 @@ from code_env.extract import extract_code
 from code_env.judging.pending import PendingVerdict
 from code_env.judging.timing import StepTiming
 from code_env.judging.verdict import Verdict
-from code_env.report.ansi import render_step
 from code_env.tasks.drawing import DrawnTask, draw_tests
 from code_env.tasks.suite import TaskOrder
 from code_env.tasks.task import Task
@@ -179,6 +178,8 @@ class Episodes:
         """
         if self._task is None:
             raise ResetNeeded("there is nothing to render; call reset() first")
+        from .rendering import render_step  # rich takes long to import, and few draw.
+
         return render_step(self._task, self._shown)
 
     def _of_episode(self) -> Task:

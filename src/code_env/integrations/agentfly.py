@@ -17,9 +17,9 @@ from code_env.judging.judge import ajudge
 from code_env.rewards.terms import execution
 from code_env.text import clip
 
-from .misspelt import refuse_further
-from .runs import output_task, why_ended, with_verdict
-from .shared_executor import executor_for
+from ._common.misspelt import refuse_further
+from ._common.runs import output_task, why_ended, with_verdict
+from ._common.shared_executor import executor_for
 
 __all__ = ["CodeReward", "code_reward_test"]
 

@@ -25,10 +25,10 @@ from code_env.judging.judge import judge_each
 from code_env.judging.verdict import Verdict
 from code_env.rewards.pass_at_k import mean_pass_at_k
 
-from .misspelt import refuse_further
-from .runs import time_limits, why_ended, why_no_verdict
-from .shared_executor import executor_for, lent_executor
-from .suites import assert_task
+from ._common.misspelt import refuse_further
+from ._common.runs import time_limits, why_ended, why_no_verdict
+from ._common.shared_executor import executor_for, lent_executor
+from ._common.suites import assert_task
 
 __all__ = ["compute", "metric_path"]
 

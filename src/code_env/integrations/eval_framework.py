@@ -33,10 +33,10 @@ from code_env.judging.verdict import Verdict
 from code_env.rewards.pass_at_k import pass_at_k
 from code_env.tasks.task import JudgeMode
 
-from .misspelt import refuse_further
-from .runs import time_limits, why_ended, with_verdict
-from .shared_executor import executor_for, require_executor
-from .suites import assert_task
+from ._common.misspelt import refuse_further
+from ._common.runs import time_limits, why_ended, with_verdict
+from ._common.shared_executor import executor_for, require_executor
+from ._common.suites import assert_task
 
 __all__ = [
     "CallableSerializer",

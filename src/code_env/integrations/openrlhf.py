@@ -22,8 +22,8 @@ from code_env.errors import TaskError
 from code_env.executors.base import Executor
 from code_env.tasks.trainer_rows import task_from_text
 
-from .misspelt import refuse_further
-from .scoring import Score, score
+from ._common.misspelt import refuse_further
+from ._common.scoring import Score, score
 
 __all__ = ["answer_request", "response_in", "reward_func"]
 

@@ -21,9 +21,9 @@ from code_env.tasks.formats.fields import in_field, json_value, shape
 from code_env.tasks.formats.verl import task_from_truth
 from code_env.tasks.task import Task
 
-from .misspelt import reject_misspelt
-from .runs import with_verdict
-from .scoring import Score, ascore, refuse_groups, score
+from ._common.misspelt import reject_misspelt
+from ._common.runs import with_verdict
+from ._common.scoring import Score, ascore, refuse_groups, score
 
 __all__ = ["acompute_score", "compute_score"]
 

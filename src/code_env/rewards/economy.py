@@ -6,14 +6,14 @@ measured by the executor, from outside.
 
 from __future__ import annotations
 
-from code_env.judging.calibration import (
+from code_env.judging.verdict import Verdict
+from code_env.tasks.task import (
     LEAST_REFERENCE_CPU_S,
     LEAST_REFERENCE_MEMORY_BYTES,
     REFERENCE_CPU_S,
     REFERENCE_MEMORY_BYTES,
+    Task,
 )
-from code_env.judging.verdict import Verdict
-from code_env.tasks.task import Task
 
 
 def brevity(task: Task, verdict: Verdict, free: float = 1.0, most: float = 3.0) -> float:

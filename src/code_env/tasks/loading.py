@@ -9,9 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from code_env.environments.definitions import (
+    EnvironmentDefinition,
+    environment_names,
+    is_environment,
+    load_definition,
+    read_definition,
+)
 from code_env.errors import SuiteNotFound, TaskError
 
-from .definitions import EnvironmentDefinition, environment_names, is_environment, load_definition, read_definition
 from .formats import FORMATS, DirectoryFormat, RowFormat, format_of_directory, format_of_row
 from .suite import TaskSuite
 from .task import Task

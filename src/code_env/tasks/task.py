@@ -21,6 +21,15 @@ MAX_PROMPT_CHARS = 65_536
 JudgeMode = Literal["blind", "objects", "shared"]
 """How a task is judged: `blind`; `objects` where tests use the program's objects; `shared` where they run beside it."""
 
+REFERENCE_CPU_S, REFERENCE_MEMORY_BYTES = "reference_cpu_s", "reference_memory_bytes"
+"""Where a task's metadata has what its reference took on this host, in a judged run as a whole."""
+
+LEAST_REFERENCE_CPU_S = 0.05
+"""Less CPU time than this counts as this, in seconds: most of it is the start of a program."""
+
+LEAST_REFERENCE_MEMORY_BYTES = 32 << 20
+"""Less memory than this counts as this, in bytes: most of it is the interpreter."""
+
 _UNIVERSAL_TESTS = (StdinTest, OutputTest, CheckerTest, CallTest, AssertTest)
 """Kinds of test that there are for other languages than Python."""
 

@@ -12,12 +12,12 @@ from gymnasium.utils import RecordConstructorArgs
 from code_env.envs.rules import EpisodeRules
 from code_env.errors import RewardError
 from code_env.importing import named_function
-from code_env.judging.calibration import REFERENCE_CPU_S, REFERENCE_MEMORY_BYTES
 from code_env.rewards import economy, terms
 from code_env.rewards.pass_at_k import pass_at_k
 from code_env.rewards.similarity import Measure, similarity
 from code_env.rewards.terms import FORMAT_PARTS, Term
 from code_env.tasks.kinds import AnyTest, FileTest, InsightTest, OutputTest, StdinTest
+from code_env.tasks.task import REFERENCE_CPU_S, REFERENCE_MEMORY_BYTES
 
 from .ledger import Entry, Recorded, Step
 

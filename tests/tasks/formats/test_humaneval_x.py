@@ -4,8 +4,8 @@ import pytest
 
 from code_env import judge_many, load_suite
 from code_env.errors import TaskError
-from code_env.judging.trivial import trivial_answers
 from code_env.tasks.formats.humaneval_x import FIELDS, task_from_row
+from code_env.validating.trivial import trivial_answers
 
 SCRIPT = {
     "task_id": "JavaScript/0",

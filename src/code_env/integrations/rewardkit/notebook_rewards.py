@@ -20,9 +20,9 @@ from code_env.rewards.terms import execution, insights, pass_fraction
 from code_env.tasks.kinds import AnyTest, CellTest, FileTest, InsightTest
 from code_env.tasks.task import Task
 
-from .misspelt import refuse_further
-from .runs import mebibytes, time_limits, with_verdict
-from .shared_executor import executor_for
+from .._common.misspelt import refuse_further
+from .._common.runs import mebibytes, time_limits, with_verdict
+from .._common.shared_executor import executor_for
 
 DATASET_NAME = "dataset.csv"
 """What a data set is called in the working directory."""

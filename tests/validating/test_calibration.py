@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from code_env import Limits
 from code_env.executors.program import MAX_SECONDS
-from code_env.judging.calibration import FACTOR, LEAST_CPU_S, WALL_PER_CPU, calibrated, rounded_up
+from code_env.validating.calibration import FACTOR, LEAST_CPU_S, WALL_PER_CPU, calibrated, rounded_up
 
 SECONDS = st.floats(0, 1000)
 LIMITS = st.builds(Limits, cpu_s=st.floats(0.01, 1000), wall_s=st.floats(0.01, 3000))

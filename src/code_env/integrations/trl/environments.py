@@ -25,9 +25,9 @@ from code_env.tasks.task import Task
 from code_env.tasks.trainer_rows import task_from_text
 from code_env.text import clip, printable
 
-from .runs import why_ended
-from .scoring import MISUSE, Score, require_settings, score
-from .shared_executor import executor_for
+from .._common.runs import why_ended
+from .._common.scoring import MISUSE, Score, require_settings, score
+from .._common.shared_executor import executor_for
 
 _SHOWN_CHARS = 2000
 """How much of each stream the model is shown: what it reads, it pays for in context."""

@@ -26,13 +26,12 @@ from code_env.errors import (
 )
 from code_env.executors.base import Executor
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
-from code_env.judging.calibration import REFERENCE_CPU_S, REFERENCE_MEMORY_BYTES
 from code_env.judging.report import no_verdict
 from code_env.judging.verdict import Verdict
 from code_env.registration import DEFAULT_REWARDS, make_code_exec_vec
 from code_env.tasks.kinds import FileTest, InsightTest, OutputTest
 from code_env.tasks.suite import TaskSuite
-from code_env.tasks.task import Task
+from code_env.tasks.task import REFERENCE_CPU_S, REFERENCE_MEMORY_BYTES, Task
 
 from .runs import tell_of_missing_code, why_no_verdict
 from .shared_executor import executor_for

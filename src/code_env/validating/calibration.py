@@ -13,6 +13,12 @@ from collections.abc import Sequence
 
 from code_env.executors.program import MAX_SECONDS, Limits
 from code_env.executors.result import ExecutionResult
+from code_env.tasks.task import (
+    LEAST_REFERENCE_CPU_S,
+    LEAST_REFERENCE_MEMORY_BYTES,
+    REFERENCE_CPU_S,
+    REFERENCE_MEMORY_BYTES,
+)
 
 FACTOR = 10.0
 """How many times the reference's time an answer may take."""
@@ -22,15 +28,6 @@ LEAST_CPU_S = 1.0
 
 WALL_PER_CPU = 3.0
 """Least time on the clock that calibration sets, in times of the CPU time."""
-
-REFERENCE_CPU_S, REFERENCE_MEMORY_BYTES = "reference_cpu_s", "reference_memory_bytes"
-"""Where a task's metadata has what its reference took on this host, in a judged run as a whole."""
-
-LEAST_REFERENCE_CPU_S = 0.05
-"""Less CPU time than this counts as this, in seconds: most of it is the start of a program."""
-
-LEAST_REFERENCE_MEMORY_BYTES = 32 << 20
-"""Less memory than this counts as this, in bytes: most of it is the interpreter."""
 
 _STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 

@@ -19,6 +19,8 @@ from code_env.executors.base import Executor
 from code_env.executors.program import MAX_SECONDS
 from code_env.executors.result import Status
 from code_env.harness.process.limits import WHOLE_RUN
+from code_env.judging.judge import judge_each
+from code_env.judging.verdict import CaseResult, Verdict
 from code_env.tasks.kinds import AssertTest
 from code_env.tasks.suite import TaskSuite
 from code_env.tasks.task import JudgeMode, Task
@@ -26,10 +28,8 @@ from code_env.tasks.task import JudgeMode, Task
 from .calibration import FACTOR, calibrated, taken
 from .copies import looks_at_copies
 from .findings import FindingKind, Validation, ValidationFinding
-from .judge import judge_each
 from .phrases import denied_answers
 from .trivial import trivial_answers
-from .verdict import CaseResult, Verdict
 
 REPETITIONS = 3
 """How often each reference is judged."""

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any, overload
 
-from .misspelt import arguments_of, refuse_further, reject_misspelt
+from .._common.misspelt import arguments_of, refuse_further, reject_misspelt
 from .reward_outputs import RewardOutput
 
 Reward = float | RewardOutput

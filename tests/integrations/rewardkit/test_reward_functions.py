@@ -1,7 +1,7 @@
 import pytest
 
-from code_env.integrations.reward_functions import reward_function
-from code_env.integrations.reward_outputs import RewardOutput
+from code_env.integrations.rewardkit.reward_functions import reward_function
+from code_env.integrations.rewardkit.reward_outputs import RewardOutput
 
 
 @reward_function

@@ -6,8 +6,8 @@ import pytest
 
 import code_env
 from code_env import load_suite, validate
+from code_env.environments.scaffolding import new_environment
 from code_env.errors import CodeEnvError, SuiteNotFound, TaskError
-from code_env.scaffolding import new_environment
 from support import PATIENCE_S
 
 

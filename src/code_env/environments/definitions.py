@@ -15,9 +15,8 @@ from typing import Any
 
 from code_env.errors import SuiteNotFound, TaskError
 from code_env.executors.program import Limits
-
-from .sources import Source
-from .task import Task
+from code_env.tasks.sources import Source
+from code_env.tasks.task import Task
 
 _FILE = "env.toml"
 

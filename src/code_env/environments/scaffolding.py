@@ -10,6 +10,7 @@ from string import Template
 from code_env.errors import CodeEnvError
 from code_env.registration import environment_id
 
+_TEMPLATES = files("code_env").joinpath("environments", "templates", "environment")
 _FILES = ("env.toml", "tasks.jsonl", "README.md")
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
@@ -46,7 +47,7 @@ def new_environment(name: str, directory: str | Path) -> Path:
     try:
         folder.mkdir(parents=True)
         for file in _FILES:
-            template = files("code_env").joinpath("templates", "environment", file).read_text(encoding="utf-8")
+            template = _TEMPLATES.joinpath(file).read_text(encoding="utf-8")
             (folder / file).write_text(Template(template).substitute(words), encoding="utf-8")
     except FileExistsError:
         raise CodeEnvError(f"{folder} is there already; give another name, or remove it") from None

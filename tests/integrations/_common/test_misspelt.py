@@ -2,9 +2,9 @@ import inspect
 
 import pytest
 
+from code_env.integrations._common.misspelt import refuse_further, reject_misspelt
 from code_env.integrations.code_eval import compute
 from code_env.integrations.eval_framework import execute_python_code_with_tests
-from code_env.integrations.misspelt import refuse_further, reject_misspelt
 
 
 @refuse_further

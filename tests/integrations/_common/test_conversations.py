@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 
 from code_env import TaskError
-from code_env.integrations.conversations import answer_of, stated_output
+from code_env.integrations._common.conversations import answer_of, stated_output
 
 
 def user(content):

@@ -1,11 +1,4 @@
-"""TRL: reward functions for `GRPOTrainer` and its kin, and environments whose tools run programs.
-
-TRL calls a reward function by keyword, with each column of the data set beside the prompts and completions, and takes
-None for a completion that has no reward. An environment's public methods are its tools, all of them. TRL itself is not
-imported here.
-
-The rows come from `TaskSuite.to_dataset("trl")`: the column `task` carries the whole task.
-"""
+"""Reward functions for `GRPOTrainer` and its kin, one that TRL calls and one that it awaits."""
 
 from __future__ import annotations
 
@@ -18,19 +11,9 @@ from code_env.executors.program import Limits
 from code_env.tasks.task import Task
 from code_env.tasks.trainer_rows import task_from_text
 
-from .conversations import answer_of
-from .scoring import Score, ascore, checked_rewards, score
-from .trl_environments import NO_TASK, CodeEnvironment, EnvironmentFactory, environment_factory
-
-__all__ = [
-    "AsyncRewardFunction",
-    "CodeEnvironment",
-    "EnvironmentFactory",
-    "RewardFunction",
-    "async_reward_function",
-    "environment_factory",
-    "reward_function",
-]
+from .._common.conversations import answer_of
+from .._common.scoring import Score, ascore, checked_rewards, score
+from .environments import NO_TASK
 
 _LogMetric = Callable[[str, float], None]
 """How TRL takes a number for its log."""

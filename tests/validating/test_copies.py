@@ -3,7 +3,7 @@
 import pytest
 
 from code_env import AssertTest, FindingKind, Task, TaskSuite, judge, validate
-from code_env.judging.copies import looks_at_copies
+from code_env.validating.copies import looks_at_copies
 
 
 def task(tests, **fields):

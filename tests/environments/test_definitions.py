@@ -2,10 +2,16 @@ import json
 
 import pytest
 
+from code_env.environments import definitions
+from code_env.environments.definitions import (
+    EnvironmentDefinition,
+    environment_names,
+    environments_directory,
+    load_definition,
+)
 from code_env.errors import SuiteNotFound, TaskError
 from code_env.executors.program import Limits
-from code_env.tasks import OutputTest, Task, definitions, load_suite
-from code_env.tasks.definitions import EnvironmentDefinition, environment_names, environments_directory, load_definition
+from code_env.tasks import OutputTest, Task, load_suite
 
 TASK = Task("a", "Print 1.", (OutputTest("1"),))
 ROW = {"id": "a", "prompt": "Print 1.", "tests": [{"kind": "output", "expected": "1"}]}

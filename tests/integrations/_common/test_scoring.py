@@ -19,8 +19,8 @@ from code_env import (
     load_suite,
     make_executor,
 )
-from code_env.integrations import runs, scoring
-from code_env.integrations.scoring import ascore, score
+from code_env.integrations._common import runs, scoring
+from code_env.integrations._common.scoring import ascore, score
 from support import WHEN, BrokenExecutor, killed_meanwhile, unstartable
 
 DOUBLE = Task(

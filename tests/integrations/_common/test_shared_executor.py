@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from code_env import ExecutorError, ExecutorNotFound, Program, make_executor
-from code_env.integrations.shared_executor import _shared, executor_for, lent_executor, require_executor
+from code_env.integrations._common.shared_executor import _shared, executor_for, lent_executor, require_executor
 from support import PATIENCE_S
 
 REWARD = """

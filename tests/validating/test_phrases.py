@@ -3,7 +3,7 @@
 import pytest
 
 from code_env import AssertTest, CallTest, OutputTest, StdinTest, Task
-from code_env.judging.phrases import PHRASES, denied_answers, several_answers
+from code_env.validating.phrases import PHRASES, denied_answers, several_answers
 
 SEVERAL = {
     "any order": [

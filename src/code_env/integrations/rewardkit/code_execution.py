@@ -1,14 +1,4 @@
-"""RewardKit's rewards for code that is run, over any executor of this package.
-
-The protocol is that of https://github.com/fw-ai-external/reward-kit and its guides on E2B: the modules
-`reward_function`, `rewards.code_execution` and `evaluation`. A reward refuses keywords that it does not know, which
-theirs ignore: one that ignores what it was asked for gives a number all the same. For a trainer that passes all columns
-of a dataset, `reward_function` leaves out what a reward does not take.
-
-An answer is a program, or a response with one (`extract_code`). Its standard output decides: 1.0 where it agrees with
-the expected one, 0.0 where the program had a fault, else how alike they are. Where the sandbox fails there is no score:
-`NoVerdict` is raised.
-"""
+"""The rewards for a program's output: over any executor, on this machine, in E2B's cloud, and by similarity."""
 
 from __future__ import annotations
 
@@ -31,29 +21,11 @@ from code_env.tasks.formats.input_output_cases import as_tests
 from code_env.tasks.task import Task
 from code_env.text import clip, printable
 
-from .conversations import Messages, answer_of, stated_output
-from .dataset_evaluation import DatasetEvaluation, evaluate_dataset
-from .misspelt import refuse_further
-from .notebook_rewards import advanced_code_evaluation, data_analysis_reward, file_based_code_reward
-from .reward_functions import reward_function
+from .._common.conversations import Messages, answer_of, stated_output
+from .._common.misspelt import refuse_further
+from .._common.runs import mebibytes, output_task, time_limits, why_ended, with_verdict
+from .._common.shared_executor import executor_for
 from .reward_outputs import MetricRewardOutput, RewardOutput
-from .runs import mebibytes, output_task, time_limits, why_ended, with_verdict
-from .shared_executor import executor_for
-
-__all__ = [
-    "DatasetEvaluation",
-    "MetricRewardOutput",
-    "RewardOutput",
-    "advanced_code_evaluation",
-    "calculate_output_similarity",
-    "data_analysis_reward",
-    "e2b_code_execution_reward",
-    "evaluate_dataset",
-    "file_based_code_reward",
-    "fractional_code_reward",
-    "local_code_execution_reward",
-    "reward_function",
-]
 
 _REASON_CHARS = 10_000
 """How much of a text a metric's reason shows."""

@@ -6,6 +6,7 @@ import pytest
 
 import code_env
 from code_env import ExecutorError, NoVerdict, TaskError, UnsupportedProgram
+from code_env.integrations._common.shared_executor import _shared
 from code_env.integrations.rewardkit import (
     RewardOutput,
     calculate_output_similarity,
@@ -14,7 +15,6 @@ from code_env.integrations.rewardkit import (
     local_code_execution_reward,
     reward_function,
 )
-from code_env.integrations.shared_executor import _shared
 from e2b_server import LoopbackServer
 from support import BrokenExecutor
 

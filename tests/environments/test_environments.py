@@ -6,8 +6,8 @@ import gymnasium as gym
 import pytest
 
 from code_env import CodeExecEnv, judge, load_suite, validate
+from code_env.environments.definitions import environment_names, environments_directory, load_definition
 from code_env.registration import environment_id
-from code_env.tasks.definitions import environment_names, environments_directory, load_definition
 
 SHIPPED = [name for name in environment_names() if load_definition(name).source is None]
 

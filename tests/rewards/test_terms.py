@@ -172,7 +172,7 @@ def test_a_long_output_is_scored_by_its_ends_and_its_length():
     problem = Task("t", "p", (OutputTest(expected),))
 
     def score(actual):
-        from code_env.harness.judge.comparing import ends
+        from code_env.harness.wire.shown import ends
 
         one = CaseResult(0, 0, False, True, 1.0, True, Status.OK, actual=ends(actual, 32_768), actual_chars=len(actual))
         verdict = Verdict(Outcome.FAIL, (one,), 0.0, "blind", "", "", ExecutionResult(Status.OK))

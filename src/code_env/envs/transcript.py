@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from code_env.executors.result import Status
-from code_env.harness.judge.comparing import brief
+from code_env.harness.wire.shown import brief
 from code_env.judging.verdict import CaseResult, Outcome, Verdict
 from code_env.tasks.kinds import CallTest, CellTest, CheckerTest, FileTest, StdinTest
 from code_env.tasks.task import Task

@@ -174,7 +174,7 @@ class Program:
 
 def _brief(value: object) -> str:
     # Where it is needed: comparing takes longer to import than all else that a program is made of.
-    from code_env.harness.judge.comparing import brief
+    from code_env.harness.wire.shown import brief
 
     return brief(value)
 

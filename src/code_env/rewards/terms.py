@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from code_env.executors.result import Status
 from code_env.extract import has_fence
-from code_env.harness.judge.comparing import ends
+from code_env.harness.wire.shown import ends
 from code_env.judging.verdict import CaseResult, Outcome, Stage, Verdict
 from code_env.tasks.kinds import AnyTest, FileTest, InsightTest, OutputTest, StdinTest
 from code_env.tasks.task import Task

@@ -11,9 +11,10 @@ from code_env.errors import TaskError
 from code_env.executors.program import check_path
 from code_env.harness.judge.asserting import case_sources, compile_suite
 from code_env.harness.judge.checker import compile_checker
-from code_env.harness.judge.comparing import TEXT_RULES, VALUE_RULES, brief
+from code_env.harness.judge.comparing import TEXT_RULES, VALUE_RULES
 from code_env.harness.judge.mentions import FIND_RULES, MAX_CHARS
 from code_env.harness.wire.plain import NotPlain, encode
+from code_env.harness.wire.shown import brief
 from code_env.languages import PYTHON, canonical_name
 
 from .javascript import find_cases

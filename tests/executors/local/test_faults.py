@@ -66,8 +66,8 @@ def test_killed_in_mid_batch(victim, level, monkeypatch):
     """Whatever dies, and however often, each program and each answer gets its result, and each just one."""
     number = random.Random(7)
     directories = []
-    make_base = servers._make_base
-    monkeypatch.setattr(servers, "_make_base", lambda: directories.append(make_base()) or directories[-1])
+    make_base = servers.make_base
+    monkeypatch.setattr(servers, "make_base", lambda: directories.append(make_base()) or directories[-1])
     others = descendants(os.getpid())
     executor = local(level)
 

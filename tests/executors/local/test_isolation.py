@@ -13,7 +13,7 @@ import pytest
 
 import code_env
 from code_env import Limits, Program, Status
-from code_env.executors.local import servers
+from code_env.executors.local import servers, worker
 from support import local
 
 FIND = """
@@ -219,7 +219,7 @@ print('le' + 'ft' in open('main.py').read().partition('#')[0])
 
 @pytest.mark.parametrize("level", ["full", "contained"])
 def test_where_the_kernel_tells_of_no_changes_all_is_made_anew(level, monkeypatch):
-    monkeypatch.setattr(servers, "_may_notice", lambda: False)
+    monkeypatch.setattr(servers, "may_notice", lambda: False)
     look = "import os\nprint(sorted(os.listdir()), os.listdir('..'))\n"
     with local(level, workers=1) as executor:
         for _ in range(3):
@@ -229,14 +229,14 @@ def test_where_the_kernel_tells_of_no_changes_all_is_made_anew(level, monkeypatc
 
 
 def test_workers_leave_half_of_what_tells_of_changes_to_others(monkeypatch):
-    monkeypatch.setattr(servers.Path, "read_text", lambda self: "8\n")
-    monkeypatch.setattr(servers, "_open_workers", weakref.WeakSet())
-    one = servers.Worker(None, None, 0, None, notices=True)
-    assert servers._may_notice()
-    another = servers.Worker(None, None, 0, None, notices=True)
-    assert not servers._may_notice()
+    monkeypatch.setattr(worker.Path, "read_text", lambda self: "8\n")
+    monkeypatch.setattr(worker, "_open_workers", weakref.WeakSet())
+    one = worker.Worker(None, None, 0, None, notices=True)
+    assert worker.may_notice()
+    another = worker.Worker(None, None, 0, None, notices=True)
+    assert not worker.may_notice()
     another.notices = False
-    assert servers._may_notice()
+    assert worker.may_notice()
     assert one.notices
 
 

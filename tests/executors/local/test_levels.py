@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import code_env.executors.local.servers as servers
 from code_env import Program, make_executor
+from code_env.executors.local import work_directory
 from support import PATIENCE_S, local
 
 CHECK = """
@@ -143,14 +143,14 @@ def test_contained_writes_to_memory_where_there_is_room_and_nobody_named_a_place
     for name in ("TMPDIR", "TEMP", "TMP"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(tempfile, "tempdir", None)
-    monkeypatch.setattr(servers, "_ROOMY_BYTES", 4096)
+    monkeypatch.setattr(work_directory, "_ROOMY_BYTES", 4096)
     with local("contained") as executor:
         assert executor.run(show).stdout.startswith("/dev/shm/code_env-")
-    monkeypatch.setattr(servers, "_ROOMY_BYTES", 1 << 62)
+    monkeypatch.setattr(work_directory, "_ROOMY_BYTES", 1 << 62)
     with local("contained") as executor:
         assert executor.run(show).stdout.startswith(f"{tempfile.gettempdir()}/code_env-")
     monkeypatch.setenv("TMPDIR", "/var/tmp")
     monkeypatch.setattr(tempfile, "tempdir", None)
-    monkeypatch.setattr(servers, "_ROOMY_BYTES", 4096)
+    monkeypatch.setattr(work_directory, "_ROOMY_BYTES", 4096)
     with local("contained") as executor:
         assert executor.run(show).stdout.startswith("/var/tmp/code_env-")

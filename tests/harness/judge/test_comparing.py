@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from code_env.harness.judge.comparing import MAX_BRIEF, brief, compare_text, compare_values
+from code_env.harness.judge.comparing import compare_text, compare_values
 from code_env.harness.wire.plain import MAX_DEPTH
+from code_env.harness.wire.shown import MAX_BRIEF, brief
 
 Decimal, Fraction = decimal.Decimal, fractions.Fraction
 Counter, OrderedDict, defaultdict, deque = (

@@ -36,8 +36,9 @@ from .jail import linux
 from .neighbours import Neighbours, found_no_space
 from .peer import JailedPeer
 from .run import JailedProgram
-from .servers import LEVELS, Level, ServerDied, Servers, Worker
+from .servers import LEVELS, Level, Servers
 from .stocks import COMMON, Stock, stock_for
+from .worker import ServerDied, Worker
 
 MACHINES = ("x86_64", "aarch64")
 """Processor architectures whose system calls the filters know."""

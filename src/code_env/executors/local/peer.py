@@ -20,7 +20,7 @@ from code_env.harness.process.watching import descendants
 from code_env.harness.wire.channel import CONVERSATIONS_VARIABLE, SPARE_VARIABLE, TAKES_INPUT
 
 from .run import SELDOM_S, JailedProgram
-from .servers import ServerDied, Worker
+from .worker import ServerDied, Worker
 
 
 class JailedPeer(JailedProgram):

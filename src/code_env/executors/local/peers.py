@@ -19,8 +19,9 @@ from code_env.executors.running import Caller, joined, watch
 
 from .executor import LocalExecutor
 from .peer import JailedPeer
-from .servers import LEVELS, Level, ServerDied, Servers, Worker
+from .servers import LEVELS, Level, Servers
 from .stocks import COMMON
+from .worker import ServerDied, Worker
 
 
 @dataclass

@@ -23,8 +23,8 @@ from code_env.languages import PYTHON
 
 from .file_watch import FileWatch
 from .jail import namespaces, wire
-from .servers import ServerDied, Worker, signal_descendant
 from .work_directory import WorkDirectory
+from .worker import ServerDied, Worker, signal_descendant
 
 _PAGE = 4096
 

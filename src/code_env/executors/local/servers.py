@@ -11,14 +11,11 @@ import contextlib
 import itertools
 import json
 import os
-import signal
 import socket
 import struct
 import subprocess
-import tempfile
 import threading
-import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -27,13 +24,15 @@ from code_env.errors import IsolationUnavailable
 from code_env.executors.files import remove_directory
 from code_env.executors.loader import loader_environment
 from code_env.harness.process.memory_file import memory_file
-from code_env.harness.process.watching import children_of, descendants
+from code_env.harness.process.watching import children_of
 
 from .commands import Commands
 from .interpreter import ENVIRONMENT, Interpreter, ask_interpreter
 from .jail import linux, namespaces, wire
 from .stocks import LEAN, Stock
-from .work_directory import WorkDirectory
+from .users import own_users, programs_user, users_taken
+from .work_directory import WorkDirectory, all_may_pass, make_base
+from .worker import ServerDied, Worker, may_notice, signal_descendant
 
 Level = Literal["full", "contained"]
 
@@ -53,110 +52,6 @@ _END_S = 5.0
 """How long a server may take to end, in seconds: it has processes to kill, and their memory to give back."""
 
 _CREDENTIALS = struct.Struct("iII")
-
-
-class ServerDied(Exception):
-    """A server, or a worker of it, ended while something was asked of it."""
-
-
-def signal_descendant(pid: int, ancestor: int, number: int = signal.SIGKILL) -> None:
-    """Send a signal to a process if it is still one that descends from another."""
-    with contextlib.suppress(OSError):
-        fd = os.pidfd_open(pid)
-        try:
-            # The number may be somebody else's by now; what descends from the ancestor is not.
-            if pid in descendants(ancestor):
-                signal.pidfd_send_signal(fd, number)
-        finally:
-            os.close(fd)
-
-
-class Worker:
-    """The trainer's end of one worker."""
-
-    def __init__(
-        self,
-        server: Server,
-        sock: socket.socket,
-        pid: int,
-        directory: WorkDirectory | None,
-        notices: bool,
-    ) -> None:
-        self.server, self.sock, self.pid = server, sock, pid
-        self.notices = notices
-        """Whether it has the kernel tell it of changes, of which a user has so many instances."""
-        self.directory = directory
-        """Where its programs may write; None at level `full`, where it has a file system of its own for that."""
-        self._abandoned = False
-        _open_workers.add(self)
-
-    def make_directory(self) -> None:
-        """See that there is a directory for the next program, at level `contained`.
-
-        Raises:
-            ServerDied: If the server was ended meanwhile.
-            OSError: If there is no descriptor, or no space, to be had.
-        """
-        if self.directory is None:
-            return
-        try:
-            self.directory.make()
-        except FileNotFoundError as error:
-            raise ServerDied("the server was ended meanwhile") from error
-
-    def clear_directory(self, *, untouched: bool) -> None:
-        """Have the next program find nothing of the one that has ended; if that cannot be, there is none here.
-
-        Args:
-            untouched: Whether it did nothing there.
-        """
-        if self.directory is None:
-            return
-        try:
-            if not self.usable:
-                return
-            if not (untouched and self.directory.reuse()):
-                self._clear(self.directory)
-        except OSError:
-            self.abandon()
-
-    def _clear(self, directory: WorkDirectory) -> None:
-        directory.close()
-        self.sock.send(wire.ORDER.pack(0, 0, 0, wire.CLEAR))
-        answer = self.sock.recv(wire.MAX_MESSAGE)
-        if answer != wire.READY:
-            raise OSError(answer.decode(errors="replace"))
-
-    @property
-    def usable(self) -> bool:
-        """Whether it can take a program; not if it was given up, or its server was ended."""
-        return not self._abandoned and not self.server.closed
-
-    def abandon(self) -> None:
-        """Kill it with what it runs: something went wrong, and its next answer would be about another program."""
-        self._abandoned, self.notices = True, False
-        for pid in [*descendants(self.pid), self.pid]:
-            signal_descendant(pid, os.getpid())
-        self.close()
-
-    def close(self) -> None:
-        """Have it end, when it has nothing more to run."""
-        self.notices = False
-        self.sock.close()
-        if self.directory is not None:
-            self.directory.close()
-
-
-_open_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
-
-
-def _may_notice() -> bool:
-    """Whether one more worker may use inotify(7), with up to three instances; half of all is left to others."""
-    try:
-        most = int(Path("/proc/sys/fs/inotify/max_user_instances").read_text())
-    except (OSError, ValueError):
-        return False
-    return 6 * sum(worker.notices for worker in list(_open_workers)) < most
 
 
 class Server:
@@ -190,9 +85,9 @@ class Server:
         self._closed, self._trainer = False, os.getpid()
         self._guardian: subprocess.Popen[bytes] | None = None
         self._workers = itertools.count()
-        self._base = _make_base() if level == "contained" else None
+        self._base = make_base() if level == "contained" else None
         self.commands = commands = Commands(stock.language, self._base)
-        self._users = _users()
+        self._users = own_users()
         user, group = programs_user()
         config = {
             "level": level,
@@ -205,7 +100,7 @@ class Server:
             "prefix": interpreter.prefix,
             "exec_prefix": interpreter.exec_prefix,
             "executable": interpreter.executable,
-            "private": not all(map(_all_may_pass, [*filter(os.path.isdir, interpreter.path), *commands.directories])),
+            "private": not all(map(all_may_pass, [*filter(os.path.isdir, interpreter.path), *commands.directories])),
             "commands": commands.interpreter is not None,
             "drivers": commands.drivers,
             "modules": stock.modules,
@@ -270,8 +165,8 @@ class Server:
         number = next(self._workers)
         user = None
         if self._users is not None and self.level != "full":
-            user = self._users[next(_users_taken) % len(self._users)]
-        notices, directory = _may_notice(), None
+            user = self._users[next(users_taken) % len(self._users)]
+        notices, directory = may_notice(), None
         if self._base is not None:
             try:
                 # Programs may do what they like in `run`, which stays, inside a directory in which they may not.
@@ -465,65 +360,3 @@ class Servers:
 def _masked(path: Iterable[str]) -> list[str]:
     places = [os.path.join(entry, name) for entry in path for name in _ANSWER_PACKAGES]
     return list(dict.fromkeys(os.path.realpath(place) for place in places if os.path.isdir(place)))
-
-
-_USERS_FROM_WIDE, _USERS_FROM_NARROW, _NARROW = 1_000_000_000, 30_000, 30_000
-_USERS_EACH, _MOST_TRAINERS = 4096, 250_000
-
-_users_taken = itertools.count()
-"""Counts workers of all executors in this process, each of which has a user to itself."""
-
-
-def _users() -> Sequence[int] | None:
-    """Numbers of users that nobody else is, for programs of a trainer that is root; None if there are none.
-
-    They depend on the trainer's pid, so that two trainers on a machine use different ones.
-    """
-    if os.geteuid() != 0:
-        return None
-    with open("/proc/self/uid_map") as file:
-        mapped = max(int(line.split()[0]) + int(line.split()[2]) for line in file)
-    if mapped > 1 << 31:
-        first = _USERS_FROM_WIDE + os.getpid() % _MOST_TRAINERS * _USERS_EACH
-        return range(first, first + _USERS_EACH)
-    if mapped >= _USERS_FROM_NARROW + _NARROW:
-        return [_USERS_FROM_NARROW + (os.getpid() * 64 + n) % _NARROW for n in range(_NARROW)]
-    return None  # Root of a user namespace that holds nobody else.
-
-
-_IN_MEMORY, _ROOMY_BYTES = "/dev/shm", 1 << 30
-"""Where files lie in memory, and how much must be free there: containers often have but 64 MiB."""
-
-
-def programs_user() -> tuple[int, int]:
-    """User and group that programs run as at level `full`, seen from outside."""
-    users = _users()
-    return (os.getuid(), os.getgid()) if users is None else (users[0], users[0])
-
-
-def _make_base() -> Path:
-    """A directory for working directories, which those programs' users can reach.
-
-    In memory where there is plenty and nobody has named a place: a file that each program has, and loses again, costs
-    a third of what it does on a disk.
-    """
-    candidates = [tempfile.gettempdir(), "/tmp", "/var/tmp", _IN_MEMORY]
-    if not any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")) and _is_roomy(_IN_MEMORY):
-        candidates.insert(0, _IN_MEMORY)
-    reachable = next((one for one in candidates if os.geteuid() != 0 or _all_may_pass(one)), candidates[0])
-    base = Path(tempfile.mkdtemp(prefix="code_env-", dir=reachable)).resolve()
-    base.chmod(0o711)
-    return base
-
-
-def _is_roomy(path: str) -> bool:
-    try:
-        status = os.statvfs(path)
-    except OSError:
-        return False
-    return status.f_bavail * status.f_frsize >= _ROOMY_BYTES and os.access(path, os.W_OK | os.X_OK)
-
-
-def _all_may_pass(path: str) -> bool:
-    real = Path(path).resolve()
-    return all(one.is_dir() and one.stat().st_mode & 0o001 for one in (real, *real.parents))

@@ -7,7 +7,8 @@ from typing import Any
 from ..wire.channel import ChannelError
 from ..wire.endings import Ended, described
 from ..wire.plain import Decoder, NotPlain
-from .comparing import brief, compare_values
+from ..wire.shown import brief
+from .comparing import compare_values
 from .handles import HandleMisuse, ProgramDied, TimeIsUp
 from .remote import GRACE_S, RemoteModule
 from .telling import Told

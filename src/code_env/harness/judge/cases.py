@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
+from ..wire.shown import brief
 from .asserting import NO_CASES, Sources
-from .comparing import brief
 from .handles import ProgramDied
 from .required import Needed, is_met
 

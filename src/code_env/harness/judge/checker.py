@@ -11,9 +11,9 @@ import ast
 from types import CodeType
 from typing import Any
 
+from ..wire.shown import brief
 from .asserting import leaves_nothing
 from .cases import brief_error
-from .comparing import brief
 from .handles import ProgramDied
 
 NAME = "check"

@@ -41,10 +41,11 @@ from ..process.limits import MAX_STREAM_BYTES, cpu_limit_s, peak_bytes
 from ..wire.bell_channel import QuietChannel
 from ..wire.channel import SPARE_VARIABLE, Channel, ChannelError, ChannelTimeout, Kind, conversations, frame, parse_json
 from ..wire.endings import ENDED, Ended
+from ..wire.shown import MAX_ENDS_CHARS, brief, ends
 from .asserting import NO_CASES
 from .calls import Calls
 from .checker import Checker
-from .comparing import MAX_ENDS_CHARS, brief, compare_text, ends
+from .comparing import compare_text
 from .handles import ProgramDied, TimeIsUp
 from .interpreted_suite import run_suite
 from .remote import GRACE_S, PATIENCE, RemoteModule

@@ -18,7 +18,8 @@ from ..process.limits import MAX_STREAM_BYTES
 from ..wire.channel import Channel, ChannelError, Kind, pack_request, parse_json
 from ..wire.endings import ENDED, Ended
 from ..wire.records import Record, clean_record, text_of_cell
-from .comparing import brief, compare_text, ends
+from ..wire.shown import brief, ends
+from .comparing import compare_text
 from .handles import ProgramDied
 from .mentions import mentions
 

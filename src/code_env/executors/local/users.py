@@ -1,0 +1,36 @@
+"""The users that programs run as: where the trainer is root, numbers that nobody else uses."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Sequence
+
+_USERS_FROM_WIDE, _USERS_FROM_NARROW, _NARROW = 1_000_000_000, 30_000, 30_000
+_USERS_EACH, _MOST_TRAINERS = 4096, 250_000
+
+users_taken = itertools.count()
+"""Counts workers of all executors in this process, each of which has a user to itself."""
+
+
+def own_users() -> Sequence[int] | None:
+    """Numbers of users that nobody else is, for programs of a trainer that is root; None if there are none.
+
+    They depend on the trainer's pid, so that two trainers on a machine use different ones.
+    """
+    if os.geteuid() != 0:
+        return None
+    with open("/proc/self/uid_map") as file:
+        mapped = max(int(line.split()[0]) + int(line.split()[2]) for line in file)
+    if mapped > 1 << 31:
+        first = _USERS_FROM_WIDE + os.getpid() % _MOST_TRAINERS * _USERS_EACH
+        return range(first, first + _USERS_EACH)
+    if mapped >= _USERS_FROM_NARROW + _NARROW:
+        return [_USERS_FROM_NARROW + (os.getpid() * 64 + n) % _NARROW for n in range(_NARROW)]
+    return None  # Root of a user namespace that holds nobody else.
+
+
+def programs_user() -> tuple[int, int]:
+    """User and group that programs run as at level `full`, seen from outside."""
+    users = own_users()
+    return (os.getuid(), os.getgid()) if users is None else (users[0], users[0])

@@ -227,7 +227,8 @@ def test_many_programs_leave_everything_flat(jail):
         ]
     )
     jail.run_many(plain)
-    assert measure() == before
+    # Where a busy machine starves a program, another takes its place for a while, and ends some seconds later.
+    wait_until(lambda: all(now <= then for now, then in zip(measure(), before, strict=True)), f"more than {before}")
     for worker in workers_of(jail):
         with contextlib.suppress(PermissionError):
             assert len(os.listdir(f"/proc/{worker.pid}/fd")) < 16

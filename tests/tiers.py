@@ -55,15 +55,15 @@ LEFT_OUT = (
 
 SAMPLED = {
     "src/": 3,
-    "tests/adversarial/test_javascript_hacks.py": 2,
+    "tests/adversarial/test_javascript_hacks.py": 3,
     "tests/conformance/test_io_idioms.py": 2,
     "tests/conformance/test_signals.py": 2,
     "tests/envs/test_hidden.py::test_what_a_policy_is_told": 4,
     "tests/executors/e2b/test_judged.py": 5,
     "tests/executors/e2b/test_life.py": 6,
     "tests/executors/e2b/test_loopback_server.py": 6,
-    "tests/executors/e2b/test_notebook.py": 10,
-    "tests/executors/e2b/test_outcomes.py": 8,
+    "tests/executors/e2b/test_notebook.py": 20,
+    "tests/executors/e2b/test_outcomes.py": 12,
     "tests/executors/local/test_interpreter.py": 4,
     "tests/executors/local/test_isolation.py": 4,
     "tests/executors/local/test_life.py": 8,

@@ -29,6 +29,7 @@ from code_env.executors.e2b import process_mode, sandboxes
 from code_env.executors.e2b.bundle import bundle
 from code_env.executors.e2b.faults import described
 from code_env.executors.e2b.key import ApiKey
+from code_env.executors.e2b.loop import within
 from e2b_server import Fault
 from support import PATIENCE_S, wait_until
 
@@ -52,6 +53,50 @@ def test_cancelling_while_a_sandbox_is_made_leaves_none(fault, make, e2b):
         future.cancel()
     executor.close()
     assert e2b.sandboxes == []
+
+
+class TestACancellationThatIsLost:
+    """One that comes together with an answer: Python 3.11's `wait_for` loses it, and the SDK's transport does."""
+
+    @pytest.mark.parametrize("swallows", [False, True], ids=["on the way", "in the transport"])
+    def test_a_request_raises_it_again(self, swallows):
+        answer, asked = "made", asyncio.Event()
+
+        async def request(made):
+            asked.set()
+            try:
+                return await made
+            except asyncio.CancelledError:
+                if not swallows:
+                    raise
+                return answer
+
+        async def session():
+            made = asyncio.get_running_loop().create_future()
+            task = asyncio.create_task(within(PATIENCE_S, request(made)))
+            await asked.wait()
+            if not swallows:
+                made.set_result(answer)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+        asyncio.run(session())
+
+    def test_what_was_cancelled_is_not_run_again(self, make, e2b, monkeypatch):
+        async def lose(self):
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                raise OSError("lost") from None
+
+        monkeypatch.setattr(process_mode.Run, "result", lose)
+        executor, before = make(), e2b.created
+        future = executor.submit(SLEEPER)
+        wait_until(lambda: len(e2b.sandboxes) == 1)
+        executor.close()
+        assert future.cancelled()
+        assert (e2b.created, e2b.sandboxes) == (before + 1, [])
 
 
 def test_cancelling_an_asyncio_task_ends_the_sandbox(executor, e2b):

@@ -44,7 +44,8 @@ class TestGate:
             await asyncio.sleep(0)
             waiting.cancel()
             gate.leave()
-            await asyncio.wait_for(next_one, 5)
+            async with asyncio.timeout(5):
+                await next_one
             let_in = asyncio.create_task(gate.enter())
             await asyncio.sleep(0)
             gate.leave()

@@ -40,7 +40,7 @@ from .faults import MissingInterpreter, NoSandbox, SupervisorDied, described
 from .futures import ResultFuture
 from .judged import SPARE_S, run_judged
 from .key import VARIABLE, ApiKey
-from .loop import LoopThread, loop_thread
+from .loop import LoopThread, loop_thread, raise_if_cancelled
 from .process_mode import lifetime_s, run_plain
 from .retrying import RetryPolicy
 from .sandboxes import LAST_SWEEP_S, Sandboxes, Settings
@@ -406,6 +406,7 @@ class _Live:
         deaths: list[str] = []
         queue_s: float | None = None
         while True:
+            raise_if_cancelled()  # Nobody would end a further sandbox.
             came, began = await self._attempt(program)
             if began is not None and queue_s is None:
                 queue_s = began - submitted

@@ -11,9 +11,16 @@ import asyncio
 import logging
 import os
 import threading
+from collections.abc import Awaitable
+from typing import TypeVar
 
 from code_env.errors import ExecutorError
 from code_env.executors.pool import renew_lock_after_fork
+
+T = TypeVar("T")
+
+LET_GO_S = 5.0
+"""How long the SDK may take to let go of a request that is over, in seconds."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +45,25 @@ class LoopThread:
     def is_current(self) -> bool:
         """Whether the caller is this thread, which must not wait for what it does itself."""
         return threading.current_thread() is self._thread
+
+
+async def within(seconds: float, request: Awaitable[T]) -> T:
+    """What a request answers, if it does so in time.
+
+    Raises:
+        TimeoutError: If it does not.
+    """
+    async with asyncio.timeout(seconds):
+        answer = await request
+    raise_if_cancelled()
+    return answer
+
+
+def raise_if_cancelled() -> None:
+    """Raise the task's cancellation again: one that comes together with an answer is lost in the SDK's transport."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 class _Shared:

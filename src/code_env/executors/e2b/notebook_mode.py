@@ -27,6 +27,7 @@ from code_env.harness.process.limits import MAX_STREAM_BYTES, MAX_TEXT
 from code_env.harness.wire.records import MAX_RECORDS_BYTES, MOST_RESULTS, characters
 
 from .faults import SandboxFault, SupervisorDied, described
+from .loop import LET_GO_S, within
 from .notebook_kernel import PROGRESS, beginning
 
 _INFRA = frozenset(("UnexpectedEndOfExecution", "WebSocketError", "ExecutionAborted"))
@@ -102,10 +103,13 @@ class _Kernel:
         """
         files = [{"path": name, "data": content} for name, content in program.files.items()]
         files.append({"path": PROGRESS, "data": b""})
-        async with asyncio.timeout(self._timeout_s):
+        text = beginning(self._nonce, program.stdin, program.argv)
+
+        async def prepare() -> Any:
             await self._sandbox.files.write_files(files, request_timeout=self._timeout_s)
-            text = beginning(self._nonce, program.stdin, program.argv)
-            execution = await self._sandbox.run_code(text, timeout=0, request_timeout=self._timeout_s)
+            return await self._sandbox.run_code(text, timeout=0, request_timeout=self._timeout_s)
+
+        execution = await within(self._timeout_s, prepare())
         if execution.error is not None:
             raise SandboxFault(f"the kernel did not begin: {execution.error.name}: {execution.error.value}")
 
@@ -136,7 +140,7 @@ class _Kernel:
             execution = running.result()
         finally:
             running.cancel()
-            await asyncio.wait({running})
+            await asyncio.wait({running}, timeout=LET_GO_S)
         error = execution.error
         if error is not None:
             if error.name == _KERNEL_DIED:
@@ -180,11 +184,8 @@ class _Kernel:
         from e2b import FileNotFoundException
 
         try:
-            return str(
-                await asyncio.wait_for(
-                    self._sandbox.files.read(PROGRESS, request_timeout=self._timeout_s), self._timeout_s
-                )
-            )
+            reading = self._sandbox.files.read(PROGRESS, request_timeout=self._timeout_s)
+            return str(await within(self._timeout_s, reading))
         except FileNotFoundException:
             return None
 

@@ -26,6 +26,7 @@ from code_env.harness.process.limits import WHOLE_RUN
 
 from .bundle import BUNDLE, COMMAND, DIRECTORY, JOB, bundle, longest_line, order_of, received_of, result_from
 from .faults import SandboxFault, SupervisorDied, described
+from .loop import LET_GO_S, within
 
 COMMAND_SPARE_S = 20.0
 """How much longer than its program a command may take, in seconds: what the program waited for a core it gets back."""
@@ -47,9 +48,6 @@ _SLOW_LINE_BYTES_PER_S = 1 << 20
 
 _NO_COMMAND = (126, 127)
 """Exit codes of a shell that has not found or not started what it was to run."""
-
-_GOODBYE_S = 5.0
-"""How long the SDK may take to let go of a command, in seconds."""
 
 _STDERR_CHARS = 500
 
@@ -135,7 +133,7 @@ class Run:
     async def _within(self, request: Awaitable[Any]) -> Any:
         # The SDK's own limit comes after twice the time for some requests.
         try:
-            return await asyncio.wait_for(request, self._request_timeout_s)
+            return await within(self._request_timeout_s, request)
         except TimeoutError:
             raise SandboxFault(f"no answer within {self._request_timeout_s:g} s") from None
 
@@ -192,7 +190,7 @@ class Run:
             self._result.exception()
         if self._handle is not None:
             with contextlib.suppress(Exception):
-                await asyncio.wait_for(self._handle.disconnect(), _GOODBYE_S)
+                await within(LET_GO_S, self._handle.disconnect())
 
     async def _is_stopped(self) -> bool:
         """Whether what runs the program was stopped by a signal; False where that cannot be learnt."""
@@ -222,9 +220,7 @@ class Run:
             raise SandboxFault(f"what runs the program cannot run in the sandbox: {why}; {NEEDS}")
         what = f"what ran the program ended with exit code {code} and no result: {self._stderr.strip()}"
         try:
-            answers = await asyncio.wait_for(
-                self._sandbox.is_running(request_timeout=self._request_timeout_s), self._request_timeout_s
-            )
+            answers = await self._within(self._sandbox.is_running(request_timeout=self._request_timeout_s))
         except Exception as failed:
             raise SandboxFault(f"{what} ({described(failed)})") from None
         raise SupervisorDied(what) if answers else SandboxFault(f"{what} (the sandbox is gone)")

@@ -22,6 +22,7 @@ from code_env.errors import E2BMisconfigured
 
 from .faults import CreateFault, NoSandbox, described, fault_of_create, may_have_created
 from .key import ApiKey
+from .loop import within
 from .retrying import RetryPolicy, create_with_retries
 
 RUN, CREATION, PROCESS = "code_env_run", "code_env_creation", "code_env_pid"
@@ -196,7 +197,9 @@ class Sandboxes:
         settings = self._settings
         self._asked = True
         try:
-            sandbox = await asyncio.wait_for(
+            # The SDK's own limit comes after twice the time in some versions.
+            sandbox = await within(
+                settings.request_timeout_s,
                 AsyncSandbox.create(
                     settings.template,
                     timeout=min(_UPPER_SECONDS, int(lifetime_s) + 1),
@@ -207,8 +210,6 @@ class Sandboxes:
                     idempotency_key=creation,
                     **settings.connection(),
                 ),
-                # The SDK's own limit comes after twice the time in some versions.
-                settings.request_timeout_s,
             )
         except Exception as error:
             if may_have_created(error):
@@ -251,7 +252,7 @@ class Sandboxes:
         settings = self._settings
         try:
             # What is not there any more (False) is gone as well.
-            await asyncio.wait_for(AsyncSandbox.kill(sandbox_id, **settings.connection()), settings.request_timeout_s)
+            await within(settings.request_timeout_s, AsyncSandbox.kill(sandbox_id, **settings.connection()))
         except Exception:
             return False
         return True

@@ -8,142 +8,34 @@ it needs, and what each is made with lies where only attributes with an undersco
 from __future__ import annotations
 
 import abc
-import builtins
-import collections
-import contextlib
-import enum
-import functools
-import io
 import operator
 import types
-import typing
 from collections.abc import Callable
 from typing import Any
 
 from RestrictedPython.Guards import guarded_iter_unpack_sequence, guarded_unpack_sequence
 
+from .class_guards import ClassGuards
 from .formatting import format_text
 from .names import DECIDED_LATER, NAMED_TUPLES, why_not_attribute
-from .refusals import ForbiddenAttribute, ForbiddenValue, ForbiddenWrite, here
-
-_type, _getattr, _setattr, _delattr, _id, _len = type, getattr, setattr, delattr, id, len
-_isinstance, _issubclass, _build_class, _super, _str, _tuple = (
-    isinstance,
-    issubclass,
-    __build_class__,
-    super,
-    str,
-    tuple,
+from .refusals import ForbiddenAttribute, ForbiddenValue, ForbiddenWrite
+from .type_stand_ins import PatternMeta, Patterns
+from .types_of_values import (
+    CHANGES,
+    DESCRIPTORS,
+    IMMUTABLE,
+    LRU_CACHE,
+    MATCH_THEMSELVES,
+    MIXINS,
+    NOT_ALL_OF,
+    UNTOUCHABLE_FUNCTIONS,
+    UNTOUCHABLE_TYPES,
+    WATCHED,
 )
-_vars = vars
+
+_type, _getattr, _setattr, _delattr, _id = type, getattr, setattr, delattr, id
+_isinstance, _issubclass, _super, _str, _tuple = isinstance, issubclass, super, str, tuple
 _SUPER_SELF = vars(super)["__self__"]
-
-_LEAD_OUT = (
-    types.ModuleType,
-    types.FrameType,
-    types.TracebackType,
-    types.CodeType,
-    types.CellType,
-    types.MappingProxyType,
-)
-"""Types of values that no attribute may give."""
-
-_FUNCTION_TYPES = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
-
-_UNTOUCHABLE_TYPES = frozenset(
-    (
-        *_LEAD_OUT,
-        *(types.FunctionType, types.MethodType, types.SimpleNamespace, types.GetSetDescriptorType),
-        # The call of these, with names, makes classes that have any special method.
-        *(enum.Enum, enum.IntEnum, enum.StrEnum, enum.Flag, enum.IntFlag, enum.ReprEnum),
-        *(io.FileIO, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.BufferedRWPair, io.TextIOWrapper),
-    )
-)
-"""Types that `type` does not give: with most of them one could make what no program may have."""
-
-_UNTOUCHABLE_FUNCTIONS = frozenset(
-    id(_vars(builtins)[name])
-    for name in (
-        *("__import__", "__build_class__", "breakpoint", "compile", "delattr", "dir", "eval", "exec", "getattr"),
-        *("globals", "hasattr", "locals", "open", "setattr", "vars"),
-    )
-)
-
-_TYPES_OF_MODULES = frozenset(
-    (
-        *(
-            "builtins",
-            "collections",
-            "_collections",
-            "itertools",
-            "functools",
-            "re",
-            "decimal",
-            "datetime",
-            "fractions",
-        ),
-        *("random", "_random", "array", "_hashlib", "zlib", "time", "queue", "_queue", "statistics", "_operator"),
-        *("numbers", "operator"),
-    )
-)
-"""Modules of which `type` gives any type of an object that a program has."""
-
-_WATCHED = frozenset((*_LEAD_OUT, type, abc.ABCMeta, enum.EnumMeta, types.BuiltinFunctionType))
-"""Types of values that are looked at once more before an attribute gives them."""
-
-_NOT_ALL_OF = {
-    "mro": (type,),
-    "obj": (AttributeError, memoryview),
-    "func": (functools.partial, functools.partialmethod, functools.cached_property, contextlib.ContextDecorator),
-    "keywords": (functools.partial, functools.partialmethod),
-    "gen": (contextlib.ContextDecorator,),
-    "fget": (property,),
-    "fset": (property,),
-    "fdel": (property,),
-    "default_factory": (collections.defaultdict,),
-    "buffer": (io.IOBase,),
-    "raw": (io.IOBase,),
-}
-"""Attributes that objects of some types keep to themselves, and the types."""
-
-_LRU = _type(functools.lru_cache(_len))
-
-_NO_BASES = (
-    *(type, super, property, staticmethod, classmethod, BaseExceptionGroup, _LRU),
-    # Of objects of these what decides which attribute is read, or written, could be changed.
-    *(functools.partial, functools.partialmethod, functools.cached_property, functools.singledispatchmethod),
-    *(types.DynamicClassAttribute, enum.property, enum.auto),
-)
-
-_DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
-
-_IMMUTABLE = frozenset(
-    (
-        *(int, float, complex, bool, str, bytes, tuple, frozenset, range, slice, object),
-        *(_type(None), _type(...), _type(NotImplemented)),
-    )
-)
-"""Types whose objects Python itself lets nobody change."""
-
-_MATCH_THEMSELVES = (int, float, str, bytes, bytearray, dict, list, tuple, set, frozenset)
-"""Types of which a class pattern's only argument is the object as it is."""
-
-_TRUSTED_MODULE = "tests"
-"""Name of the module of tests that run beside a program, in its process; see `suite.SuiteRun`."""
-
-_MIXINS = ("collections", "_collections_abc")
-"""Modules whose methods, written in Python, change whatever they are called with by its own methods."""
-
-_CHANGES = frozenset(
-    (
-        *("update", "subtract", "pop", "popitem", "clear", "setdefault", "move_to_end"),
-        *("append", "extend", "insert", "remove", "reverse", "add", "discard"),
-    )
-)
-"""Names of those methods."""
-
-CONTAINERS = frozenset((dict, list, bytearray, collections.deque, collections.defaultdict, collections.OrderedDict))
-"""Types of containers that programs may change."""
 
 _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     "+=": operator.iadd,
@@ -164,56 +56,7 @@ _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
 _missing = object()
 
 
-class AbstractMeta:
-    """Stands for `abc.ABCMeta` in programs: of use as a metaclass, and for nothing else."""
-
-    __slots__ = ("_refuse",)
-
-    def __init__(self, refuse: Callable[[type[Exception], str], Any]) -> None:
-        self._refuse = refuse
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refuse."""
-        return self._refuse(ForbiddenValue, "abc.ABCMeta is a metaclass here, for class statements only")
-
-
-class TypeFunction:
-    """Stands for `type` in programs: a function of one argument."""
-
-    __slots__ = ("_guards",)
-    __name__ = "type"
-
-    def __init__(self, guards: Guards) -> None:
-        self._guards = guards
-
-    def __call__(self, ob: Any, /, *more: Any) -> Any:
-        """The type of an object."""
-        if more:
-            rule = "type() takes one argument here: classes are made by class statements"
-            self._guards.refuse(ForbiddenValue, rule)
-        return self._guards.type_of(ob)
-
-    # As `typing.Type`: an alias of `type` itself could be called with three arguments.
-    def __getitem__(self, item: Any) -> Any:
-        return typing.Type[item]  # noqa: UP006
-
-    def __or__(self, other: Any) -> Any:
-        return typing.Union[typing.Type, other]  # noqa: UP006, UP007
-
-    def __ror__(self, other: Any) -> Any:
-        return typing.Union[other, typing.Type]  # noqa: UP006, UP007
-
-    def __repr__(self) -> str:
-        return "<class 'type'>"
-
-    def __copy__(self) -> TypeFunction:
-        return self
-
-    def __deepcopy__(self, memo: object) -> TypeFunction:
-        return self
-
-
-class Guards:
+class Guards(ClassGuards):
     """The guards of one policy.
 
     Args:
@@ -233,23 +76,14 @@ class Guards:
         known: set[type],
         writable: set[type],
     ) -> None:
-        self._names, self._allow_format = names, allow_format
-        self._stand_ins, self._known, self._writable = stand_ins, known, writable
-        self._originals = {_id(stand_in): original for original, stand_in in stand_ins.items()}
-        self._classes: dict[int, type] = {}
+        super().__init__(names, stand_ins, known)
+        self._allow_format, self._writable = allow_format, writable
         self._matching: dict[tuple[int, int, tuple[str, ...]], tuple[Any, type]] = {}
-        self.abstract_meta = AbstractMeta(self.refuse)
         self.enum_meta: type | None = None
         """The metaclass of programs' enumerations, once `enum` is given."""
-        self._type = TypeFunction(self)
-        self._originals[_id(self._type)] = type
 
     def __deepcopy__(self, memo: object) -> Guards:
         return self  # A copy of a guard that a program has as a value would be a copy of this.
-
-    def refuse(self, kind: type[Exception], rule: str) -> Any:
-        """Raise an error that names the program's line."""
-        raise kind(f"{here(self._names)}{rule}.")
 
     # Attributes
 
@@ -261,9 +95,9 @@ class Guards:
             return self._of_named_tuple(ob, name)
         value = _getattr(ob, name)
         kind = _type(value)
-        if kind in _WATCHED:
+        if kind in WATCHED:
             self._check_value(value, name)
-        elif kind is types.FunctionType and name in _CHANGES and value.__module__ in _MIXINS:
+        elif kind is types.FunctionType and name in CHANGES and value.__module__ in MIXINS:
             return self._of_writable(value)
         return value
 
@@ -349,7 +183,7 @@ class Guards:
 
             return init
         value = _getattr(ob, name)
-        if _type(value) in _WATCHED:
+        if _type(value) in WATCHED:
             self._check_value(value, name)
         if _type(value) is types.FunctionType and _is_data_class(ob):
             return _of_instances(ob, value)
@@ -364,7 +198,7 @@ class Guards:
 
     def _decide(self, ob: Any, name: str) -> Any:
         ob = _behind_aliases(ob)
-        kinds = _NOT_ALL_OF.get(name, ())
+        kinds = NOT_ALL_OF.get(name, ())
         whose = _SUPER_SELF.__get__(ob) if _type(ob) is _super else ob
         if kinds and (
             _issubclass(_type(whose), kinds)
@@ -382,14 +216,14 @@ class Guards:
                 return self._format(name)
         if name == "register" and kind is types.MethodType and value.__func__ is abc.ABCMeta.register:
             self.refuse(ForbiddenAttribute, '"register" of an abstract class would have it stand for other classes')
-        if kind in _DESCRIPTORS and _id(ob) not in self._classes:
+        if kind in DESCRIPTORS and _id(ob) not in self._classes:
             self.refuse(ForbiddenAttribute, f'"{name}" is here a {kind.__name__} that no program may have')
         if name == "mro" and (
             (kind is types.MethodDescriptorType and value.__objclass__ is _type)
             or (kind is types.BuiltinFunctionType and _isinstance(value.__self__, _type))
         ):
             self.refuse(ForbiddenAttribute, '"mro" of a class leads further than programs may go')
-        if kind in _WATCHED:
+        if kind in WATCHED:
             self._check_value(value, name)
         return value
 
@@ -408,9 +242,9 @@ class Guards:
     def _check_value(self, value: Any, name: str) -> None:
         kind = _type(value)
         if kind is types.BuiltinFunctionType:
-            if _id(value) not in _UNTOUCHABLE_FUNCTIONS:
+            if _id(value) not in UNTOUCHABLE_FUNCTIONS:
                 return
-        elif _issubclass(kind, _type) and not _issubclass(value, _type) and value not in _UNTOUCHABLE_TYPES:
+        elif _issubclass(kind, _type) and not _issubclass(value, _type) and value not in UNTOUCHABLE_TYPES:
             return
         self.refuse(ForbiddenAttribute, f'"{name}" is here a {kind.__name__} that no program may have')
 
@@ -423,22 +257,17 @@ class Guards:
             return ob
         if kind is types.FunctionType and ob.__builtins__ is self._names:
             return ob
-        if kind in _IMMUTABLE:  # Python's own error is the right one, and `+=` of what a tuple holds comes first.
+        if kind in IMMUTABLE:  # Python's own error is the right one, and `+=` of what a tuple holds comes first.
             return ob
         if _type(kind) is self.enum_meta and self.enum_meta is not None:
             return ob  # A member whose class is being made.
         if _issubclass(kind, BaseException) and kind.__module__ == "builtins":
             return ob
-        if kind is _LRU and self.own_function(ob.__wrapped__):
+        if kind is LRU_CACHE and self.own_function(ob.__wrapped__):
             return ob
         if self._is_of_tests(kind) or (_issubclass(kind, _type) and self._is_of_tests(ob)):
             return ob
         return self.refuse(ForbiddenWrite, f"a program may not change this {kind.__name__}, which is not its own")
-
-    @staticmethod
-    def _is_of_tests(cls: type) -> bool:
-        """Whether the tests that run beside the program have defined a class; no program has a say in its module."""
-        return bool(_type.__getattribute__(cls, "__dict__").get("__module__") == _TRUSTED_MODULE)
 
     def set_item(self, ob: Any, key: Any, value: Any, /) -> None:
         """`operator.setitem` for programs."""
@@ -447,117 +276,6 @@ class Guards:
     def delete_item(self, ob: Any, key: Any, /) -> None:
         """`operator.delitem` for programs."""
         del self.write(ob)[key]
-
-    # Classes and types
-
-    def own_class(self, cls: Any, what: str) -> Any:
-        """A class, if the program has defined it."""
-        if _id(cls) not in self._classes:
-            self.refuse(ForbiddenWrite, f"{what} is for classes that the program defines")
-        return cls
-
-    def adopt(self, cls: type) -> type:
-        """Take a class for one of the program's own."""
-        self._classes[_id(cls)] = cls  # Kept, so that its number stays its own.
-        names = _getattr(cls, "__match_args__", ())
-        if _type(names) is not _tuple or not all(_type(one) is _str for one in names):
-            names = None
-        if names is None or any(why_not_attribute(one) for one in names):
-            _type.__setattr__(cls, "__match_args__", ())
-        return cls
-
-    def check_own_names(self, ob: Any) -> None:
-        """See that no special name was put among an object's own, where library code would take it for its class's."""
-        try:
-            names = object.__getattribute__(ob, "__dict__")
-        except (AttributeError, TypeError):
-            return
-        if _type(ob) is types.FunctionType:
-            return
-        if _type(names) is not dict:
-            self.refuse(ForbiddenValue, "an object whose names are in no ordinary dict cannot be used so")
-        for name in names:
-            # What a class of `typing.Generic` is made with, the interpreter notes in its objects.
-            if _type(name) is not _str or (name.startswith("__") and name != "__orig_class__"):
-                self.refuse(ForbiddenValue, f"an object with {name!r:.50} among its own names cannot be used so")
-
-    def is_own_class(self, cls: Any) -> bool:
-        """Whether the program has defined a class, or the tests beside it have."""
-        return _id(cls) in self._classes or self._is_of_tests(cls)
-
-    def check_fields(self, cls: type, fields: Any) -> None:
-        """See that no field of a class stands for an attribute of a base that is not the program's.
-
-        Code that is written for data classes reads fields without asking.
-        """
-        for name in fields:
-            why = why_not_attribute(name)
-            if why is not None and (name.startswith("__") or not name.startswith("_")):
-                self.refuse(ForbiddenValue, f"a field: {why}")
-        for base in _type.__getattribute__(cls, "__mro__"):
-            if _id(base) in self._classes or base is object:
-                continue
-            for name in fields:
-                if name in _type.__getattribute__(base, "__dict__"):
-                    self.refuse(ForbiddenValue, f'a field "{name}" would stand for an attribute of {base.__name__}')
-
-    def build_class(self, body: Any, name: str, /, *bases: Any, **options: Any) -> Any:
-        """A class statement."""
-        metaclass = options.pop("metaclass", None)
-        if metaclass is self.abstract_meta:
-            options["metaclass"] = abc.ABCMeta
-        elif metaclass is not None and metaclass is not _type:
-            self.refuse(ForbiddenValue, "metaclasses are not allowed, but for abc.ABCMeta")
-        bases = _tuple([self._base(base) for base in bases])
-        for base in types.resolve_bases(bases):
-            self._base(base)
-        cls = _build_class(body, name, *bases, **options)
-        if not _issubclass(_type(cls), _type) or _issubclass(cls, _type):
-            self.refuse(ForbiddenValue, "what is inherited from makes no class")
-        return self.adopt(cls)
-
-    def _base(self, base: Any) -> Any:
-        base = self._originals.get(_id(base), base)
-        kind = _type(base)
-        if _issubclass(kind, _type):
-            if _issubclass(base, _NO_BASES):
-                self.refuse(ForbiddenValue, f"a class of a program may not inherit from {base.__name__}")
-            return base
-        from_typing = kind.__module__ == "typing" and kind is not typing.NewType
-        if kind is not types.GenericAlias and base is not typing.NamedTuple and not from_typing:
-            self.refuse(ForbiddenValue, f"a class may inherit from classes, not from a {kind.__name__}")
-        return base
-
-    @property
-    def type_function(self) -> Callable[[Any], Any]:
-        """`type` for programs, a plain function."""
-        return self._type
-
-    def type_of(self, ob: Any) -> Any:
-        """The type of an object."""
-        kind = _type(ob)
-        if kind in self._stand_ins:
-            return self._stand_ins[kind]
-        if _issubclass(kind, _type):
-            return self._type
-        if _id(kind) in self._classes or kind in self._known or self._is_of_tests(kind):
-            return kind
-        if kind in _UNTOUCHABLE_TYPES or kind.__module__ not in _TYPES_OF_MODULES:
-            self.refuse(ForbiddenValue, f"the type {kind.__name__} is not given to programs")
-        return kind
-
-    def isinstance(self, ob: Any, kinds: Any, /) -> bool:
-        """`isinstance` that knows what stands for types."""
-        return _isinstance(ob, self._types(kinds))
-
-    def issubclass(self, cls: Any, kinds: Any, /) -> bool:
-        """`issubclass` that knows what stands for types."""
-        return _issubclass(self._originals.get(_id(cls), cls), self._types(kinds))
-
-    def _types(self, kinds: Any) -> Any:
-        if _type(kinds) is _tuple:
-            return _tuple([self._types(kind) for kind in kinds])
-        return self._originals.get(_id(kinds), kinds)
 
     # Patterns
 
@@ -581,7 +299,7 @@ class Guards:
             by_position = ()
         for name in by_position[:positions]:
             self._check_name(name)
-        base: Any = next((one for one in _MATCH_THEMSELVES if _issubclass(cls, one)), object)
+        base: Any = next((one for one in MATCH_THEMSELVES if _issubclass(cls, one)), object)
         matches_itself = base is not object and not by_position
         names = (*by_position[:positions], *names)
         if not names:
@@ -635,32 +353,6 @@ class Guards:
             "_apply_": _apply,
             "_print_": _Print,
         }
-
-
-class Patterns:
-    """What the patterns of one `match` statement name; an attribute for each."""
-
-    __slots__ = ("_thunks",)
-
-    def __init__(self, thunks: tuple[Callable[[], Any], ...]) -> None:
-        self._thunks = thunks
-
-    def __getattr__(self, name: str) -> Any:
-        return self._thunks[int(name[1:])]()
-
-
-class PatternMeta(type):
-    """Makes a class that stands in a pattern for another."""
-
-    real: Any
-    names: tuple[str, ...]
-    guards: Guards
-
-    def __instancecheck__(cls, ob: Any) -> bool:
-        if not _isinstance(ob, cls.real):
-            return False
-        cls.guards.look_at(ob, cls.names)
-        return True
 
 
 def _behind_aliases(ob: Any) -> Any:

@@ -26,9 +26,10 @@ from ..wire.plain import Decoder
 from . import refusals
 from .builtin_names import builtin_names, limited_types
 from .copying import Memo
-from .guards import CONTAINERS, Guards
+from .guards import Guards
 from .modules import Modules, why_never
 from .transformer import ProgramTransformer
+from .types_of_values import CONTAINERS
 
 LEAST_VERSION = (8, 4)
 """The first version of RestrictedPython without a known way out."""

@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import gymnasium as gym
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import VectorEnv
 
+from code_env.checks import require_arguments
 from code_env.environments.definitions import environment_names, environments_directory, is_environment, read_definition
 from code_env.envs.code_exec import CodeExecEnv
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
-from code_env.envs.rules import refuse_secrets
+from code_env.envs.rules import EpisodeOptions, refuse_secrets
 from code_env.errors import SuiteNotFound, TaskError
 from code_env.executors.base import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
-from code_env.extract import Extraction
 from code_env.tasks.loading import SuiteSource
-from code_env.tasks.suite import Order
 from code_env.wrappers.applying import apply_rewards, apply_vector_rewards
 
 _P = ParamSpec("_P")
@@ -54,58 +53,23 @@ def make_code_exec(
     suite: SuiteSource = "starter",
     executor: str | Executor = DEFAULT_EXECUTOR,
     rewards: Mapping[str, Any] | None = None,
-    executor_kwargs: Mapping[str, Any] | None = None,
-    format: str | None = None,
-    order: Order = "shuffle",
-    max_turns: int = 1,
-    samples_per_step: int = 1,
-    extract: Extraction = "fence",
-    tests_per_step: int | None = None,
-    until_failure: bool = False,
-    cache_size: int = 0,
-    limits: Mapping[str, Any] | None = None,
-    examples: int = 0,
-    render_mode: str | None = None,
+    **options: Any,
 ) -> gym.Env[Any, Any]:
     """Build a `CodeExecEnv` in its reward wrappers; this is what `gym.make` calls.
 
     Args:
+        suite: See `CodeExecEnv`.
+        executor: See `CodeExecEnv`.
         rewards: For each reward its weight, or a mapping of the wrapper's arguments; `{}` gives the
             bare env, whose reward is 0.0, and None the default, the share of tests passed.
-        suite: See `CodeExecEnv`, as for all other arguments.
-        executor: See `CodeExecEnv`.
-        executor_kwargs: See `CodeExecEnv`.
-        format: See `CodeExecEnv`.
-        order: See `CodeExecEnv`.
-        max_turns: See `CodeExecEnv`.
-        samples_per_step: See `CodeExecEnv`.
-        extract: See `CodeExecEnv`.
-        tests_per_step: See `CodeExecEnv`.
-        until_failure: See `CodeExecEnv`.
-        cache_size: See `CodeExecEnv`.
-        limits: See `CodeExecEnv`.
-        examples: See `CodeExecEnv`.
-        render_mode: See `CodeExecEnv`.
+        **options: All other arguments of `CodeExecEnv`.
 
     Raises:
         CodeEnvError: If something named does not exist or does not fit.
+        TypeError: If there is no such argument.
     """
-    env = CodeExecEnv(
-        suite,
-        executor,
-        executor_kwargs=executor_kwargs,
-        format=format,
-        order=order,
-        max_turns=max_turns,
-        samples_per_step=samples_per_step,
-        extract=extract,
-        tests_per_step=tests_per_step,
-        until_failure=until_failure,
-        cache_size=cache_size,
-        limits=limits,
-        examples=examples,
-        render_mode=render_mode,
-    )
+    require_arguments([make_code_exec, CodeExecEnv], options, EpisodeOptions.__annotations__)
+    env = CodeExecEnv(suite, executor, **options)
     try:
         return apply_rewards(env, DEFAULT_REWARDS if rewards is None else rewards)
     except BaseException:
@@ -119,65 +83,24 @@ def make_code_exec_vec(
     suite: SuiteSource = "starter",
     executor: str | Executor = DEFAULT_EXECUTOR,
     rewards: Mapping[str, Any] | None = None,
-    executor_kwargs: Mapping[str, Any] | None = None,
-    format: str | None = None,
-    order: Order = "shuffle",
-    max_turns: int = 1,
-    samples_per_step: int = 1,
-    extract: Extraction = "fence",
-    tests_per_step: int | None = None,
-    until_failure: bool = False,
-    cache_size: int = 0,
-    limits: Mapping[str, Any] | None = None,
-    examples: int = 0,
-    render_mode: str | None = None,
-    deadline_s: float | None = None,
-    autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+    **options: Any,
 ) -> VectorEnv[Any, Any, Any]:
     """Build a `CodeExecVectorEnv` in its reward wrappers; this is what `gym.make_vec` calls.
 
     Args:
-        num_envs: See `CodeExecVectorEnv`, as for all other arguments.
-        rewards: As for `gym.make`; `group_pass@k` too, see `wrappers.vector.GroupPassAtKReward`.
+        num_envs: See `CodeExecVectorEnv`.
         suite: See `CodeExecVectorEnv`.
         executor: See `CodeExecVectorEnv`.
-        executor_kwargs: See `CodeExecVectorEnv`.
-        format: See `CodeExecVectorEnv`.
-        order: See `CodeExecVectorEnv`.
-        max_turns: See `CodeExecVectorEnv`.
-        samples_per_step: See `CodeExecVectorEnv`.
-        extract: See `CodeExecVectorEnv`.
-        tests_per_step: See `CodeExecVectorEnv`.
-        until_failure: See `CodeExecVectorEnv`.
-        cache_size: See `CodeExecVectorEnv`.
-        limits: See `CodeExecVectorEnv`.
-        examples: See `CodeExecVectorEnv`.
-        render_mode: See `CodeExecVectorEnv`.
-        deadline_s: See `CodeExecVectorEnv`.
-        autoreset_mode: See `CodeExecVectorEnv`; the text, for a spec that survives JSON.
+        rewards: As for `gym.make`; `group_pass@k` too, see `wrappers.vector.GroupPassAtKReward`.
+        **options: All other arguments of `CodeExecVectorEnv`; `autoreset_mode` as a text, for a spec that survives
+            JSON.
 
     Raises:
         CodeEnvError: If something named does not exist or does not fit.
+        TypeError: If there is no such argument.
     """
-    env = CodeExecVectorEnv(
-        num_envs,
-        suite,
-        executor,
-        executor_kwargs=executor_kwargs,
-        format=format,
-        order=order,
-        max_turns=max_turns,
-        samples_per_step=samples_per_step,
-        extract=extract,
-        tests_per_step=tests_per_step,
-        until_failure=until_failure,
-        cache_size=cache_size,
-        limits=limits,
-        examples=examples,
-        render_mode=render_mode,
-        deadline_s=deadline_s,
-        autoreset_mode=autoreset_mode,
-    )
+    require_arguments([make_code_exec_vec, CodeExecVectorEnv], options, EpisodeOptions.__annotations__)
+    env = CodeExecVectorEnv(num_envs, suite, executor, **options)
     try:
         return apply_vector_rewards(env, DEFAULT_REWARDS if rewards is None else rewards)
     except BaseException:

@@ -171,7 +171,7 @@ def test_all_but_one_check_hold_for_e2b(cloud, monkeypatch):
 @pytest.mark.parametrize(
     ("executor", "words"),
     [
-        ("locl", "Did you mean 'local'?"),
+        ("locl", "did you mean 'local'?"),
         ('local={"worker": 2}', "local does not take these arguments"),
         ("local=[2]", "must be a JSON object"),
         ("local={", "must be a JSON object"),

@@ -13,7 +13,7 @@ def test_the_known_executors_are_made_by_name():
 
 
 def test_an_unknown_name_gets_the_known_ones_and_the_nearest():
-    with pytest.raises(ExecutorNotFound, match=r"known are .*subprocess.*Did you mean 'subprocess'.*entry-point group"):
+    with pytest.raises(ExecutorNotFound, match=r"known are .*subprocess.*entry-point group.*did you mean 'subprocess'"):
         make_executor("subproces")
 
 

@@ -81,6 +81,6 @@ def test_a_context_may_name_an_executor():
 
 def test_it_is_a_coroutine_function_that_refuses_what_it_does_not_take(executor):
     assert asyncio.iscoroutinefunction(code_reward_test)
-    with pytest.raises(TypeError, match="no argument 'answer'; it takes prediction, context, executor"):
+    with pytest.raises(TypeError, match="no argument 'answer'; known are prediction, context, executor"):
         reward(prediction="print(1)", context=None, answer="x")
     assert reward(prediction="print(1)", context=None, executor=executor)["reward"] == 1.0

@@ -196,7 +196,7 @@ def test_misuse_is_an_error(executor):
         reward_func([""], [""], [], executor=executor)
     with pytest.raises(TaskError, match="a task as JSON text was expected"):
         reward_func(["x"], [""], ["42"], executor=executor)
-    with pytest.raises(TypeError, match=r"no argument 'reward'; did you mean"):
+    with pytest.raises(TypeError, match=r"no argument 'reward'; .*did you mean"):
         reward_func([], [], [], reward={"tests": 1.0})
 
 
@@ -210,7 +210,7 @@ def test_the_example_is_a_file_for_openrlhf():
 
 
 def test_a_keyword_that_it_does_not_take_is_refused():
-    with pytest.raises(TypeError, match="no argument 'reward'; did you mean 'rewards'"):
+    with pytest.raises(TypeError, match=r"no argument 'reward'; .*did you mean 'rewards'"):
         reward_func([], [], [], reward={"tests": 1.0})
-    with pytest.raises(TypeError, match="no argument 'timeout'; it takes queries, prompts, labels, rewards, executor"):
+    with pytest.raises(TypeError, match="no argument 'timeout'; known are queries, prompts, labels, rewards, executor"):
         answer_request({"query": [], "prompts": [], "labels": []}, timeout=3)

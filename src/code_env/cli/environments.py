@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 
+from code_env.checks import meant
 from code_env.environments.definitions import environment_names, is_environment, read_definition
 from code_env.errors import CodeEnvError
 from code_env.registration import ENTRY_POINT, environment_id
@@ -46,10 +46,8 @@ def make_environment(
     spec = gym.registry.get(env_id)
     if spec is None or spec.entry_point != ENTRY_POINT:
         known = ", ".join([*environment_names(), "CodeExec-v0", "CodeRepair-v0"])
-        near = difflib.get_close_matches(env, environment_names(), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
         raise CodeEnvError(
             f"{env!r} is neither an environment of this package ({known}) nor a file of tasks nor a folder with "
-            f"env.toml{hint}"
+            f"env.toml{meant(env, environment_names())}"
         )
     return make(env_id, **kwargs)

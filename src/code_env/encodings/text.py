@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from code_env.checks import require_whole
 from code_env.errors import EncodingError
 
 BYTES = 256
@@ -41,8 +42,7 @@ class TextEncoding:
         vocabulary: int | None = None,
         pad: int = 0,
     ) -> None:
-        if type(length) is not int or length < 1:
-            raise EncodingError(f"length must be a whole number of at least 1; got {length!r}")
+        require_whole("length", length, EncodingError, least=1)
         if (encode is None) != (vocabulary is None):
             raise EncodingError("encode and vocabulary belong together: give both, or neither for bytes")
         count = BYTES if vocabulary is None else vocabulary

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from code_env.checks import require_known
 from code_env.errors import SuiteNotFound, TaskError
 from code_env.executors.program import Limits
 from code_env.tasks.sources import Source
@@ -90,8 +91,7 @@ def load_definition(name: str) -> EnvironmentDefinition:
         SuiteNotFound: If there is none of that name.
         TaskError: If its `env.toml` is malformed.
     """
-    if name not in environment_names():
-        raise SuiteNotFound(f"no environment is named {name!r}; known are {', '.join(environment_names())}")
+    require_known("no environment is named", [name], environment_names(), SuiteNotFound)
     return read_definition(environments_directory() / name)
 
 
@@ -115,9 +115,7 @@ def is_environment(folder: Path) -> bool:
 
 def _definition(name: str, path: Path) -> EnvironmentDefinition:
     values = tomllib.loads(path.read_text(encoding="utf-8"))
-    for key in values:
-        if key not in _KEYS:
-            raise TaskError(f"{key}: unknown; known are {', '.join(sorted(_KEYS))}")
+    require_known("unknown key", values, sorted(_KEYS), TaskError)
     for key, kind in _KEYS.items():
         if key in values and type(values[key]) is not kind:
             raise TaskError(f"{key}: {kind.__name__} was expected; got {values[key]!r}")

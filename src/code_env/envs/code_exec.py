@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium as gym
 
 from code_env.executors.base import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
-from code_env.extract import Extraction
 from code_env.tasks.loading import SuiteSource, load_suite
-from code_env.tasks.suite import Order
 
 from .episodes import Episodes
 from .options import chosen_task
-from .rules import EpisodeRules, OwnJudging, check_render_mode
+from .rules import EpisodeOptions, OwnJudging, check_render_mode, rules_of
 
 
 class CodeExecEnv(gym.Env[str, Any]):
@@ -40,24 +38,14 @@ class CodeExecEnv(gym.Env[str, Any]):
             which `env.spec` does not survive JSON.
         executor_kwargs: Plain data for the executor that is built by name.
         format: Format of the file of tasks; found out if None.
-        order: How tasks are drawn: `shuffle`, `sequential` or `random`.
-        max_turns: Answers that an episode allows; after each but the last the policy gets feedback.
-        samples_per_step: Programs in one action. With more than one the action is a tuple of them, the
-            episode has one turn, and `outcome` and `status` in the info are those of the first.
-        extract: `fence` finds the code in a response, `raw` takes the response as code.
-        tests_per_step: How many tests are drawn anew for each step, each with a chance in proportion to its weight,
-            such that the pass fraction is unbiased; None takes all.
-        until_failure: Whether tests after the first that fails are not run. For rewards that ask for a pass only:
-            the pass fraction then says nothing.
-        cache_size: How many verdicts are remembered, to be served to equal answers once two runs gave equal ones.
-        limits: Limits that replace the tasks' own, as `{"cpu_s": 1}`; see `Limits` for their names.
-        examples: How many public tests a prompt shows at its end, at the most.
         render_mode: With `ansi`, `render` gives text; with `human` it prints it, and so does each reset and step. None
             for neither.
+        **options: Options of the episodes, as `max_turns` and `limits`; `EpisodeRules` lists them.
 
     Raises:
         SuiteNotFound, ExecutorNotFound: If there is no such suite or executor.
         TaskError: If a task is malformed or an argument out of range.
+        TypeError: If there is no such option.
 
     Example:
         >>> env = CodeExecEnv("starter", order="sequential")
@@ -78,22 +66,12 @@ class CodeExecEnv(gym.Env[str, Any]):
         *,
         executor_kwargs: Mapping[str, Any] | None = None,
         format: str | None = None,
-        order: Order = "shuffle",
-        max_turns: int = 1,
-        samples_per_step: int = 1,
-        extract: Extraction = "fence",
-        tests_per_step: int | None = None,
-        until_failure: bool = False,
-        cache_size: int = 0,
-        limits: Mapping[str, Any] | None = None,
-        examples: int = 0,
         render_mode: str | None = None,
+        **options: Unpack[EpisodeOptions],
     ) -> None:
         check_render_mode(render_mode, self.metadata["render_modes"])
-        self.suite = load_suite(suite, format).with_limits(limits).with_examples(examples)
-        self.rules = EpisodeRules(
-            self.suite, order, max_turns, samples_per_step, extract, tests_per_step, until_failure, cache_size
-        )
+        self.rules = rules_of(type(self), load_suite(suite, format), options)
+        self.suite = self.rules.suite
         self._judging = OwnJudging(executor, executor_kwargs, self.rules)
         self.executor = self._judging.executor
         self._episodes = Episodes(self.rules, self._judging.isolation)

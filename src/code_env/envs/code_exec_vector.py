@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium as gym
 import numpy as np
@@ -14,18 +14,17 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from code_env.checks import require_whole
 from code_env.errors import TaskError
 from code_env.executors.base import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
-from code_env.extract import Extraction
 from code_env.tasks.loading import SuiteSource, load_suite
-from code_env.tasks.suite import Order
 
 from .code_exec import CodeExecEnv
 from .episodes import Episodes, Outcome, check_action
 from .infos import batch_infos
 from .options import chosen_tasks, reset_mask
-from .rules import EpisodeRules, OwnJudging, check_render_mode
+from .rules import EpisodeOptions, OwnJudging, check_render_mode, rules_of
 
 MAX_ENVS = 1024
 """Most environments in one."""
@@ -49,28 +48,22 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
 
     Args:
         num_envs: How many environments, at most 1,024.
-        suite: See `CodeExecEnv`, as for all arguments but the last.
+        suite: See `CodeExecEnv`.
         executor: See `CodeExecEnv`; one for all environments.
         executor_kwargs: See `CodeExecEnv`.
         format: See `CodeExecEnv`.
-        order: See `CodeExecEnv`; each environment has an order of its own.
-        max_turns: See `CodeExecEnv`.
-        samples_per_step: See `CodeExecEnv`. With n of them, actions are, as Gymnasium batches tuples, n tuples of a
-            text for each environment.
-        extract: See `CodeExecEnv`.
-        tests_per_step: See `CodeExecEnv`.
-        until_failure: See `CodeExecEnv`.
-        cache_size: See `CodeExecEnv`; one cache for all environments.
-        limits: Limits that replace the tasks' own, as `{"cpu_s": 1}`; see `Limits` for their names.
-        examples: See `CodeExecEnv`.
         render_mode: None or `ansi`; see `CodeExecEnv`.
         deadline_s: How long a step may take, in seconds; None to wait for all.
         autoreset_mode: When an environment whose episode has ended begins the next: `AutoresetMode.SAME_STEP` or
             `AutoresetMode.DISABLED`, or `"SameStep"` or `"Disabled"`.
+        **options: Options of the episodes; see `EpisodeRules`. Each environment has an order of its own, and they share
+            one cache. With `samples_per_step=n`, actions are, as Gymnasium batches tuples, n tuples of a text for each
+            environment.
 
     Raises:
         SuiteNotFound, ExecutorNotFound: If there is no such suite or executor.
         TaskError: If a task is malformed or an argument out of range.
+        TypeError: If there is no such option.
 
     Example:
         >>> env = CodeExecVectorEnv(2, "starter", order="sequential")
@@ -90,27 +83,16 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         *,
         executor_kwargs: Mapping[str, Any] | None = None,
         format: str | None = None,
-        order: Order = "shuffle",
-        max_turns: int = 1,
-        samples_per_step: int = 1,
-        extract: Extraction = "fence",
-        tests_per_step: int | None = None,
-        until_failure: bool = False,
-        cache_size: int = 0,
-        limits: Mapping[str, Any] | None = None,
-        examples: int = 0,
         render_mode: str | None = None,
         deadline_s: float | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        **options: Unpack[EpisodeOptions],
     ) -> None:
-        if type(num_envs) is not int or not 1 <= num_envs <= MAX_ENVS:
-            raise TaskError(f"num_envs must be a whole number from 1 to {MAX_ENVS}; got {num_envs!r}")
+        require_whole("num_envs", num_envs, TaskError, least=1, most=MAX_ENVS)
         check_render_mode(render_mode, ["ansi"])
         self._autoreset = _checked_autoreset(autoreset_mode)
-        self.suite = load_suite(suite, format).with_limits(limits).with_examples(examples)
-        self.rules = EpisodeRules(
-            self.suite, order, max_turns, samples_per_step, extract, tests_per_step, until_failure, cache_size
-        )
+        self.rules = rules_of(type(self), load_suite(suite, format), options)
+        self.suite = self.rules.suite
         self.deadline_s = _checked_deadline(deadline_s)
         self._judging = OwnJudging(executor, executor_kwargs, self.rules)
         self.executor = self._judging.executor

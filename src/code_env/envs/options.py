@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from code_env.checks import require_known
 from code_env.errors import TaskError
 from code_env.tasks.suite import TaskSuite
 from code_env.tasks.task import Task
@@ -31,11 +31,7 @@ def _check_names(options: Mapping[str, Any], known: tuple[str, ...]) -> None:
     Raises:
         TaskError: If one is unknown.
     """
-    for name in options:
-        if name not in known:
-            near = difflib.get_close_matches(str(name), known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise TaskError(f"reset has no option {name!r}{hint}; known are {', '.join(known)}")
+    require_known("reset has no option", options, known, TaskError)
 
 
 def chosen_tasks(suite: TaskSuite, options: Mapping[str, Any], num_envs: int) -> list[Task | None]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, get_args
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import InitVar, dataclass
+from typing import Any, TypedDict, get_args
 
 from gymnasium import spaces
 
+from code_env.checks import require_arguments, require_choice, require_flag, require_whole
 from code_env.errors import ExecutorError, RenderModeError, TaskError, UnsupportedProgram
 from code_env.executors.base import Executor
 from code_env.executors.registry import make_executor
@@ -18,48 +19,71 @@ from code_env.tasks.suite import Order, TaskOrder, TaskSuite
 from .code_text import CodeText
 
 
+class EpisodeOptions(TypedDict, total=False):
+    """Options that every environment takes by name; `EpisodeRules` says what each means and what it is by default."""
+
+    order: Order
+    max_turns: int
+    samples_per_step: int
+    extract: Extraction
+    tests_per_step: int | None
+    until_failure: bool
+    cache_size: int
+    limits: Mapping[str, Any] | None
+    examples: int
+
+
 @dataclass(frozen=True)
 class EpisodeRules:
-    """The rules of an environment's episodes; see `CodeExecEnv` for what they mean.
+    """The rules of an environment's episodes: its options, checked.
 
     Raises:
-        SuiteNotFound: If there is no such suite.
-        TaskError: If a task is malformed or an argument out of range.
+        TaskError: If an option is out of range.
+
+    Example:
+        >>> from code_env import load_suite
+        >>> EpisodeRules(load_suite("starter"), max_turns=0)
+        Traceback (most recent call last):
+        code_env.errors.TaskError: max_turns must be a whole number of at least 1; got 0
     """
 
     suite: TaskSuite
-    """Where tasks are drawn from."""
+    """Where tasks are drawn from, with the limits and examples that were asked for."""
     order: Order = "shuffle"
-    """How they are drawn."""
+    """How tasks are drawn: `shuffle`, `sequential` or `random`."""
     max_turns: int = 1
-    """Answers that an episode allows."""
+    """Answers that an episode allows; after each but the last the policy gets feedback."""
     samples_per_step: int = 1
-    """Programs in one action."""
+    """Programs in one action. With more than one the action is a tuple of them, the episode has one turn, and `outcome`
+    and `status` in the info are those of the first."""
     extract: Extraction = "fence"
-    """How the code is found in a response."""
+    """`fence` finds the code in a response, `raw` takes the response as code."""
     tests_per_step: int | None = None
-    """How many tests are drawn for a step; None for all."""
+    """How many tests are drawn anew for each step, each with a chance in proportion to its weight, such that the pass
+    fraction is unbiased; None takes all."""
     until_failure: bool = False
-    """Whether tests after the first that fails need not run."""
+    """Whether tests after the first that fails are not run. For rewards that ask for a pass only: the pass fraction
+    then says nothing."""
     cache_size: int = 0
-    """How many verdicts are remembered."""
+    """How many verdicts are remembered, to be served to equal answers once two runs gave equal ones."""
+    limits: InitVar[Mapping[str, Any] | None] = None
+    """Limits that replace the tasks' own, as `{"cpu_s": 1}`; see `Limits` for their names."""
+    examples: InitVar[int] = 0
+    """How many public tests a prompt shows at its end, at the most."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, limits: Mapping[str, Any] | None, examples: int) -> None:
         for name, least in (("max_turns", 1), ("samples_per_step", 1), ("cache_size", 0)):
-            value = getattr(self, name)
-            if type(value) is not int or value < least:
-                raise TaskError(f"{name} must be a whole number of at least {least}; got {value!r}")
-        count = self.tests_per_step
-        if count is not None and (type(count) is not int or count < 1):
-            raise TaskError(f"tests_per_step must be None or a whole number of at least 1; got {count!r}")
-        if count is not None and self.cache_size:
-            raise TaskError("tests_per_step draws other tests each time, so that no verdict could be remembered")
+            require_whole(name, getattr(self, name), TaskError, least=least)
+        if self.tests_per_step is not None:
+            require_whole("tests_per_step", self.tests_per_step, TaskError, least=1)
+            if self.cache_size:
+                raise TaskError("tests_per_step draws other tests each time, so that no verdict could be remembered")
         if self.samples_per_step > 1 and self.max_turns > 1:
             raise TaskError("samples_per_step above 1 needs max_turns=1: feedback is on one answer")
-        if self.extract not in get_args(Extraction):
-            raise TaskError(f"extract must be one of {', '.join(get_args(Extraction))}; got {self.extract!r}")
-        if type(self.until_failure) is not bool:
-            raise TaskError(f"until_failure must be True or False; got {self.until_failure!r}")
+        require_choice("extract", self.extract, get_args(Extraction), TaskError)
+        require_flag("until_failure", self.until_failure, TaskError)
+        # The dataclass is frozen; this is still its construction.
+        object.__setattr__(self, "suite", self.suite.with_limits(limits).with_examples(examples))
         TaskOrder(self.suite, self.order)
 
     @property
@@ -73,6 +97,22 @@ class EpisodeRules:
         if self.samples_per_step == 1:
             return CodeText()
         return spaces.Tuple([CodeText() for _ in range(self.samples_per_step)])
+
+
+def rules_of(taker: Callable[..., Any], suite: TaskSuite, options: EpisodeOptions) -> EpisodeRules:
+    """The rules that the options of an environment give.
+
+    Args:
+        taker: Whoever was given the options; a message names it and what it takes.
+        suite: Where tasks are drawn from.
+        options: The options.
+
+    Raises:
+        TypeError: If there is no such option.
+        TaskError: If one is out of range.
+    """
+    require_arguments([taker], options, EpisodeOptions.__annotations__)
+    return EpisodeRules(suite, **options)
 
 
 def check_render_mode(render_mode: str | None, known: Sequence[str]) -> None:

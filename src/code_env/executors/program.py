@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from code_env.checks import require_known
 from code_env.errors import TaskError
 from code_env.languages import PYTHON, canonical_name, find_language
 
@@ -91,11 +91,7 @@ class Limits:
         if not isinstance(values, Mapping | None):
             raise TaskError(f"limits must be a mapping, such as {{'cpu_s': 1}}; got {type(values).__name__}")
         known = [item.name for item in dataclasses.fields(self)]
-        for name in values or ():
-            if name not in known:
-                near = difflib.get_close_matches(str(name), known, n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
-                raise TaskError(f"unknown limit {name!r}; known are {', '.join(known)}{hint}")
+        require_known("unknown limit", values or (), known, TaskError)
         return dataclasses.replace(self, **dict(values)) if values else self
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from code_env.checks import meant
 from code_env.errors import ExecutorError, ExecutorNotFound
 
 from .base import Executor
@@ -50,11 +50,9 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
     matches = [point for point in _entry_points() if point.name == name]
     if not matches:
         known = executor_names()
-        near = difflib.get_close_matches(str(name), known, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ExecutorNotFound(
-            f"no executor is named {name!r}; known are {', '.join(known)}.{hint} A package adds one through "
-            f"the entry-point group {ENTRY_POINT_GROUP!r}"
+            f"no executor is named {name!r}; known are {', '.join(known)}, and a package adds one through the "
+            f"entry-point group {ENTRY_POINT_GROUP!r}{meant(name, known)}"
         )
     try:
         make = matches[0].load()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import code_env.harness as harness
+from code_env.checks import require_flag
 from code_env.errors import ExecutorError, UnsupportedProgram
 from code_env.harness.wire.plain import NotPlain, encode
 from code_env.languages import PYTHON
@@ -104,8 +105,7 @@ class RestrictedExecutor(LocalExecutor):
             "return_output": return_output,
         }
         for name, value in flags.items():
-            if type(value) is not bool:
-                raise ExecutorError(f"{name} must be True or False; got {value!r:.100}")
+            require_flag(name, value, ExecutorError)
         if not _is_name(output_variable):
             raise ExecutorError(
                 "output_variable must be the name of a variable, without an underscore in front; "

@@ -18,6 +18,7 @@ import sys
 import threading
 from concurrent.futures import Future
 
+from code_env.checks import require_whole
 from code_env.errors import ExecutorClosed, ExecutorError
 
 from .base import Executor, Isolation
@@ -43,8 +44,8 @@ class UnisolatedSubprocessExecutor(Executor):
     def __init__(self, workers: int | None = None, python: str | None = None) -> None:
         if not hasattr(os, "fork"):
             raise ExecutorError(f"the subprocess executor needs a POSIX system, not {sys.platform}; use WSL")
-        if workers is not None and (type(workers) is not int or workers < 1):
-            raise ExecutorError(f"workers must be a whole number of at least 1; got {workers!r}")
+        if workers is not None:
+            require_whole("workers", workers, ExecutorError, least=1)
         if python is not None and shutil.which(python) is None:
             raise ExecutorError(f"python={python!r} is not an executable file")
         self._workers = workers or own_cores()

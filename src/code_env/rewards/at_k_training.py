@@ -12,6 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+from code_env.checks import require_choice
+
 Baseline = Literal["auto", "loo", "loo-1", "none"]
 """What is taken off each sample's reward, from the other samples only, so that the estimate stays unbiased:
 
@@ -65,8 +67,7 @@ def max_at_k_rewards(scores: Sequence[float | None], k: int, baseline: Baseline 
     """
     if type(k) is not int or not 1 <= k <= len(scores):
         raise ValueError(f"k must be a whole number from 1 to the number of samples, {len(scores)}; got {k!r}")
-    if baseline not in get_args(Baseline):
-        raise ValueError(f"baseline must be one of {', '.join(get_args(Baseline))}; got {baseline!r}")
+    require_choice("baseline", baseline, get_args(Baseline), ValueError)
     if not all(math.isfinite(score) for score in scores if score is not None):
         raise ValueError(f"scores must be finite numbers, or None where there is no verdict; got {list(scores)!r}")
     if baseline == "loo" and k == len(scores):

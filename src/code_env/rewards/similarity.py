@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from rapidfuzz.distance import LCSseq, Levenshtein
 
+from code_env.checks import require_choice
 from code_env.errors import RewardError
 
 Measure = Literal["tokens", "lines", "characters", "edit", "numbers", "exact", "rewardkit_words"]
@@ -51,8 +52,7 @@ def similarity(expected: str, actual: str, measure: Measure = "tokens") -> float
         >>> similarity("x = 0.5", "0.50 or 7", "numbers"), similarity("kitten", "sitting", "edit")
         (0.6666666666666666, 0.5714285714285714)
     """
-    if measure not in get_args(Measure):
-        raise RewardError(f"measure must be one of {', '.join(get_args(Measure))}; got {measure!r}")
+    require_choice("measure", measure, get_args(Measure), RewardError)
     expected, actual = expected.strip(), actual.strip()
     if measure == "rewardkit_words":
         return _share_of_words(expected, actual)

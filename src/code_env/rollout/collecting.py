@@ -11,6 +11,7 @@ from typing import Any
 
 from gymnasium.vector import VectorEnv
 
+from code_env.checks import require_whole
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
 from code_env.errors import RolloutError
 from code_env.tasks.suite import Order
@@ -77,8 +78,7 @@ def collect(
     base = vec_env.unwrapped
     if not isinstance(base, CodeExecVectorEnv):
         raise RolloutError(f"collect needs a CodeExecVectorEnv, as gym.make_vec gives it; got {vec_env}")
-    if type(episodes) is not int or episodes < 1:
-        raise RolloutError(f"episodes must be a whole number of at least 1; got {episodes!r}")
+    require_whole("episodes", episodes, RolloutError, least=1)
     if type(group_size) is not int or group_size < 1 or base.num_envs % group_size or episodes % group_size:
         raise RolloutError(
             f"group_size must divide num_envs={base.num_envs} and episodes={episodes}; got {group_size!r}"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import VectorEnv
 
+from code_env.checks import require_whole
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
 from code_env.errors import RolloutError
 from code_env.tasks.suite import Order, TaskOrder
@@ -37,9 +38,8 @@ class Plan:
         order: Order,
         group_size: int,
     ) -> None:
-        if type(seed) is not int or seed < 0:
-            raise RolloutError(f"seed must be a whole number of at least 0; got {seed!r}")
-        self.episodes, self.seed, self.group_size = episodes, seed, group_size
+        self.seed = require_whole("seed", seed, RolloutError, least=0)
+        self.episodes, self.group_size = episodes, group_size
         tasks, rng = TaskOrder(base.suite, order), np.random.default_rng(seed)
         self._task_ids = [tasks.draw(rng).id for _ in range(episodes // group_size)]
         rules = dataclasses.replace(base.rules, suite=base.suite[:1], cache_size=0)

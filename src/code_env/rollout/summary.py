@@ -6,6 +6,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from code_env.checks import require_number
 from code_env.errors import RolloutError
 from code_env.judging.timing import StepTiming
 
@@ -91,10 +92,7 @@ class Alarm:
     """
 
     def __init__(self, rate: float) -> None:
-        number = isinstance(rate, int | float) and not isinstance(rate, bool)
-        if not number or not 0 <= rate <= 1:
-            raise RolloutError(f"alarm_rate must be a number from 0 to 1; got {rate!r}")
-        self._rate = rate
+        self._rate = require_number("alarm_rate", rate, RolloutError, least=0, most=1)
         self._last: deque[bool] = deque(maxlen=_ALARM_WINDOW)
         self._ringing = False
 

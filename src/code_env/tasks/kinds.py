@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from code_env.checks import require_choice, require_number, require_whole
 from code_env.errors import TaskError
 from code_env.executors.program import check_path
 from code_env.harness.judge.asserting import case_sources, compile_suite
@@ -50,10 +50,7 @@ class Comparison:
 
     def __post_init__(self) -> None:
         for name in ("rel", "abs"):
-            value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not 0 <= value <= sys.float_info.max:
-                raise TaskError(f"compare.{name} must be a number of at least 0; got {brief(value)}")
+            require_number(f"compare.{name}", getattr(self, name), TaskError, least=0)
 
     @classmethod
     def of(cls, value: Comparison | str | Mapping[str, Any], rules: tuple[str, ...]) -> Comparison:
@@ -69,9 +66,9 @@ class Comparison:
                 value = cls(**value)
             except TypeError:
                 raise TaskError(f"compare takes rule, rel and abs; got {value!r}") from None
-        if not isinstance(value, Comparison) or value.rule not in rules:
-            got = value.rule if isinstance(value, Comparison) else value
-            raise TaskError(f"compare must be one of {', '.join(rules)}; got {got!r}")
+        if not isinstance(value, Comparison):
+            raise TaskError(f"compare must be the name of a rule, a mapping or a Comparison; got {brief(value)}")
+        require_choice("compare", value.rule, rules, TaskError)
         return value
 
 
@@ -85,9 +82,7 @@ class _Common:
     def __post_init__(self) -> None:
         if not isinstance(self.hidden, bool):
             raise TaskError(f"hidden must be true or false; got {self.hidden!r}")
-        number = isinstance(self.weight, int | float) and not isinstance(self.weight, bool)
-        if not number or not 0 < self.weight <= sys.float_info.max:
-            raise TaskError(f"weight must be a number above 0; got {brief(self.weight)}")
+        require_number("weight", self.weight, TaskError, above=0)
 
     @property
     def cases(self) -> int:
@@ -354,10 +349,8 @@ class InsightTest(_Common):
         self._require_text("insight", "find")
         if not self.insight.strip():
             raise TaskError("insight must not be blank: anything mentions nothing")
-        if self.find not in FIND_RULES:
-            raise TaskError(f"find must be one of {', '.join(FIND_RULES)}; got {self.find!r}")
-        if type(self.max_chars) is not int or self.max_chars < 1:
-            raise TaskError(f"max_chars must be a whole number of at least 1; got {self.max_chars!r}")
+        require_choice("find", self.find, FIND_RULES, TaskError)
+        require_whole("max_chars", self.max_chars, TaskError, least=1)
 
 
 AnyTest = StdinTest | OutputTest | CallTest | AssertTest | CheckerTest | CellTest | FileTest | InsightTest

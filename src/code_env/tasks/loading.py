@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from code_env.checks import require_choice
 from code_env.environments.definitions import (
     EnvironmentDefinition,
     environment_names,
@@ -46,8 +47,8 @@ def load_suite(name_or_path: SuiteSource, format: str | None = None) -> TaskSuit
         >>> load_suite([{"id": "one", "prompt": "Print 1.", "tests": [{"kind": "output", "expected": "1"}]}])
         <TaskSuite 'rows', 1 tasks>
     """
-    if format is not None and format not in FORMATS:
-        raise TaskError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
+    if format is not None:
+        require_choice("format", format, FORMATS, TaskError)
     if isinstance(name_or_path, TaskSuite):
         return name_or_path
     if not isinstance(name_or_path, str | Path):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args, overload
 
 import numpy as np
 
+from code_env.checks import meant, require_choice, require_whole
 from code_env.errors import TaskError, TaskNotFound
 from code_env.executors.program import Limits
 
@@ -84,9 +84,7 @@ class TaskSuite(Sequence[Task]):
         try:
             return self._by_id[task_id]
         except (KeyError, TypeError):
-            near = difflib.get_close_matches(str(task_id), self._by_id, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise TaskNotFound(f"suite {self.name!r} has no task {task_id!r}{hint}") from None
+            raise TaskNotFound(f"suite {self.name!r} has no task {task_id!r}{meant(task_id, self._by_id)}") from None
 
     def filter(self, keep: Callable[[Task], bool]) -> TaskSuite:
         """The tasks for which `keep` is true, in order.
@@ -105,8 +103,7 @@ class TaskSuite(Sequence[Task]):
         Raises:
             TaskError: If `most` is no whole number of at least 0, or a prompt becomes too long.
         """
-        if type(most) is not int or most < 0:
-            raise TaskError(f"examples must be a whole number of at least 0; got {most!r}")
+        require_whole("examples", most, TaskError, least=0)
         if not most:
             return self
         return TaskSuite(self.name, (with_examples(task, most) for task in self))
@@ -201,8 +198,7 @@ class TaskOrder:
     """
 
     def __init__(self, suite: TaskSuite, order: Order) -> None:
-        if order not in get_args(Order):
-            raise TaskError(f"order must be one of {', '.join(get_args(Order))}; got {order!r}")
+        require_choice("order", order, get_args(Order), TaskError)
         self._suite, self._order = suite, order
         self._upcoming: list[int] = []
 

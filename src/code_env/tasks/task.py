@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from code_env.checks import require_choice
 from code_env.errors import TaskError
 from code_env.executors.program import Limits, check_files, main_file
 from code_env.extract.names import before_definition, definition_of
@@ -103,8 +104,7 @@ class Task:
                 raise TaskError(f"tests[{index}] calls the entry point, and entry_point is missing")
         object.__setattr__(self, "language", canonical_name(self.language))
         self._check_language()
-        if self.judge not in get_args(JudgeMode):
-            raise TaskError(f"judge must be one of {', '.join(get_args(JudgeMode))}; got {self.judge!r}")
+        require_choice("judge", self.judge, get_args(JudgeMode), TaskError)
         for name in ("files", "metadata"):
             if not isinstance(getattr(self, name), Mapping):
                 raise TaskError(f"{name} must be a mapping; got {type(getattr(self, name)).__name__}")

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any, Literal, get_args
 
+from code_env.checks import require_choice
 from code_env.errors import TaskError
 
 from .formats.code_env import is_row, task_from_row, text_from_task
@@ -36,8 +37,7 @@ def trainer_rows(
     Raises:
         TaskError: If the format is unknown or takes no text, or a task holds what JSON has no form for.
     """
-    if format not in get_args(Trainer):
-        raise TaskError(f"format must be one of {', '.join(get_args(Trainer))}; got {format!r}")
+    require_choice("format", format, get_args(Trainer), TaskError)
     if format == "verl" and chat is False:
         raise TaskError("verl makes prompts of messages, by its tokenizer's chat template; leave chat=False out")
     # OpenRLHF takes text both with a chat template and without.

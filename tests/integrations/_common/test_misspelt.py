@@ -20,9 +20,9 @@ def test_it_passes_on_what_is_taken():
 
 
 def test_what_is_not_taken_is_refused_with_what_is():
-    with pytest.raises(TypeError, match=r"^reward\(\) has no argument 'answer'; it takes response, expected_output$"):
+    with pytest.raises(TypeError, match=r"^reward\(\) has no argument 'answer'; known are response, expected_output$"):
         reward("x", answer="x")
-    with pytest.raises(TypeError, match=r"'expectd_output'; did you mean 'expected_output'\? It takes response, exp"):
+    with pytest.raises(TypeError, match=r"known are response, expected_output; did you mean 'expected_output'\?$"):
         reward("x", expectd_output="x")
 
 
@@ -33,7 +33,7 @@ def test_others_may_pass():
 
 
 def test_functions_that_are_no_rewards_name_what_they_take_too():
-    with pytest.raises(TypeError, match="no argument 'policies'; it takes predictions, references, k"):
+    with pytest.raises(TypeError, match="no argument 'policies'; known are predictions, references, k"):
         compute([["x = 1"]], ["assert True"], policies="x")
-    with pytest.raises(TypeError, match="no argument 'timeouts'; did you mean 'timeout'"):
+    with pytest.raises(TypeError, match=r"no argument 'timeouts'; .*did you mean 'timeout'"):
         execute_python_code_with_tests("x = 1", "assert x", {}, timeouts=3)

@@ -74,7 +74,7 @@ def test_workers_of_a_pool_use_it():
 def test_what_is_no_executor_is_an_error():
     with pytest.raises(TypeError, match="executor must be an Executor, the name of one, or None; got int"):
         executor_for(3)
-    with pytest.raises(ExecutorNotFound, match="Did you mean 'local'"):
+    with pytest.raises(ExecutorNotFound, match="did you mean 'local'"):
         executor_for("locale")
     with pytest.raises(ExecutorNotFound, match=r"^this needs the executor 'nothing'.*Do that, or install"):
         require_executor("nothing", "this", "Do that")

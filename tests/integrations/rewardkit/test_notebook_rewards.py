@@ -110,7 +110,7 @@ def test_a_misspelt_keyword_is_refused(dataset):
     for reward, arguments in [*CALLS.items(), (data_analysis_reward, (ADD, dataset, INSIGHTS))]:
         with pytest.raises(TypeError, match="did you mean 'timeout'"):
             reward(*arguments, timeouts=3)
-        with pytest.raises(TypeError, match="no argument 'task_id'; it takes response, "):
+        with pytest.raises(TypeError, match="no argument 'task_id'; known are response, "):
             reward(*arguments, task_id=3)
 
 

@@ -239,19 +239,19 @@ def test_a_language_that_the_executor_lacks_is_an_error():
 
 @pytest.mark.parametrize("name", ["expectd_output", "time_out", "message", "mesure"])
 def test_a_misspelt_keyword_is_refused(reward, name):
-    with pytest.raises(TypeError, match=f"no argument '{name}'; did you mean"):
+    with pytest.raises(TypeError, match=f"no argument '{name}'; .*did you mean"):
         reward("print(1)", "1", **{name: "x"})
 
 
 def test_a_keyword_that_it_does_not_take_is_refused(reward):
-    with pytest.raises(TypeError, match=r"no argument 'task_id'; it takes messages, original_messages"):
+    with pytest.raises(TypeError, match=r"no argument 'task_id'; known are messages, original_messages"):
         reward("print(1)", "1", task_id=3)
     assert reward_function(reward)("print(1)", "1", task_id=3, executor="local") == 1.0
 
 
 def test_fractional_code_reward_does_not_pay_for_what_it_ignores():
     answer = [{"role": "assistant", "content": "print(1)"}]
-    with pytest.raises(TypeError, match=r"no argument 'expected_output'; it takes messages, ground_truth"):
+    with pytest.raises(TypeError, match=r"no argument 'expected_output'; known are messages, ground_truth"):
         fractional_code_reward(answer, None, expected_output="2")
     with pytest.raises(TypeError, match="ground_truth"):
         reward_function(fractional_code_reward)(messages=answer, expected_output="2")

@@ -17,7 +17,6 @@ import asyncio
 import contextlib
 import dataclasses
 import logging
-import math
 import os
 import re
 import threading
@@ -28,6 +27,7 @@ from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
 from typing import Any
 
+from code_env.checks import require_flag, require_number, require_whole
 from code_env.errors import E2BMisconfigured, ExecutorClosed, ExecutorError, ExecutorNotFound, UnsupportedProgram
 from code_env.executors.base import Executor, Isolation
 from code_env.executors.interpreters import refuse_unsupported
@@ -102,17 +102,11 @@ class E2BExecutor(Executor):
             raise ExecutorError(f"template must be a name of printable characters; got {template!r}")
         if domain is not None and not _DOMAIN.fullmatch(domain):
             raise ExecutorError(f"domain must be the name of a host, such as 'e2b.dev'; got {domain!r}")
-        if workers is not None and (type(workers) is not int or workers < 1):
-            raise ExecutorError(f"workers must be a whole number of at least 1; got {workers!r}")
-        if type(max_concurrency) is not int or max_concurrency < 1:
-            raise ExecutorError(f"max_concurrency must be a whole number of at least 1; got {max_concurrency!r}")
-        if type(allow_internet_access) is not bool:
-            raise ExecutorError(f"allow_internet_access must be True or False; got {allow_internet_access!r}")
-        is_number = isinstance(request_timeout_s, int | float) and not isinstance(request_timeout_s, bool)
-        if not is_number or not (math.isfinite(request_timeout_s) and request_timeout_s > 0):
-            raise ExecutorError(
-                f"request_timeout_s must be a finite number of seconds above 0; got {request_timeout_s!r}"
-            )
+        if workers is not None:
+            require_whole("workers", workers, ExecutorError, least=1)
+        require_whole("max_concurrency", max_concurrency, ExecutorError, least=1)
+        require_flag("allow_internet_access", allow_internet_access, ExecutorError)
+        require_number("request_timeout_s", request_timeout_s, ExecutorError, above=0, unit="seconds")
         _check_fallback(fallback)
         policy = RetryPolicy.of(retry)
         key = ApiKey.find(api_key)

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from code_env.checks import require_known
 from code_env.errors import ExecutorError
 
 from .faults import CreateFault, fault_of_create, retry_after_s
@@ -66,9 +67,7 @@ class RetryPolicy:
         if not isinstance(given, Mapping):
             raise ExecutorError(f"retry must be a RetryPolicy or a mapping; got {type(given).__name__}")
         known = [item.name for item in dataclasses.fields(cls)]
-        unknown = [name for name in given if name not in known]
-        if unknown:
-            raise ExecutorError(f"retry: unknown {', '.join(map(repr, unknown))}; known are {', '.join(known)}")
+        require_known("retry: unknown", given, known, ExecutorError)
         return cls(**given)
 
 

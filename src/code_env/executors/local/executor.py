@@ -21,8 +21,9 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
+from code_env.checks import require_choice, require_whole
 from code_env.errors import ExecutorClosed, ExecutorError
 from code_env.executors.base import Executor, Isolation
 from code_env.executors.interpreters import installed_languages, refuse_unsupported
@@ -86,8 +87,8 @@ class LocalExecutor(Executor):
                 f"the local executor needs Linux on {' or '.join(MACHINES)}, not {sys.platform} on {linux.MACHINE}; "
                 'programs that you trust run without isolation on executor="subprocess"'
             )
-        if workers is not None and (type(workers) is not int or workers < 1):
-            raise ExecutorError(f"workers must be a whole number of at least 1; got {workers!r}")
+        if workers is not None:
+            require_whole("workers", workers, ExecutorError, least=1)
         least, highest = _level("min_isolation", min_isolation), _level("max_isolation", max_isolation)
         self._levels = LEVELS[LEVELS.index(least) : LEVELS.index(highest) + 1]
         if not self._levels:
@@ -207,10 +208,8 @@ _DETAILS = {
 
 
 def _level(name: str, value: str) -> Level:
-    for level in LEVELS:
-        if value == level:
-            return level
-    raise ExecutorError(f"{name} must be one of {', '.join(LEVELS)}; got {value!r}")
+    require_choice(name, value, LEVELS, ExecutorError)
+    return cast(Level, value)
 
 
 def _texts(name: str, values: Iterable[str]) -> tuple[str, ...]:

@@ -7,11 +7,12 @@ nearly the name of an argument: that is a mistake.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, ParamSpec, TypeVar, cast
+
+from code_env.checks import arguments_of, meant, require_known
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -20,25 +21,12 @@ _ALIKE = 0.8
 """From which similarity on, by difflib, a name is taken for another one misspelt."""
 
 
-@functools.lru_cache(maxsize=256)
-def arguments_of(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names under which a function takes arguments, in order.
-
-    Example:
-        >>> arguments_of(lambda a, /, b, *, c=1, **kwargs: None)
-        ('b', 'c')
-    """
-    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return tuple(name for name, one in inspect.signature(function).parameters.items() if one.kind in kinds)
-
-
-def reject_misspelt(names: Iterable[str], function: Callable[..., Any], *, others_pass: bool = True) -> None:
-    """Refuse keywords that look like arguments of a function, and are not.
+def reject_misspelt(names: Iterable[str], function: Callable[..., Any]) -> None:
+    """Refuse keywords that look like arguments of a function, and are not. Others pass.
 
     Args:
-        names: Keywords that it was called with.
+        names: Keywords that it was called with, such as all columns of a dataset.
         function: The function.
-        others_pass: Whether its caller may pass other keywords, as one that passes all columns of a dataset.
 
     Raises:
         TypeError: If there is one.
@@ -52,16 +40,10 @@ def reject_misspelt(names: Iterable[str], function: Callable[..., Any], *, other
     """
     arguments = arguments_of(function)
     for name in names:
-        if name in arguments:
-            continue
-        near = difflib.get_close_matches(name, arguments, n=1, cutoff=_ALIKE)
-        unknown = f"{getattr(function, '__name__', function)}() has no argument {name!r}"
-        if not others_pass:
-            meant = f"did you mean {near[0]!r}? It" if near else "it"
-            raise TypeError(f"{unknown}; {meant} takes {', '.join(arguments)}")
+        near = "" if name in arguments else meant(name, arguments, least_similarity=_ALIKE)
         if near:
             raise TypeError(
-                f"{unknown}; did you mean {near[0]!r}? "
+                f"{getattr(function, '__name__', function)}() has no argument {name!r}{near} "
                 "Other names may be passed and are ignored; rename this one if it is something else"
             )
 
@@ -74,11 +56,11 @@ def refuse_further(function: Callable[_P, _R]) -> Callable[_P, _R]:
         ... def reward(response, expected_output): ...
         >>> reward("print(1)", answer="1")
         Traceback (most recent call last):
-        TypeError: reward() has no argument 'answer'; it takes response, expected_output
+        TypeError: reward() has no argument 'answer'; known are response, expected_output
     """
 
     def check(names: Iterable[str]) -> None:
-        reject_misspelt(names, function, others_pass=False)
+        require_known(f"{function.__name__}() has no argument", names, arguments_of(function), TypeError)
 
     if inspect.iscoroutinefunction(function):
         # As a coroutine function again, since trainers ask what they are given whether it is one.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from code_env.checks import require_whole
 from code_env.errors import NoVerdict, TaskError
 from code_env.tasks.loading import read_rows
 
@@ -90,8 +91,7 @@ def evaluate_dataset(
         >>> list(found), found.mean_score
         ([1.0, 0.0], 0.5)
     """
-    if type(at_once) is not int or at_once < 1:
-        raise ValueError(f"at_once must be a whole number of at least 1; got {at_once!r}")
+    require_whole("at_once", at_once, ValueError, least=1)
     function = taking_columns(reward_function)
     calls = [_arguments(row, additional_fields, where) for where, row in _rows(dataset_path)]
     if not calls:

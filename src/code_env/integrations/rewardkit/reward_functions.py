@@ -8,7 +8,9 @@ import math
 from collections.abc import Callable
 from typing import Any, overload
 
-from .._common.misspelt import arguments_of, refuse_further, reject_misspelt
+from code_env.checks import arguments_of
+
+from .._common.misspelt import refuse_further, reject_misspelt
 from .reward_outputs import RewardOutput
 
 Reward = float | RewardOutput

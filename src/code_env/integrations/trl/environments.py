@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from code_env.checks import require_whole
 from code_env.envs.transcript import feedback
 from code_env.errors import ExecutorError, TaskError
 from code_env.executors.base import Executor
@@ -236,8 +237,7 @@ def environment_factory(
         0.0
     """
     for name, value in (("max_submissions", max_submissions), ("max_runs", max_runs), ("group_size", group_size)):
-        if type(value) is not int or value < 1:
-            raise TaskError(f"{name} must be a whole number of at least 1; got {value!r}")
+        require_whole(name, value, TaskError, least=1)
     require_settings(rewards, executor, limits)
     draws = None if suite is None else _Draws(load_suite(suite), group_size, seed)
     return EnvironmentFactory(_Settings(rewards, executor, limits, max_submissions, max_runs), draws)

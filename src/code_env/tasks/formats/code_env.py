@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import difflib
 import gzip
 import json
 import math
@@ -18,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from code_env.checks import meant, require_choice, require_known
 from code_env.errors import TaskError
 from code_env.executors.program import Limits, check_path
 from code_env.languages import PYTHON, find_language
@@ -103,8 +103,7 @@ def _tests(rows: Any, language: Any) -> list[AnyTest]:
 def _test(language: Any, row: Any) -> AnyTest:
     row = _mapping(row)
     kind = row.get("kind")
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise TaskError(f"kind must be one of {', '.join(_KINDS)}; got {kind!r}")
+    require_choice("kind", kind, _KINDS, TaskError)
     _check_keys(row, {"kind"} | _REQUIRED[kind], _OPTIONAL[kind] | {"hidden", "weight"}, f"a {kind} test")
     fields = {key: value for key, value in row.items() if key != "kind"}
     if kind == "call":
@@ -119,9 +118,7 @@ def _test(language: Any, row: Any) -> AnyTest:
 def _check_keys(row: Mapping[str, Any], required: set[str], optional: set[str], what: str) -> None:
     for key in row:
         if key not in required | optional:
-            near = difflib.get_close_matches(key, required | optional, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise TaskError(f"{key}: {what} has no such field{hint}")
+            raise TaskError(f"{key}: {what} has no such field{meant(key, required | optional)}")
     for key in sorted(required):
         if key not in row:
             raise TaskError(f"{key}: {what} needs this field")
@@ -156,8 +153,7 @@ def _plain(value: Any) -> Any:
     tag = next(iter(value)) if len(value) == 1 else ""
     if not tag.startswith("$"):
         return {key: _plain(item) for key, item in value.items()}
-    if tag not in _TAGS:
-        raise TaskError(f"unknown tag {tag!r}; known are {', '.join(_TAGS)}")
+    require_known("unknown tag", [tag], _TAGS, TaskError)
     content = _plain(value[tag])
     if not isinstance(content, _TAG_CONTENT.get(tag, list)):
         raise TaskError(f"{tag}: a list was expected; got {type(content).__name__}")

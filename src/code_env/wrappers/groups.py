@@ -9,13 +9,14 @@ import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorWrapper
 
+from code_env.checks import require_choice, require_whole
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
 from code_env.errors import RewardError
 from code_env.rewards.at_k_training import pass_at_k_rewards
 from code_env.rewards.pass_at_k import pass_at_k
 
+from .entries import checked_weight
 from .ledger import Recorded, StepOfOne, StepVectorWrapper, reward_is_changed, steps_of_each, write_ledger, write_others
-from .terms import checked_k, number
 
 Credit = Literal["group", "sample"]
 """What each sample of a group gets: pass@k of the group, or its own reward in training for that."""
@@ -52,6 +53,8 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
         >>> env.close()
     """
 
+    key = "group_pass@k"
+
     def __init__(
         self,
         env: Any,
@@ -62,7 +65,7 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
         credit: Credit = "group",
     ) -> None:
         RecordConstructorArgs.__init__(self, k=k, group_size=group_size, weight=weight, name=name, credit=credit)
-        checked_k(k)
+        require_whole("k", k, RewardError, least=1)
         name = f"group_pass@{k}" if name is None else name
         rules, _ = self._checked(env, CodeExecVectorEnv, name)
         if rules.samples_per_step > 1:
@@ -76,12 +79,11 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
             )
         if env.unwrapped.deadline_s is not None:
             raise RewardError("a group is judged as a whole, so a step must wait for all: leave deadline_s out")
-        if credit not in get_args(Credit):
-            raise RewardError(f"credit must be one of {', '.join(get_args(Credit))}; got {credit!r}")
+        require_choice("credit", credit, get_args(Credit), RewardError)
         VectorWrapper.__init__(self, env)
         self._is_changed = reward_is_changed(env)
         self._k, self._group_size, self._credit = k, group_size, credit
-        self._weight = number(f"the weight of reward {name!r}", weight)
+        self._weight = checked_weight(name, weight)
 
     def step(self, actions: Any) -> Any:
         """Step, and add to each reward what its group has earned.

@@ -13,7 +13,7 @@ import abc
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import gymnasium as gym
 import numpy as np
@@ -82,6 +82,7 @@ class Entry(abc.ABC):
 
 
 _AnyEnv = TypeVar("_AnyEnv", CodeExecEnv, CodeExecVectorEnv)
+_Wrapper = TypeVar("_Wrapper", bound=VectorWrapper[Any, Any, Any, Any, Any])
 
 
 class Recorded(RecordConstructorArgs):
@@ -90,6 +91,8 @@ class Recorded(RecordConstructorArgs):
     Subclasses give `__init__` its arguments, record them, and call `_wrap`.
     """
 
+    key: ClassVar[str | None] = None
+    """Name in `rewards={...}`."""
     reward_name: str
     """Name in the ledger."""
 
@@ -195,6 +198,13 @@ class EntryWrapper(gym.Wrapper[Any, Any, Any, Any], Recorded):
         )
         raw[self.reward_name], terms[self.reward_name] = value, added
         return observation, float(reward) + added, terminated, truncated, info
+
+
+def vector_twin(cls: type[_Wrapper]) -> type[_Wrapper]:
+    """Give a class for many environments the name and the module that users import it by."""
+    cls.__name__ = cls.__qualname__ = cls.__name__.removeprefix("Vector")
+    cls.__module__ = "code_env.wrappers.vector"
+    return cls
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,54 @@
-"""Rewards as ordinary Gymnasium wrappers, each of which adds one entry to the ledger.
+"""Rewards that are a weight times a term of the verdict, as ordinary Gymnasium wrappers.
 
-A wrapper returns the inner reward plus what its entry adds. `code_env.wrappers.vector` has the same ones, under the
-same names and with the same arguments, for vector environments. What each takes is told in `terms.py` and `shaping.py`.
+Each is declared once: its arguments, its documentation, and two classes, for one environment and for many.
+`code_env.wrappers.vector` gives the second class the name of the first. A wrapper returns the inner reward plus what
+its entry adds to the ledger.
 """
 
 from __future__ import annotations
 
-from .ledger import EntryWrapper
-from .shaping import ClipArguments, GateArguments, PotentialArguments, ScheduleArguments
-from .terms import (
-    CpuTimeArguments,
-    ExecutionArguments,
-    FileArguments,
-    FormatArguments,
-    InsightArguments,
-    LengthArguments,
-    MemoryArguments,
-    OutputSimilarityArguments,
-    PassAtKArguments,
-    PassFractionArguments,
-    TermArguments,
-)
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from gymnasium.utils import RecordConstructorArgs
+
+from code_env.checks import require_number, require_whole
+from code_env.envs.rules import EpisodeRules
+from code_env.errors import RewardError
+from code_env.rewards import economy, terms
+from code_env.rewards.similarity import Measure, similarity
+from code_env.rewards.terms import FORMAT_PARTS, Term
+from code_env.tasks.kinds import AnyTest, FileTest, InsightTest, OutputTest, StdinTest
+from code_env.tasks.task import REFERENCE_CPU_S, REFERENCE_MEMORY_BYTES
+
+from .entries import PassAtKEntry, TermEntry, require_all_tests, term_from
+from .ledger import EntryVectorWrapper, EntryWrapper, Recorded, vector_twin
+
+__all__ = [
+    "CpuTimeReward",
+    "ExecutionReward",
+    "FileReward",
+    "FormatReward",
+    "InsightReward",
+    "LengthReward",
+    "MemoryReward",
+    "OutputSimilarityReward",
+    "PassAtKReward",
+    "PassFractionReward",
+    "TermReward",
+]
 
 
-class ExecutionReward(ExecutionArguments, EntryWrapper):
+class _Execution(Recorded):
+    key = "execution"
+
+    def __init__(self, env: Any, weight: float = 1.0, name: str = "execution") -> None:
+        RecordConstructorArgs.__init__(self, weight=weight, name=name)
+        self._wrap(env, partial(TermEntry, name, weight, terms.execution, require_all_tests))
+
+
+class ExecutionReward(_Execution, EntryWrapper):
     """Adds `terms.execution`: whether the program ran without a fault.
 
     Args:
@@ -44,7 +69,20 @@ class ExecutionReward(ExecutionArguments, EntryWrapper):
     """
 
 
-class PassFractionReward(PassFractionArguments, EntryWrapper):
+@vector_twin
+class VectorExecutionReward(_Execution, EntryVectorWrapper):
+    """As `ExecutionReward`, for each environment of many."""
+
+
+class _PassFraction(Recorded):
+    key = "tests"
+
+    def __init__(self, env: Any, weight: float = 1.0, name: str = "tests") -> None:
+        RecordConstructorArgs.__init__(self, weight=weight, name=name)
+        self._wrap(env, partial(TermEntry, name, weight, terms.pass_fraction, require_all_tests))
+
+
+class PassFractionReward(_PassFraction, EntryWrapper):
     """Adds `terms.pass_fraction`: the share of the test cases that passed.
 
     Args:
@@ -58,7 +96,22 @@ class PassFractionReward(PassFractionArguments, EntryWrapper):
     """
 
 
-class OutputSimilarityReward(OutputSimilarityArguments, EntryWrapper):
+@vector_twin
+class VectorPassFractionReward(_PassFraction, EntryVectorWrapper):
+    """As `PassFractionReward`, for each environment of many."""
+
+
+class _OutputSimilarity(Recorded):
+    key = "similarity"
+
+    def __init__(self, env: Any, weight: float = 1.0, name: str = "similarity", measure: Measure = "tokens") -> None:
+        RecordConstructorArgs.__init__(self, weight=weight, name=name, measure=measure)
+        similarity("", "", measure)  # Refuses an unknown measure now, not in the first step.
+        term = partial(terms.output_similarity, measure=measure)
+        self._wrap(env, partial(TermEntry, name, weight, term, _require_outputs))
+
+
+class OutputSimilarityReward(_OutputSimilarity, EntryWrapper):
     """Adds `terms.output_similarity`: how alike actual and expected outputs are.
 
     Args:
@@ -74,7 +127,24 @@ class OutputSimilarityReward(OutputSimilarityArguments, EntryWrapper):
     """
 
 
-class FormatReward(FormatArguments, EntryWrapper):
+@vector_twin
+class VectorOutputSimilarityReward(_OutputSimilarity, EntryVectorWrapper):
+    """As `OutputSimilarityReward`, for each environment of many."""
+
+
+class _Format(Recorded):
+    key = "format"
+
+    def __init__(
+        self, env: Any, weight: float = 1.0, name: str = "format", parts: Sequence[str] = FORMAT_PARTS
+    ) -> None:
+        RecordConstructorArgs.__init__(self, weight=weight, name=name, parts=list(parts))
+        if isinstance(parts, str) or not parts or not set(parts) <= set(FORMAT_PARTS):
+            raise RewardError(f"parts must be a list of some of {', '.join(FORMAT_PARTS)}; got {parts!r}")
+        self._wrap(env, partial(TermEntry, name, weight, partial(terms.well_formed, parts=tuple(parts))))
+
+
+class FormatReward(_Format, EntryWrapper):
     """Adds `terms.well_formed`: whether an answer has a fence, parses, and defines what the tests call.
 
     Args:
@@ -97,7 +167,23 @@ class FormatReward(FormatArguments, EntryWrapper):
     """
 
 
-class LengthReward(LengthArguments, EntryWrapper):
+@vector_twin
+class VectorFormatReward(_Format, EntryVectorWrapper):
+    """As `FormatReward`, for each environment of many."""
+
+
+class _Length(Recorded):
+    key = "length"
+
+    def __init__(
+        self, env: Any, weight: float = 1.0, name: str = "length", free: float = 1.0, most: float = 3.0
+    ) -> None:
+        RecordConstructorArgs.__init__(self, weight=weight, name=name, free=free, most=most)
+        term = _between(economy.brevity, free, most)
+        self._wrap(env, partial(TermEntry, name, weight, term, _require_references))
+
+
+class LengthReward(_Length, EntryWrapper):
     """Adds `terms.brevity`: how short an answer that passes is beside the reference.
 
     Args:
@@ -113,7 +199,21 @@ class LengthReward(LengthArguments, EntryWrapper):
     """
 
 
-class CpuTimeReward(CpuTimeArguments, EntryWrapper):
+@vector_twin
+class VectorLengthReward(_Length, EntryVectorWrapper):
+    """As `LengthReward`, for each environment of many."""
+
+
+class _CpuTime(Recorded):
+    key = "cpu"
+
+    def __init__(self, env: Any, weight: float = 1.0, name: str = "cpu", free: float = 1.5, most: float = 10.0) -> None:
+        RecordConstructorArgs.__init__(self, weight=weight, name=name, free=free, most=most)
+        term, requires = _between(economy.cpu_economy, free, most), partial(_require_metadata, REFERENCE_CPU_S)
+        self._wrap(env, partial(TermEntry, name, weight, term, requires))
+
+
+class CpuTimeReward(_CpuTime, EntryWrapper):
     """Adds `economy.cpu_economy`: how little CPU time an answer that passes takes beside the reference.
 
     Args:
@@ -129,7 +229,26 @@ class CpuTimeReward(CpuTimeArguments, EntryWrapper):
     """
 
 
-class MemoryReward(MemoryArguments, EntryWrapper):
+@vector_twin
+class VectorCpuTimeReward(_CpuTime, EntryVectorWrapper):
+    """As `CpuTimeReward`, for each environment of many."""
+
+
+class _Memory(Recorded):
+    key = "memory"
+
+    def __init__(
+        self, env: Any, weight: float = 1.0, name: str = "memory", free: float = 1.5, most: float = 10.0
+    ) -> None:
+        RecordConstructorArgs.__init__(self, weight=weight, name=name, free=free, most=most)
+        term, requires = (
+            _between(economy.memory_economy, free, most),
+            partial(_require_metadata, REFERENCE_MEMORY_BYTES),
+        )
+        self._wrap(env, partial(TermEntry, name, weight, term, requires))
+
+
+class MemoryReward(_Memory, EntryWrapper):
     """Adds `economy.memory_economy`: how little memory an answer that passes takes beside the reference.
 
     Args:
@@ -145,7 +264,20 @@ class MemoryReward(MemoryArguments, EntryWrapper):
     """
 
 
-class FileReward(FileArguments, EntryWrapper):
+@vector_twin
+class VectorMemoryReward(_Memory, EntryVectorWrapper):
+    """As `MemoryReward`, for each environment of many."""
+
+
+class _File(Recorded):
+    key = "files"
+
+    def __init__(self, env: Any, weight: float = 1.0, name: str = "files") -> None:
+        RecordConstructorArgs.__init__(self, weight=weight, name=name)
+        self._wrap(env, partial(TermEntry, name, weight, terms.file_operations, partial(_require_kind, FileTest)))
+
+
+class FileReward(_File, EntryWrapper):
     """Adds `terms.file_operations`: the share of the files that are as they should be.
 
     Args:
@@ -159,7 +291,21 @@ class FileReward(FileArguments, EntryWrapper):
     """
 
 
-class InsightReward(InsightArguments, EntryWrapper):
+@vector_twin
+class VectorFileReward(_File, EntryVectorWrapper):
+    """As `FileReward`, for each environment of many."""
+
+
+class _Insight(Recorded):
+    key = "insights"
+
+    def __init__(self, env: Any, weight: float = 1.0, name: str = "insights", plot_bonus: float = 0.5) -> None:
+        RecordConstructorArgs.__init__(self, weight=weight, name=name, plot_bonus=plot_bonus)
+        term = partial(terms.insights, plot_bonus=require_number("plot_bonus", plot_bonus, RewardError, least=0))
+        self._wrap(env, partial(TermEntry, name, weight, term, partial(_require_kind, InsightTest)))
+
+
+class InsightReward(_Insight, EntryWrapper):
     """Adds `terms.insights`: the share of the insights that the output mentions, and a bonus for a plot.
 
     Args:
@@ -174,7 +320,21 @@ class InsightReward(InsightArguments, EntryWrapper):
     """
 
 
-class PassAtKReward(PassAtKArguments, EntryWrapper):
+@vector_twin
+class VectorInsightReward(_Insight, EntryVectorWrapper):
+    """As `InsightReward`, for each environment of many."""
+
+
+class _PassAtK(Recorded):
+    key = "pass@k"
+
+    def __init__(self, env: Any, k: int = 1, weight: float = 1.0, name: str | None = None) -> None:
+        RecordConstructorArgs.__init__(self, k=k, weight=weight, name=name)
+        require_whole("k", k, RewardError, least=1)
+        self._wrap(env, partial(PassAtKEntry, name or f"pass@{k}", weight, k))
+
+
+class PassAtKReward(_PassAtK, EntryWrapper):
     """Adds pass@k of the answers of a step: the chance that one of k of them passes, estimated without bias.
 
     Answers without a verdict are left out (`info["samples_valid"]` counts the others). If fewer than k are left, the
@@ -201,7 +361,19 @@ class PassAtKReward(PassAtKArguments, EntryWrapper):
     """
 
 
-class TermReward(TermArguments, EntryWrapper):
+@vector_twin
+class VectorPassAtKReward(_PassAtK, EntryVectorWrapper):
+    """As `PassAtKReward`, for each environment of many."""
+
+
+class _Term(Recorded):
+    def __init__(self, env: Any, term: Term | str, weight: float = 1.0, name: str | None = None) -> None:
+        RecordConstructorArgs.__init__(self, term=term, weight=weight, name=name)
+        function = term_from(term)
+        self._wrap(env, partial(TermEntry, name or str(getattr(function, "__name__", "term")), weight, function))
+
+
+class TermReward(_Term, EntryWrapper):
     """Adds a term of your own: one function of a task and a verdict.
 
     Args:
@@ -216,83 +388,38 @@ class TermReward(TermArguments, EntryWrapper):
     """
 
 
-class GateReward(GateArguments, EntryWrapper):
-    """Takes the whole reward of a step away unless a term holds.
-
-    Args:
-        env: The env to wrap.
-        term: Name of a reward that is in the ledger, or a function of a task and a verdict, or where one is
-            (`"package.module:function"`).
-        at_least: The term holds if its value is at least this.
-        name: Its name in the ledger, whose value is 1.0 where the term holds.
-
-    Raises:
-        RewardError: If there is no such term.
-        DuplicateRewardTerm: If the env has a reward of that name.
-
-    Example:
-        >>> import gymnasium as gym
-        >>> env = gym.make("code_env:CodeExec-v0", rewards={"tests": 1.0, "execution": 0.1})
-        >>> env = GateReward(env, "tests")
-        >>> _, info = env.reset(seed=0, options={"task_id": "starter/xor-seal"})
-        >>> _, reward, _, _, info = env.step("def xor_seal(*args): pass")
-        >>> reward, info["reward_terms"]
-        (0.0, {'tests': 0.0, 'execution': 0.1, 'gate': -0.1})
-        >>> env.close()
-    """
+@vector_twin
+class VectorTermReward(_Term, EntryVectorWrapper):
+    """As `TermReward`, for each environment of many."""
 
 
-class PotentialReward(PotentialArguments, EntryWrapper):
-    """Adds potential-based shaping between turns: gamma * potential(after) - potential(before).
-
-    The potential is 0.0 where an episode begins and where it ends, so over an episode the additions cancel (with
-    gamma 1), and the best policy stays the best: Ng, Harada and Russell 1999; for the end, Grzes 2017. An episode
-    of one turn is not changed.
-
-    Args:
-        env: The env to wrap.
-        potential: A function of a task and a verdict, or where one is (`"package.module:function"`); the pass
-            fraction by default.
-        gamma: Discount of the return that is maximized.
-        weight: What it is multiplied by.
-        name: Its name in the ledger.
-
-    Raises:
-        RewardError: If an argument is out of range.
-        DuplicateRewardTerm: If the env has a reward of that name.
-    """
+def _between(term: Callable[..., float], free: float, most: float) -> Term:
+    if not 0 < require_number("free", free, RewardError) < require_number("most", most, RewardError):
+        raise RewardError(f"0 < free < most must hold; got free={free!r}, most={most!r}")
+    return partial(term, free=free, most=most)
 
 
-class ScheduledReward(ScheduleArguments, EntryWrapper):
-    """Multiplies what a term adds by a factor that goes in a line from `start` to `end` over `steps` steps.
-
-    Steps of an environment are counted from its making, over all its episodes; of many environments, each counts its
-    own.
-
-    Args:
-        env: The env to wrap.
-        term: Name of a reward that is in the ledger.
-        start: Factor at the first step.
-        end: Factor from step number `steps` on.
-        steps: How many steps it takes.
-        name: Its name in the ledger, whose value is the factor; that of the term with `:schedule`, by default.
-
-    Raises:
-        RewardError: If there is no such term, or an argument is out of range.
-        DuplicateRewardTerm: If the env has a reward of that name.
-    """
+def _require_metadata(key: str, rules: EpisodeRules) -> None:
+    if not any(key in task.metadata for task in rules.suite):
+        raise RewardError(
+            f"no task of suite {rules.suite.name!r} says in metadata[{key!r}] what its reference takes; "
+            "`code-env validate SUITE --calibrate --write FILE` measures it"
+        )
 
 
-class ClipReward(ClipArguments, EntryWrapper):
-    """Keeps the reward of a step within bounds.
+def _require_kind(kind: type[AnyTest], rules: EpisodeRules) -> None:
+    require_all_tests(rules)
+    if not any(isinstance(test, kind) for task in rules.suite for test in task.tests):
+        raise RewardError(f"no task of suite {rules.suite.name!r} has a test of kind {kind.kind!r}")
 
-    Args:
-        env: The env to wrap.
-        low: Least reward.
-        high: Largest reward.
-        name: Its name in the ledger, whose value is what was changed.
 
-    Raises:
-        RewardError: If `low` is above `high`.
-        DuplicateRewardTerm: If the env has a reward of that name.
-    """
+def _require_references(rules: EpisodeRules) -> None:
+    if not any(task.reference for task in rules.suite):
+        raise RewardError(f"no task of suite {rules.suite.name!r} has a reference to compare an answer's length with")
+
+
+def _require_outputs(rules: EpisodeRules) -> None:
+    require_all_tests(rules)
+    suite = rules.suite
+    if not any(isinstance(test, StdinTest | OutputTest) for task in suite for test in task.tests):
+        raise RewardError(f"no test of suite {suite.name!r} expects an output, so nothing can be similar to it")

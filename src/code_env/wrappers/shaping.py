@@ -7,13 +7,16 @@ from typing import Any
 
 from gymnasium.utils import RecordConstructorArgs
 
+from code_env.checks import require_number, require_whole
 from code_env.envs.rules import EpisodeRules
 from code_env.errors import RewardError
 from code_env.rewards import terms
 from code_env.rewards.terms import Term
 
-from .ledger import Entry, Recorded, Step
-from .terms import mean_of, number, require_all_tests, term_from
+from .entries import checked_weight, mean_of, require_all_tests, term_from
+from .ledger import Entry, EntryVectorWrapper, EntryWrapper, Recorded, Step, vector_twin
+
+__all__ = ["ClipReward", "GateReward", "PotentialReward", "ScheduledReward"]
 
 
 class GateEntry(Entry):
@@ -27,7 +30,7 @@ class GateEntry(Entry):
 
     def __init__(self, name: str, term: Term | str, at_least: float) -> None:
         super().__init__(name)
-        self._wanted, self._at_least = term, number("at_least", at_least)
+        self._wanted, self._at_least = term, require_number("at_least", at_least, RewardError)
         self._term: Term | None = None
 
     def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:
@@ -56,11 +59,9 @@ class PotentialEntry(Entry):
 
     def __init__(self, name: str, weight: float, potential: Term | str | None, gamma: float) -> None:
         super().__init__(name)
-        self._weight, self._is_default = number(f"the weight of reward {name!r}", weight), potential is None
+        self._weight, self._is_default = checked_weight(name, weight), potential is None
         self._potential = terms.pass_fraction if potential is None else term_from(potential)
-        self._gamma = number("gamma", gamma)
-        if not 0 <= self._gamma <= 1:
-            raise RewardError(f"gamma must lie between 0 and 1; got {gamma!r}")
+        self._gamma = require_number("gamma", gamma, RewardError, least=0, most=1)
         self._before = 0.0
 
     def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:
@@ -95,10 +96,9 @@ class ScheduleEntry(Entry):
 
     def __init__(self, name: str, term: str, start: float, end: float, steps: int) -> None:
         super().__init__(name)
-        self._term, self._start, self._end = term, number("start", start), number("end", end)
-        if type(steps) is not int or steps < 1:
-            raise RewardError(f"steps must be a whole number of at least 1; got {steps!r}")
-        self._steps, self._done = steps, 0
+        self._term = term
+        self._start, self._end = require_number("start", start, RewardError), require_number("end", end, RewardError)
+        self._steps, self._done = require_whole("steps", steps, RewardError, least=1), 0
 
     def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:
         """See that there is such a term."""
@@ -123,7 +123,7 @@ class ClipEntry(Entry):
 
     def __init__(self, name: str, low: float, high: float) -> None:
         super().__init__(name)
-        self._low, self._high = number("low", low), number("high", high)
+        self._low, self._high = require_number("low", low, RewardError), require_number("high", high, RewardError)
         if self._low > self._high:
             raise RewardError(f"low must not be above high; got low={low!r}, high={high!r}")
 
@@ -135,16 +135,47 @@ class ClipEntry(Entry):
         return change, change
 
 
-class GateArguments(Recorded):
-    """Arguments of `GateReward`."""
+class _Gate(Recorded):
+    key = "gate"
 
     def __init__(self, env: Any, term: Term | str, at_least: float = 1.0, name: str = "gate") -> None:
         RecordConstructorArgs.__init__(self, term=term, at_least=at_least, name=name)
         self._wrap(env, partial(GateEntry, name, term, at_least))
 
 
-class PotentialArguments(Recorded):
-    """Arguments of `PotentialReward`."""
+class GateReward(_Gate, EntryWrapper):
+    """Takes the whole reward of a step away unless a term holds.
+
+    Args:
+        env: The env to wrap.
+        term: Name of a reward that is in the ledger, or a function of a task and a verdict, or where one is
+            (`"package.module:function"`).
+        at_least: The term holds if its value is at least this.
+        name: Its name in the ledger, whose value is 1.0 where the term holds.
+
+    Raises:
+        RewardError: If there is no such term.
+        DuplicateRewardTerm: If the env has a reward of that name.
+
+    Example:
+        >>> import gymnasium as gym
+        >>> env = gym.make("code_env:CodeExec-v0", rewards={"tests": 1.0, "execution": 0.1})
+        >>> env = GateReward(env, "tests")
+        >>> _, info = env.reset(seed=0, options={"task_id": "starter/xor-seal"})
+        >>> _, reward, _, _, info = env.step("def xor_seal(*args): pass")
+        >>> reward, info["reward_terms"]
+        (0.0, {'tests': 0.0, 'execution': 0.1, 'gate': -0.1})
+        >>> env.close()
+    """
+
+
+@vector_twin
+class VectorGateReward(_Gate, EntryVectorWrapper):
+    """As `GateReward`, for each environment of many."""
+
+
+class _Potential(Recorded):
+    key = "potential"
 
     def __init__(
         self,
@@ -158,8 +189,34 @@ class PotentialArguments(Recorded):
         self._wrap(env, partial(PotentialEntry, name, weight, potential, gamma))
 
 
-class ScheduleArguments(Recorded):
-    """Arguments of `ScheduledReward`."""
+class PotentialReward(_Potential, EntryWrapper):
+    """Adds potential-based shaping between turns: gamma * potential(after) - potential(before).
+
+    The potential is 0.0 where an episode begins and where it ends, so over an episode the additions cancel (with
+    gamma 1), and the best policy stays the best: Ng, Harada and Russell 1999; for the end, Grzes 2017. An episode
+    of one turn is not changed.
+
+    Args:
+        env: The env to wrap.
+        potential: A function of a task and a verdict, or where one is (`"package.module:function"`); the pass
+            fraction by default.
+        gamma: Discount of the return that is maximized.
+        weight: What it is multiplied by.
+        name: Its name in the ledger.
+
+    Raises:
+        RewardError: If an argument is out of range.
+        DuplicateRewardTerm: If the env has a reward of that name.
+    """
+
+
+@vector_twin
+class VectorPotentialReward(_Potential, EntryVectorWrapper):
+    """As `PotentialReward`, for each environment of many."""
+
+
+class _Scheduled(Recorded):
+    key = "schedule"
 
     def __init__(
         self,
@@ -174,12 +231,57 @@ class ScheduleArguments(Recorded):
         self._wrap(env, partial(ScheduleEntry, name or f"{term}:schedule", term, start, end, steps))
 
 
-class ClipArguments(Recorded):
-    """Arguments of `ClipReward`."""
+class ScheduledReward(_Scheduled, EntryWrapper):
+    """Multiplies what a term adds by a factor that goes in a line from `start` to `end` over `steps` steps.
+
+    Steps of an environment are counted from its making, over all its episodes; of many environments, each counts its
+    own.
+
+    Args:
+        env: The env to wrap.
+        term: Name of a reward that is in the ledger.
+        start: Factor at the first step.
+        end: Factor from step number `steps` on.
+        steps: How many steps it takes.
+        name: Its name in the ledger, whose value is the factor; that of the term with `:schedule`, by default.
+
+    Raises:
+        RewardError: If there is no such term, or an argument is out of range.
+        DuplicateRewardTerm: If the env has a reward of that name.
+    """
+
+
+@vector_twin
+class VectorScheduledReward(_Scheduled, EntryVectorWrapper):
+    """As `ScheduledReward`, for each environment of many."""
+
+
+class _Clip(Recorded):
+    key = "clip"
 
     def __init__(self, env: Any, low: float = 0.0, high: float = 1.0, name: str = "clip") -> None:
         RecordConstructorArgs.__init__(self, low=low, high=high, name=name)
         self._wrap(env, partial(ClipEntry, name, low, high))
+
+
+class ClipReward(_Clip, EntryWrapper):
+    """Keeps the reward of a step within bounds.
+
+    Args:
+        env: The env to wrap.
+        low: Least reward.
+        high: Largest reward.
+        name: Its name in the ledger, whose value is what was changed.
+
+    Raises:
+        RewardError: If `low` is above `high`.
+        DuplicateRewardTerm: If the env has a reward of that name.
+    """
+
+
+@vector_twin
+class VectorClipReward(_Clip, EntryVectorWrapper):
+    """As `ClipReward`, for each environment of many."""
 
 
 def require_term(term: Any, names: frozenset[str]) -> None:

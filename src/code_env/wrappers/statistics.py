@@ -11,12 +11,12 @@ import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorWrapper
 
+from code_env.checks import require_whole
 from code_env.envs.code_exec import CodeExecEnv
 from code_env.errors import RewardError
 from code_env.rewards.pass_at_k import PassAtK, mean_pass_at_k
 
-from .ledger import StepVectorWrapper, steps_of_each
-from .terms import checked_k
+from .ledger import StepVectorWrapper, steps_of_each, vector_twin
 
 STATS_KEY = "pass_at_k"
 """Where it is found in an info."""
@@ -37,7 +37,7 @@ class PassAtKWindow:
         if not isinstance(k, int | Sequence) or isinstance(k, str):
             raise RewardError(f"k is a whole number of at least 1, or a list of such; got {k!r}")
         ks = [k] if isinstance(k, int) else list(k)
-        self.ks = [checked_k(one) for one in ks]
+        self.ks = [require_whole("k", one, RewardError, least=1) for one in ks]
         if not self.ks or type(buffer_length) is not int or buffer_length < 1:
             raise RewardError(f"k and buffer_length must be at least 1; got {k!r} and {buffer_length!r}")
         self._episodes: deque[tuple[str, int, int, int]] = deque(maxlen=buffer_length)
@@ -106,8 +106,9 @@ class RecordPassAtK(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return observation, reward, terminated, truncated, info
 
 
-class RecordPassAtKOfMany(StepVectorWrapper):
-    """What `code_env.wrappers.vector.RecordPassAtK` is.
+@vector_twin
+class VectorRecordPassAtK(StepVectorWrapper):
+    """As `RecordPassAtK`, over the last episodes of all environments together.
 
     As with Gymnasium's own, `info["pass_at_k"]` holds an array for each name, and `info["_pass_at_k"]` says for which
     environments: those whose episode has ended.

@@ -6,22 +6,22 @@ They wrap the `CodeExecVectorEnv` that `gym.make_vec("CodeExec-v0", ...)` gives.
 from __future__ import annotations
 
 from .groups import GroupPassAtKReward
-from .ledger import EntryVectorWrapper
-from .shaping import ClipArguments, GateArguments, PotentialArguments, ScheduleArguments
-from .statistics import RecordPassAtKOfMany
-from .terms import (
-    CpuTimeArguments,
-    ExecutionArguments,
-    FileArguments,
-    FormatArguments,
-    InsightArguments,
-    LengthArguments,
-    MemoryArguments,
-    OutputSimilarityArguments,
-    PassAtKArguments,
-    PassFractionArguments,
-    TermArguments,
-)
+from .rewards import VectorCpuTimeReward as CpuTimeReward
+from .rewards import VectorExecutionReward as ExecutionReward
+from .rewards import VectorFileReward as FileReward
+from .rewards import VectorFormatReward as FormatReward
+from .rewards import VectorInsightReward as InsightReward
+from .rewards import VectorLengthReward as LengthReward
+from .rewards import VectorMemoryReward as MemoryReward
+from .rewards import VectorOutputSimilarityReward as OutputSimilarityReward
+from .rewards import VectorPassAtKReward as PassAtKReward
+from .rewards import VectorPassFractionReward as PassFractionReward
+from .rewards import VectorTermReward as TermReward
+from .shaping import VectorClipReward as ClipReward
+from .shaping import VectorGateReward as GateReward
+from .shaping import VectorPotentialReward as PotentialReward
+from .shaping import VectorScheduledReward as ScheduledReward
+from .statistics import VectorRecordPassAtK as RecordPassAtK
 from .vector_encodings import CandidateActions, EncodedObservation, TemplateActions, TokenActions
 
 __all__ = [
@@ -47,67 +47,3 @@ __all__ = [
     "TermReward",
     "TokenActions",
 ]
-
-
-class ExecutionReward(ExecutionArguments, EntryVectorWrapper):
-    """As `code_env.wrappers.ExecutionReward`, for each environment of many."""
-
-
-class PassFractionReward(PassFractionArguments, EntryVectorWrapper):
-    """As `code_env.wrappers.PassFractionReward`, for each environment of many."""
-
-
-class OutputSimilarityReward(OutputSimilarityArguments, EntryVectorWrapper):
-    """As `code_env.wrappers.OutputSimilarityReward`, for each environment of many."""
-
-
-class FormatReward(FormatArguments, EntryVectorWrapper):
-    """As `code_env.wrappers.FormatReward`, for each environment of many."""
-
-
-class LengthReward(LengthArguments, EntryVectorWrapper):
-    """As `code_env.wrappers.LengthReward`, for each environment of many."""
-
-
-class CpuTimeReward(CpuTimeArguments, EntryVectorWrapper):
-    """As `code_env.wrappers.CpuTimeReward`, for each environment of many."""
-
-
-class MemoryReward(MemoryArguments, EntryVectorWrapper):
-    """As `code_env.wrappers.MemoryReward`, for each environment of many."""
-
-
-class FileReward(FileArguments, EntryVectorWrapper):
-    """As `code_env.wrappers.FileReward`, for each environment of many."""
-
-
-class InsightReward(InsightArguments, EntryVectorWrapper):
-    """As `code_env.wrappers.InsightReward`, for each environment of many."""
-
-
-class PassAtKReward(PassAtKArguments, EntryVectorWrapper):
-    """As `code_env.wrappers.PassAtKReward`, for each environment of many."""
-
-
-class TermReward(TermArguments, EntryVectorWrapper):
-    """As `code_env.wrappers.TermReward`, for each environment of many."""
-
-
-class GateReward(GateArguments, EntryVectorWrapper):
-    """As `code_env.wrappers.GateReward`, for each environment of many."""
-
-
-class PotentialReward(PotentialArguments, EntryVectorWrapper):
-    """As `code_env.wrappers.PotentialReward`, for each environment of many."""
-
-
-class ScheduledReward(ScheduleArguments, EntryVectorWrapper):
-    """As `code_env.wrappers.ScheduledReward`, for each environment of many."""
-
-
-class ClipReward(ClipArguments, EntryVectorWrapper):
-    """As `code_env.wrappers.ClipReward`, for each environment of many."""
-
-
-class RecordPassAtK(RecordPassAtKOfMany):
-    """As `code_env.wrappers.RecordPassAtK`, over the last episodes of all environments together."""

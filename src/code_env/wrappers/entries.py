@@ -1,0 +1,126 @@
+"""Entries of the ledger that come from a term of the verdict, and what arguments of rewards must be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from code_env.checks import require_number, require_whole
+from code_env.envs.rules import EpisodeRules
+from code_env.errors import RewardError
+from code_env.importing import named_function
+from code_env.rewards.pass_at_k import pass_at_k
+from code_env.rewards.terms import Term
+
+from .ledger import Entry, Step
+
+
+class TermEntry(Entry):
+    """A weight times the mean of a term over the answers that have a verdict; 0.0 where none has.
+
+    Args:
+        name: Its name in the ledger.
+        weight: What the term is multiplied by.
+        term: The term.
+        requires: Refuses environments that the term says nothing in.
+    """
+
+    def __init__(
+        self, name: str, weight: float, term: Term, requires: Callable[[EpisodeRules], None] | None = None
+    ) -> None:
+        super().__init__(name)
+        self._weight, self._term, self._requires = checked_weight(name, weight), term, requires
+
+    def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:
+        """See that the term says something there."""
+        if self._requires is not None:
+            self._requires(rules)
+
+    def of(self, step: Step) -> tuple[float, float]:
+        """The mean of the term, and its weight times that."""
+        mean = mean_of(self._term, step, self.name)
+        return mean, self._weight * mean
+
+
+class PassAtKEntry(Entry):
+    """A weight times pass@k of the answers of a step.
+
+    Args:
+        name: Its name in the ledger.
+        weight: What it is multiplied by.
+        k: Of how many answers one is to pass.
+    """
+
+    def __init__(self, name: str, weight: float, k: int) -> None:
+        super().__init__(name)
+        self._weight, self._k = checked_weight(name, weight), require_whole("k", k, RewardError, least=1)
+
+    def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:
+        """See that there are as many answers."""
+        if rules.samples_per_step < self._k:
+            raise RewardError(
+                f"pass@{self._k} needs at least {self._k} samples of a task, and a step has {rules.samples_per_step}: "
+                f"set samples_per_step={self._k} or more"
+            )
+
+    def of(self, step: Step) -> tuple[float, float]:
+        """The estimate from the answers with a verdict: of pass@n, if those are only n and fewer than k."""
+        count, passed = len(step.verdicts), sum(verdict.passed for verdict in step.verdicts)
+        value = pass_at_k(count, passed, min(self._k, count)) if count else 0.0
+        return value, self._weight * value
+
+
+def mean_of(term: Term, step: Step, name: str) -> float:
+    """The mean of a term over the answers that have a verdict; 0.0 where none has.
+
+    Raises:
+        RewardError: If the term gives something else than a number.
+    """
+    values = [term(step.task, verdict) for verdict in step.verdicts]
+    try:
+        numbers = [float(value) for value in values]
+    except (TypeError, ValueError):
+        numbers = [math.nan]
+    if not all(map(math.isfinite, numbers)):
+        raise RewardError(f"reward {name!r}: its term gave {values!r}; a finite number for each answer is expected")
+    return math.fsum(numbers) / len(numbers) if numbers else 0.0
+
+
+def term_from(term: Term | str) -> Term:
+    """The function that an argument stands for: itself, or what is at `package.module:function`.
+
+    Raises:
+        RewardError: If there is none.
+    """
+    function: Any = term
+    if isinstance(term, str):
+        try:
+            function = named_function(term)
+        except LookupError as error:
+            raise RewardError(str(error)) from None
+    if not callable(function):
+        raise RewardError(f"term must be a function of a task and a verdict; got {type(term).__name__}")
+    return function  # type: ignore[no-any-return]  # What it takes and gives shows when it is called.
+
+
+def checked_weight(name: str, weight: Any) -> float:
+    """The weight of a reward, from an argument.
+
+    Raises:
+        RewardError: If it is no number.
+    """
+    return require_number(f"the weight of reward {name!r}", weight, RewardError)
+
+
+def require_all_tests(rules: EpisodeRules) -> None:
+    """Refuse an environment that stops at the first failure.
+
+    Raises:
+        RewardError: If it does.
+    """
+    if rules.until_failure:
+        raise RewardError(
+            "with until_failure=True nobody knows how the other tests would go; reward a pass instead (pass@1), or "
+            "have all tests run"
+        )

@@ -19,7 +19,7 @@ def test_a_whole_number_is_within_bounds(value):
 
 @pytest.mark.parametrize("value", [-1, True, "1", None, float("nan"), float("inf"), 10**400])
 def test_a_number_is_finite_and_within_bounds(value):
-    with pytest.raises(RewardError, match=r"^wait must be a number of seconds of at least 0; got "):
+    with pytest.raises(RewardError, match=r"^wait must be a (finite )?number of seconds of at least 0; got "):
         require_number("wait", value, RewardError, least=0, unit="seconds")
     assert require_number("wait", 0, RewardError, least=0) == 0.0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -71,7 +72,8 @@ def require_number(
     bounds = [f"above {above:g}"] if above is not None else []
     if least is not None:
         bounds.append(f"of at least {least:g}" if most is None else f"from {least:g} to {most:g}")
-    what = " ".join(["a number", *([f"of {unit}"] if unit else []), *bounds])
+    kind = "a finite number" if isinstance(value, float) and not math.isfinite(value) else "a number"
+    what = " ".join([kind, *([f"of {unit}"] if unit else []), *bounds])
     raise error(f"{name} must be {what}; got {brief(value)}")
 
 

@@ -108,7 +108,7 @@ def test_an_unknown_environment_is_an_error_that_lists_the_known_ones(folder):
         pytest.param("", "suite: the key is missing", id="empty"),
         pytest.param("max_turns = 2", "suite: the key is missing", id="no-suite"),
         pytest.param(
-            "suite = 'a'\nturns = 2\nreward = 1", "turns: unknown; known are executor, format", id="unknown-keys"
+            "suite = 'a'\nturns = 2\nreward = 1", "unknown key 'turns'; known are executor, format", id="unknown-keys"
         ),
         pytest.param("suite = 5", "suite", id="suite-no-text"),
         pytest.param("suite = 'a'\nformat = 5", "format", id="format-no-text"),

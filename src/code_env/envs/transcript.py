@@ -11,9 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from code_env.executors.result import Status
-from code_env.harness.wire.shown import brief
 from code_env.judging.verdict import CaseResult, Outcome, Verdict
-from code_env.tasks.kinds import CallTest, CellTest, CheckerTest, FileTest, StdinTest
+from code_env.tasks.base import MAX_SHOWN_CHARS
 from code_env.tasks.task import Task
 from code_env.text import clip, printable
 
@@ -24,7 +23,6 @@ _LEAST_TURN_CHARS = 400
 """What is left of a turn, at the least, however long the others are."""
 
 _MAX_SHOWN_CASES = 5
-_MAX_SHOWN_TEXT = 600
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ def feedback(task: Task, verdict: Verdict) -> str:
         # No test has fed the program anything yet, so its own words are safe to show.
         error = verdict.execution.error
         text = (error.traceback or f"{error.name}: {error.message}") if error else verdict.cases[0].message
-        lines.append(clip(text, _MAX_SHOWN_TEXT))
+        lines.append(clip(text, MAX_SHOWN_CHARS))
     failed = [case for case in verdict.cases if not case.passed]
     public = [case for case in failed if not case.hidden]
     if verdict.outcome is Outcome.FAIL:
@@ -76,19 +74,8 @@ _KINDS_OF_FAULT = {Status.TIMEOUT: "timeout", Status.MEMORY: "memory"}
 
 
 def _public_case(task: Task, case: CaseResult) -> str:
-    test = task.tests[case.test]
-    if isinstance(test, CallTest):
-        args = [brief(arg) for arg in test.args] + [f"{k}={brief(v)}" for k, v in test.kwargs.items()]
-        what = f"{task.entry_point}({', '.join(args)}): "
-    elif isinstance(test, StdinTest | CheckerTest):
-        what = f"Input {clip(test.stdin, _MAX_SHOWN_TEXT)!r}, output {clip(case.actual, _MAX_SHOWN_TEXT)!r}: "
-    elif isinstance(test, CellTest):
-        what = f"Cell {clip(test.code, _MAX_SHOWN_TEXT)!r}, gave {clip(case.actual, _MAX_SHOWN_TEXT)!r}: "
-    elif isinstance(test, FileTest):
-        what = f"File {test.path!r}: "
-    else:
-        what = ""
-    return f"Public test not passed: {what}{clip(case.message, _MAX_SHOWN_TEXT)}"
+    what = task.tests[case.test].feedback(task.entry_point or "", case.actual)
+    return f"Public test not passed: {what}{clip(case.message, MAX_SHOWN_CHARS)}"
 
 
 def transcript(prompt: str, turns: list[Turn], turns_left: int, max_chars: int) -> str:

@@ -13,19 +13,10 @@ from typing import Any
 
 from code_env.executors.program import MAX_SECONDS, Limits, Program
 from code_env.harness.process.limits import WHOLE_RUN
-from code_env.harness.wire.plain import encode
-from code_env.languages import PYTHON, Language, find_language
-from code_env.tasks.javascript import find_cases
+from code_env.languages import PYTHON, find_language
 from code_env.tasks.kinds import (
-    AnyTest,
     AssertTest,
     CallTest,
-    CellTest,
-    CheckerTest,
-    Comparison,
-    FileTest,
-    InsightTest,
-    OutputTest,
 )
 from code_env.tasks.task import Task
 
@@ -129,7 +120,7 @@ def _job(task: Task) -> dict[str, Any]:
         "judge": task.judge,
         "wall_s": task.limits.wall_s,
         "is_class": _is_class(task),
-        "tests": [_test(test, find_language(task.language)) | {"hidden": test.hidden} for test in task.tests],
+        "tests": [test.job(find_language(task.language)) for test in task.tests],
     }
 
 
@@ -151,60 +142,3 @@ def _is_class(task: Task) -> dict[str, bool]:
         for match in pattern.finditer(text):
             found.setdefault(match["name"], match["kind"].lower() == "class")
     return found
-
-
-def _test(test: AnyTest, language: Language | None) -> dict[str, Any]:
-    if isinstance(test, AssertTest):
-        if test.language != PYTHON.name:
-            return {"kind": "assert", **find_cases(test.code)._asdict()}
-        return {"kind": "assert", "code": test.code}
-    if isinstance(test, CheckerTest):
-        return {"kind": "checker", "stdin": test.stdin, "checker": test.checker, "answer": test.answer}
-    if isinstance(test, InsightTest):
-        return {"kind": "insight", "expected": test.insight, "find": test.find, "max_chars": test.max_chars}
-    compare = test.compare
-    if not isinstance(compare, Comparison):
-        raise TypeError("a test keeps its rule as a Comparison")
-    rule = {"rule": compare.rule, "rel": compare.rel, "abs": compare.abs}
-    if isinstance(test, CallTest):
-        args, expected = [encode(arg) for arg in test.args], encode(test.expected)
-        if language is not None and language.has_one_number:
-            args, expected = [_exact(arg) for arg in args], _one_number(expected)
-        return {
-            "kind": "call",
-            "args": args,
-            "kwargs": {name: encode(arg) for name, arg in test.kwargs.items()},
-            "expected": expected,
-            "compare": rule,
-        }
-    if isinstance(test, CellTest):
-        return {"kind": "cell", "code": test.code, "expected": test.expected, "compare": rule}
-    if isinstance(test, FileTest):
-        return {"kind": "file", "path": test.path, "expected": test.content, "compare": rule}
-    if isinstance(test, OutputTest):
-        return {"kind": "stdin", "stdin": "", "expected": test.expected, "compare": rule}
-    return {"kind": "stdin", "stdin": test.stdin, "expected": test.stdout, "compare": rule}
-
-
-def _one_number(form: Any) -> Any:
-    """An encoded value as a language gives it back in which 3.0 is 3, and a tuple is a list."""
-    if isinstance(form, float) and form.is_integer() and abs(form) < _WHOLE:
-        return int(form)
-    if isinstance(form, list):
-        return [_one_number(item) for item in form]
-    if isinstance(form, dict):
-        return _one_number(form["t"]) if "t" in form else {tag: _one_number(body) for tag, body in form.items()}
-    return form
-
-
-def _exact(form: Any) -> Any:
-    """An encoded value in which no whole number is one that a number of 64 bits would round."""
-    if type(form) is int and abs(form) >= _WHOLE:
-        return {"i": hex(form)}
-    if isinstance(form, list):
-        return [_exact(item) for item in form]
-    return {tag: _exact(body) for tag, body in form.items()} if isinstance(form, dict) else form
-
-
-_WHOLE = 1 << 53
-"""From here on numbers of 64 bits are whole anyway."""

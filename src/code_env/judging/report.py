@@ -131,7 +131,7 @@ def _error_info(error: dict[str, str]) -> ErrorInfo:
 
 
 def _output_of(task: Task, case: CaseResult) -> str:
-    return case.actual if task.tests[case.test].kind in ("stdin", "output", "checker") else ""
+    return case.actual if task.tests[case.test].keeps_output else ""
 
 
 def _why_unreported(result: ExecutionResult) -> tuple[Status, str]:

@@ -1,5 +1,6 @@
 """Tasks, their tests, and suites of them."""
 
+from .comparison import Comparison
 from .formats.code_env import row_from_task, save_suite
 from .kinds import (
     AnyTest,
@@ -7,7 +8,6 @@ from .kinds import (
     CallTest,
     CellTest,
     CheckerTest,
-    Comparison,
     FileTest,
     InsightTest,
     OutputTest,

@@ -1,12 +1,16 @@
-"""The kinds of test that a task may have."""
+"""The kinds of test that a task may have.
+
+A kind is one class: its fields with their form in rows of JSON, what the judge is told of it, and how prompts and
+feedback show it. What judges it is in `code_env.harness.judge`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from code_env.checks import require_choice, require_number, require_whole
+from code_env.checks import require_choice, require_whole
 from code_env.errors import TaskError
 from code_env.executors.program import check_path
 from code_env.harness.judge.asserting import case_sources, compile_suite
@@ -15,9 +19,13 @@ from code_env.harness.judge.comparing import TEXT_RULES, VALUE_RULES
 from code_env.harness.judge.mentions import FIND_RULES, MAX_CHARS
 from code_env.harness.wire.plain import NotPlain, encode
 from code_env.harness.wire.shown import brief
-from code_env.languages import PYTHON, canonical_name
+from code_env.languages import PYTHON, Language, canonical_name
+from code_env.text import clip
 
+from .base import DERIVED, MAX_SHOWN_CHARS, PLAIN, REQUIRED, BaseTest
+from .comparison import Comparison
 from .javascript import find_cases
+from .one_number import exact, one_number
 
 _MISSING = object()
 """Stands for an expected value that was not given; None is a value."""
@@ -27,81 +35,7 @@ _FIND_CASES = {"javascript": find_cases}
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """How an actual output or value is compared with the expected one.
-
-    The rules are described in `code_env.harness.judge.comparing`.
-
-    Raises:
-        TaskError: If a tolerance is not a finite number of at least 0.
-
-    Example:
-        >>> Comparison("close", rel=1e-3).abs
-        1e-06
-    """
-
-    rule: str
-    """For text `lines`, `exact`, `trailing`, `tokens`, `numbers` or `unordered`; for values `equal`, `exact`, `close`,
-    `unordered` or `multiset`."""
-    rel: float = 1e-6
-    """Relative tolerance, for the rules that have one."""
-    abs: float = 1e-6
-    """Absolute tolerance, for the rules that have one."""
-
-    def __post_init__(self) -> None:
-        for name in ("rel", "abs"):
-            require_number(f"compare.{name}", getattr(self, name), TaskError, least=0)
-
-    @classmethod
-    def of(cls, value: Comparison | str | Mapping[str, Any], rules: tuple[str, ...]) -> Comparison:
-        """A comparison from its rule's name, a mapping or a `Comparison`, checked against `rules`.
-
-        Raises:
-            TaskError: If it is none of these, or the rule is not among `rules`.
-        """
-        if isinstance(value, str):
-            value = cls(value)
-        elif isinstance(value, Mapping):
-            try:
-                value = cls(**value)
-            except TypeError:
-                raise TaskError(f"compare takes rule, rel and abs; got {value!r}") from None
-        if not isinstance(value, Comparison):
-            raise TaskError(f"compare must be the name of a rule, a mapping or a Comparison; got {brief(value)}")
-        require_choice("compare", value.rule, rules, TaskError)
-        return value
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Common:
-    hidden: bool = True
-    """Whether the policy may not see its input and expected value."""
-    weight: float = 1.0
-    """Its share of the pass fraction, relative to the other tests; split evenly among its cases."""
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.hidden, bool):
-            raise TaskError(f"hidden must be true or false; got {self.hidden!r}")
-        require_number("weight", self.weight, TaskError, above=0)
-
-    @property
-    def cases(self) -> int:
-        """How many cases it is judged as; does not depend on the program."""
-        return 1
-
-    def _require_text(self, *names: str) -> None:
-        for name in names:
-            value = getattr(self, name)
-            if not isinstance(value, str):
-                raise TaskError(f"{name} must be text; got {type(value).__name__}")
-
-    def _set_comparison(self, rules: tuple[str, ...]) -> None:
-        # The dataclass is frozen; this is still its construction.
-        object.__setattr__(self, "compare", Comparison.of(getattr(self, "compare"), rules))  # noqa: B009
-
-
-@dataclass(frozen=True)
-class StdinTest(_Common):
+class StdinTest(BaseTest):
     """The program runs with this standard input; its standard output is compared.
 
     Example:
@@ -110,6 +44,7 @@ class StdinTest(_Common):
     """
 
     kind: ClassVar[str] = "stdin"
+    keeps_output: ClassVar[bool] = True
     stdin: str
     """What the program reads."""
     stdout: str
@@ -122,9 +57,20 @@ class StdinTest(_Common):
         self._require_text("stdin", "stdout")
         self._set_comparison(TEXT_RULES)
 
+    def _job(self, language: Language | None) -> dict[str, Any]:
+        return {"stdin": self.stdin, "expected": self.stdout, "compare": self._rule()}
+
+    def example(self, entry_point: str) -> str:
+        """Its input and its output."""
+        return f"Input:\n{self.stdin.rstrip()}\nOutput:\n{self.stdout.rstrip()}"
+
+    def feedback(self, entry_point: str, actual: str) -> str:
+        """Its input, and what the program wrote."""
+        return _input_and_output(self.stdin, actual)
+
 
 @dataclass(frozen=True)
-class OutputTest(_Common):
+class OutputTest(BaseTest):
     """The program runs without input; its standard output is compared.
 
     Example:
@@ -133,6 +79,7 @@ class OutputTest(_Common):
     """
 
     kind: ClassVar[str] = "output"
+    keeps_output: ClassVar[bool] = True
     expected: str
     """What it must write."""
     compare: Comparison | str | Mapping[str, Any] = "lines"
@@ -143,9 +90,16 @@ class OutputTest(_Common):
         self._require_text("expected")
         self._set_comparison(TEXT_RULES)
 
+    def _job(self, language: Language | None) -> dict[str, Any]:
+        return {"kind": StdinTest.kind, "stdin": "", "expected": self.expected, "compare": self._rule()}
+
+    def example(self, entry_point: str) -> str:
+        """Its output."""
+        return f"Output:\n{self.expected.rstrip()}"
+
 
 @dataclass(frozen=True)
-class CallTest(_Common):
+class CallTest(BaseTest):
     """The task's entry point is called; what it returns is compared.
 
     Arguments and expected value are plain data: see `code_env.harness.wire.plain`.
@@ -159,11 +113,11 @@ class CallTest(_Common):
     """
 
     kind: ClassVar[str] = "call"
-    args: tuple[Any, ...] = ()
+    args: tuple[Any, ...] = field(default=(), metadata={PLAIN: list, REQUIRED: True})
     """Positional arguments."""
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    kwargs: Mapping[str, Any] = field(default_factory=dict, metadata={PLAIN: dict})
     """Keyword arguments."""
-    expected: Any = _MISSING
+    expected: Any = field(default=_MISSING, metadata={PLAIN: None, REQUIRED: True})
     """What the call must return; must be given, if only as None."""
     compare: Comparison | str | Mapping[str, Any] = "equal"
     """Rule for values; kept as a `Comparison`."""
@@ -185,9 +139,28 @@ class CallTest(_Common):
                 raise TaskError(f"{name} must be plain data, which {error} is not") from None
         self._set_comparison(VALUE_RULES)
 
+    def _job(self, language: Language | None) -> dict[str, Any]:
+        args, expected = [encode(arg) for arg in self.args], encode(self.expected)
+        if language is not None and language.has_one_number:
+            args, expected = [exact(arg) for arg in args], one_number(expected)
+        kwargs = {name: encode(arg) for name, arg in self.kwargs.items()}
+        return {"args": args, "kwargs": kwargs, "expected": expected, "compare": self._rule()}
+
+    def example(self, entry_point: str) -> str:
+        """The call and what it returns."""
+        return f"{self._call(entry_point, repr)} gives {self.expected!r}"
+
+    def feedback(self, entry_point: str, actual: str) -> str:
+        """The call."""
+        return f"{self._call(entry_point, brief)}: "
+
+    def _call(self, entry_point: str, shown: Callable[[object], str]) -> str:
+        args = [shown(arg) for arg in self.args] + [f"{name}={shown(arg)}" for name, arg in self.kwargs.items()]
+        return f"{entry_point}({', '.join(args)})"
+
 
 @dataclass(frozen=True)
-class AssertTest(_Common):
+class AssertTest(BaseTest):
     """Test code with `assert` statements runs against the program's entry point.
 
     The code calls the entry point by its name or as `candidate`, or defines `check(candidate)`. Each
@@ -205,7 +178,7 @@ class AssertTest(_Common):
     kind: ClassVar[str] = "assert"
     code: str
     """The test code. Trusted: it runs apart from the program, in the peer, if it is Python."""
-    language: str = PYTHON.name
+    language: str = field(default=PYTHON.name, metadata={DERIVED: True})
     """Language of the test code, which must be the answer's."""
 
     def __post_init__(self) -> None:
@@ -235,9 +208,16 @@ class AssertTest(_Common):
             return _FIND_CASES[self.language](self.code).sources
         return case_sources(self.code)
 
+    def _job(self, language: Language | None) -> dict[str, Any]:
+        return {"code": self.code} if self.language == PYTHON.name else _FIND_CASES[self.language](self.code)._asdict()
+
+    def example(self, entry_point: str) -> str:
+        """Its code."""
+        return self.code.strip()
+
 
 @dataclass(frozen=True)
-class CheckerTest(_Common):
+class CheckerTest(BaseTest):
     """The program runs with this standard input; a checker decides whether its standard output is right.
 
     For tasks with many right answers. The checker is trusted Python code that defines `check(stdin, stdout, answer)`
@@ -250,6 +230,7 @@ class CheckerTest(_Common):
     """
 
     kind: ClassVar[str] = "checker"
+    keeps_output: ClassVar[bool] = True
     stdin: str
     """What the program reads."""
     checker: str
@@ -265,9 +246,20 @@ class CheckerTest(_Common):
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
             raise TaskError(f"checker: {error or type(error).__name__}") from None
 
+    def _job(self, language: Language | None) -> dict[str, Any]:
+        return {"stdin": self.stdin, "checker": self.checker, "answer": self.answer}
+
+    def example(self, entry_point: str) -> str:
+        """Its input: `answer` is what its checker needs, whatever that is."""
+        return f"Input:\n{self.stdin.rstrip()}"
+
+    def feedback(self, entry_point: str, actual: str) -> str:
+        """Its input, and what the program wrote."""
+        return _input_and_output(self.stdin, actual)
+
 
 @dataclass(frozen=True)
-class CellTest(_Common):
+class CellTest(BaseTest):
     """Code that runs after the program, in its names; what it gives is compared.
 
     All of a task's cells run in their order, as cells of a notebook do, so each finds what those before it have left.
@@ -280,6 +272,7 @@ class CellTest(_Common):
     """
 
     kind: ClassVar[str] = "cell"
+    any_language: ClassVar[bool] = False
     code: str
     """What is run."""
     expected: str
@@ -292,9 +285,20 @@ class CellTest(_Common):
         self._require_text("code", "expected")
         self._set_comparison(TEXT_RULES)
 
+    def _job(self, language: Language | None) -> dict[str, Any]:
+        return {"code": self.code, "expected": self.expected, "compare": self._rule()}
+
+    def example(self, entry_point: str) -> str:
+        """Its code and what that gives."""
+        return f"{self.code.strip()} gives {self.expected}"
+
+    def feedback(self, entry_point: str, actual: str) -> str:
+        """Its code, and what that gave."""
+        return f"Cell {clip(self.code, MAX_SHOWN_CHARS)!r}, gave {clip(actual, MAX_SHOWN_CHARS)!r}: "
+
 
 @dataclass(frozen=True)
-class FileTest(_Common):
+class FileTest(BaseTest):
     """The program leaves a file, in its working directory or below.
 
     It is looked at when the program and all cells have ended. A link or a directory is no file.
@@ -308,6 +312,7 @@ class FileTest(_Common):
     """
 
     kind: ClassVar[str] = "file"
+    any_language: ClassVar[bool] = False
     path: str
     """Where, relative to the working directory."""
     content: str | None = None
@@ -325,9 +330,20 @@ class FileTest(_Common):
             )
         self._set_comparison(TEXT_RULES)
 
+    def _job(self, language: Language | None) -> dict[str, Any]:
+        return {"path": self.path, "expected": self.content, "compare": self._rule()}
+
+    def example(self, entry_point: str) -> str:
+        """The file and what it must hold."""
+        return f"It writes {self.path}." if self.content is None else f"It writes {self.path}:\n{self.content.rstrip()}"
+
+    def feedback(self, entry_point: str, actual: str) -> str:
+        """The file."""
+        return f"File {self.path!r}: "
+
 
 @dataclass(frozen=True)
-class InsightTest(_Common):
+class InsightTest(BaseTest):
     """The program's output mentions a finding: what it prints, or the value of its last expression.
 
     Example:
@@ -336,6 +352,7 @@ class InsightTest(_Common):
     """
 
     kind: ClassVar[str] = "insight"
+    any_language: ClassVar[bool] = False
     insight: str
     """What must be mentioned."""
     find: str = "mention"
@@ -352,6 +369,17 @@ class InsightTest(_Common):
         require_choice("find", self.find, FIND_RULES, TaskError)
         require_whole("max_chars", self.max_chars, TaskError, least=1)
 
+    def _job(self, language: Language | None) -> dict[str, Any]:
+        return {"expected": self.insight, "find": self.find, "max_chars": self.max_chars}
+
+    def example(self, entry_point: str) -> str:
+        """The finding."""
+        return f"It finds: {self.insight}"
+
 
 AnyTest = StdinTest | OutputTest | CallTest | AssertTest | CheckerTest | CellTest | FileTest | InsightTest
 """Any kind of test."""
+
+
+def _input_and_output(stdin: str, actual: str) -> str:
+    return f"Input {clip(stdin, MAX_SHOWN_CHARS)!r}, output {clip(actual, MAX_SHOWN_CHARS)!r}: "

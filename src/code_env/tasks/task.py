@@ -14,7 +14,7 @@ from code_env.extract.names import before_definition, definition_of
 from code_env.harness.wire.plain import encode, tags
 from code_env.languages import PYTHON, canonical_name, find_language
 
-from .kinds import AnyTest, AssertTest, CallTest, CheckerTest, OutputTest, StdinTest
+from .kinds import AnyTest, AssertTest, CallTest
 
 MAX_PROMPT_CHARS = 65_536
 """Longest prompt, so that it is an observation of every environment; see `CodeText`."""
@@ -30,9 +30,6 @@ LEAST_REFERENCE_CPU_S = 0.05
 
 LEAST_REFERENCE_MEMORY_BYTES = 32 << 20
 """Less memory than this counts as this, in bytes: most of it is the interpreter."""
-
-_UNIVERSAL_TESTS = (StdinTest, OutputTest, CheckerTest, CallTest, AssertTest)
-"""Kinds of test that there are for other languages than Python."""
 
 _UNIVERSAL = frozenset(("t", "i", "f", "d", "s", "fs"))
 """Tags of values (`code_env.harness.wire.plain`) that other languages have too."""
@@ -126,7 +123,7 @@ class Task:
                     f"tests[{index}] is a test of kind {test.kind}, and functions in {language.name} cannot be called; "
                     "use stdin, output or checker tests"
                 )
-            if not isinstance(test, _UNIVERSAL_TESTS) and language is not PYTHON:
+            if not test.any_language and language is not PYTHON:
                 raise TaskError(f"tests[{index}] is a test of kind {test.kind}, which is for answers in {PYTHON.name}")
             if isinstance(test, CallTest) and test.kwargs and language is not PYTHON:
                 raise TaskError(f"tests[{index}] has kwargs, and {language.name} has no keyword arguments; use args")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from code_env.tasks.kinds import AssertTest, CheckerTest, Comparison, InsightTest
+from code_env.tasks.comparison import Comparison
 from code_env.tasks.task import Task
 
 
@@ -96,9 +96,7 @@ def denied_answers(task: Task) -> Iterator[tuple[Phrase, str, list[int]]]:
         tests = [
             index
             for index, test in enumerate(task.tests)
-            if not isinstance(test, AssertTest | CheckerTest | InsightTest)
-            and isinstance(test.compare, Comparison)
-            and test.compare.rule not in phrase.rules
+            if isinstance(rule := getattr(test, "compare", None), Comparison) and rule.rule not in phrase.rules
         ]
         if tests:
             yield phrase, words, tests

@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.vector import VectorEnv, VectorWrapper
 
+from code_env.checks import meant
 from code_env.errors import RewardError
 
 from . import groups, shaping
@@ -73,4 +74,7 @@ def _wrapper_for(name: Any, known: Mapping[str, type[Recorded]]) -> tuple[Any, d
         return known[key], arguments
     if key in VECTOR_REWARDS:
         raise RewardError(f"reward {name!r} is for groups of environments: gym.make_vec(...), not gym.make(...)")
-    raise RewardError(f"no reward is named {name!r}; known are {', '.join(known)}; for one of your own use TermReward")
+    raise RewardError(
+        f"no reward is named {name!r}; known are {', '.join(known)}; for one of your own use TermReward"
+        f"{meant(name, known)}"
+    )

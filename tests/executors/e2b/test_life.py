@@ -298,7 +298,8 @@ executor.close()
 
 @pytest.mark.parametrize("kind", ["used", "fresh"])
 def test_a_fork_makes_its_own_or_says_why_not(kind, e2b):
-    subprocess.run([sys.executable, "-c", FORKS, kind], check=True, timeout=PATIENCE_S)
+    done = subprocess.run([sys.executable, "-c", FORKS, kind], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr
 
 
 KEY = "e2b_" + "f00d" * 10

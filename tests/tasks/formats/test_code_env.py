@@ -178,7 +178,7 @@ MALFORMED = {
     ),
     "hidden no bool": (call(hidden=1), "tests[0]: hidden must be true or false; got 1"),
     "weight zero": (call(weight=0), "tests[0]: weight must be a number above 0; got 0"),
-    "weight nan": (call(weight=math.nan), "tests[0]: weight must be a number above 0; got nan"),
+    "weight nan": (call(weight=math.nan), "tests[0]: weight must be a finite number above 0; got nan"),
     "weight beyond every float": (call(weight=10**400), "tests[0]: weight must be a number"),
     "compare unknown": (call(compare="lines"), "tests[0]: compare must be one of exact, equal, close"),
     "compare null": (call(compare=None), "tests[0]: compare must be one of"),

@@ -35,6 +35,7 @@ COMMAND = (
 """What runs the program of the order."""
 
 _MODULES = (
+    "checks.py",
     "errors.py",
     "languages.py",
     *(f"executors/{name}.py" for name in ("capture", "files", "interpreters", "loader", "process", "program")),

@@ -9,59 +9,28 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import functools
 import gzip
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from code_env.checks import meant, require_choice, require_known
 from code_env.errors import TaskError
 from code_env.executors.program import Limits, check_path
 from code_env.languages import PYTHON, find_language
 
-from ..kinds import (
-    AnyTest,
-    AssertTest,
-    CallTest,
-    CellTest,
-    CheckerTest,
-    Comparison,
-    FileTest,
-    InsightTest,
-    OutputTest,
-    StdinTest,
-)
+from ..base import DERIVED, PLAIN, REQUIRED
+from ..comparison import Comparison
+from ..kinds import AnyTest, AssertTest
 from ..task import Task
 from .fields import in_each, in_field
 
-_KINDS: dict[str, type[AnyTest]] = {
-    kind.kind: kind
-    for kind in (StdinTest, OutputTest, CallTest, AssertTest, CheckerTest, CellTest, FileTest, InsightTest)
-}
+_KINDS: dict[str, type[AnyTest]] = {kind.kind: kind for kind in get_args(AnyTest)}
 
-_REQUIRED = {
-    "stdin": {"stdin", "stdout"},
-    "output": {"expected"},
-    "call": {"args", "expected"},
-    "assert": {"code"},
-    "checker": {"stdin", "checker"},
-    "cell": {"code", "expected"},
-    "file": {"path"},
-    "insight": {"insight"},
-}
-_OPTIONAL = {
-    "stdin": {"compare"},
-    "output": {"compare"},
-    "call": {"kwargs", "compare"},
-    "assert": set[str](),
-    "checker": {"answer"},
-    "cell": {"compare"},
-    "file": {"content", "compare"},
-    "insight": {"find", "max_chars"},
-}
 _TEXT_FIELDS = ("entry_point", "language", "setup", "prefix", "reference", "judge")
 """Fields of a task that are text and need not be there."""
 
@@ -104,15 +73,29 @@ def _test(language: Any, row: Any) -> AnyTest:
     row = _mapping(row)
     kind = row.get("kind")
     require_choice("kind", kind, _KINDS, TaskError)
-    _check_keys(row, {"kind"} | _REQUIRED[kind], _OPTIONAL[kind] | {"hidden", "weight"}, f"a {kind} test")
+    required, optional = _row_fields(kind)
+    _check_keys(row, {"kind", *required}, set(optional), f"a {kind} test")
     fields = {key: value for key, value in row.items() if key != "kind"}
-    if kind == "call":
-        for key in ("args", "kwargs", "expected"):
-            if key in fields:
-                fields[key] = in_field(key, partial(_plain, fields[key]))
+    for name, declared in (required | optional).items():
+        if PLAIN in declared.metadata and name in fields:
+            fields[name] = in_field(name, partial(_plain, fields[name]))
     if kind == AssertTest.kind and isinstance(language, str) and find_language(language) is not None:
         fields["language"] = language
     return _KINDS[kind](**fields)
+
+
+@functools.cache
+def _row_fields(kind: str) -> tuple[dict[str, dataclasses.Field[Any]], dict[str, dataclasses.Field[Any]]]:
+    """The fields that a row of a kind needs, and those that it may have, by their names; those of all kinds last."""
+    fields = {one.name: one for one in dataclasses.fields(_KINDS[kind]) if DERIVED not in one.metadata}
+    common = {name: fields.pop(name) for name in ("hidden", "weight")}
+    none = dataclasses.MISSING
+    needed = {
+        name: one
+        for name, one in fields.items()
+        if REQUIRED in one.metadata or (one.default is none and one.default_factory is none)
+    }
+    return needed, {name: one for name, one in fields.items() if name not in needed} | common
 
 
 def _check_keys(row: Mapping[str, Any], required: set[str], optional: set[str], what: str) -> None:
@@ -221,6 +204,7 @@ def row_from_task(task: Task) -> dict[str, Any]:
         TaskError: If a value is of a type that the format has no form for; the message begins with the field.
 
     Example:
+        >>> from code_env import OutputTest
         >>> row_from_task(Task("x", "Print 1.", (OutputTest("1"),)))
         {'id': 'x', 'prompt': 'Print 1.', 'tests': [{'kind': 'output', 'expected': '1'}]}
     """
@@ -262,42 +246,29 @@ def _json_only(value: Any) -> Any:
 
 
 def _test_row(test: AnyTest) -> dict[str, Any]:
+    required, optional = _row_fields(test.kind)
     row: dict[str, Any] = {"kind": test.kind}
-    for name in sorted(_REQUIRED[test.kind]):
-        row[name] = in_field(name, partial(_field_of, test, name))
-    if isinstance(test, CallTest) and test.kwargs:
-        # An argument named `$tuple` would else read as a tag.
-        row["kwargs"] = in_field("kwargs", lambda: _tagged(dict(test.kwargs)))
-    for name in sorted(_OPTIONAL[test.kind] - {"kwargs", "compare"}):
-        if getattr(test, name) != getattr(type(test), name):
-            row[name] = getattr(test, name)
-    if (
-        isinstance(test, StdinTest | OutputTest | CallTest | CellTest | FileTest)
-        and (compare := _compare_form(test)) is not None
-    ):
-        row["compare"] = compare
-    if not test.hidden:
-        row["hidden"] = False
-    if test.weight != 1.0:
-        row["weight"] = test.weight
+    row |= {name: in_field(name, partial(_form_of, test, required[name])) for name in sorted(required)}
+    for name, declared in optional.items():
+        value = getattr(test, name)
+        default = declared.default if declared.default_factory is dataclasses.MISSING else declared.default_factory()
+        if isinstance(value, Comparison):
+            default = Comparison(str(default))
+        if value != default:
+            row[name] = in_field(name, partial(_form_of, test, declared))
     return row
 
 
-def _field_of(test: AnyTest, name: str) -> Any:
-    value = getattr(test, name)
-    if not isinstance(test, CallTest):
+def _form_of(test: AnyTest, declared: dataclasses.Field[Any]) -> Any:
+    """The JSON that stands for a field of a test."""
+    value = getattr(test, declared.name)
+    if isinstance(value, Comparison):
+        # Its name alone, if nothing else is said.
+        return value.rule if value == Comparison(value.rule) else dataclasses.asdict(value)
+    if PLAIN not in declared.metadata:
         return value
-    return _tagged(list(value) if name == "args" else value)
-
-
-def _compare_form(test: StdinTest | OutputTest | CallTest | CellTest | FileTest) -> Any:
-    """A rule as a row states it: nothing for the default, its name, or all of it."""
-    compare, default = test.compare, type(test).compare
-    if not isinstance(compare, Comparison):
-        raise TypeError("a test keeps its rule as a Comparison")
-    if compare != Comparison(compare.rule):
-        return dataclasses.asdict(compare)
-    return None if compare.rule == default else compare.rule
+    written = declared.metadata[PLAIN]
+    return _tagged(value if written is None else written(value))
 
 
 def _tagged(value: Any) -> Any:

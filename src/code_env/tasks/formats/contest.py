@@ -12,7 +12,8 @@ from typing import Any
 from code_env.errors import TaskError
 from code_env.executors.program import Limits
 
-from ..kinds import AnyTest, CallTest, Comparison, StdinTest
+from ..comparison import Comparison
+from ..kinds import AnyTest, CallTest, StdinTest
 from .fields import in_each, json_value, shape
 from .tolerance import text_rule, value_rule
 

@@ -28,7 +28,8 @@ from typing import Any
 from code_env.errors import TaskError
 from code_env.executors.program import Limits
 
-from ..kinds import AnyTest, Comparison
+from ..comparison import Comparison
+from ..kinds import AnyTest
 from ..task import Task
 from .contest import limits_of, quantity, stdin_tests
 from .fields import in_field, metadata

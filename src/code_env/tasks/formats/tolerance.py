@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 
-from ..kinds import Comparison
+from ..comparison import Comparison
 
 _POWER = r"10\s*(?:\^|\*\*|<sup>|\\\^)?\s*[({]*\s*(?:-|−|–|&minus;)\s*[({]*\s*(?P<power>\d{1,2})(?!\d)"
 _SCIENTIFIC = r"(?<![\w.])(?P<mantissa>\d+(?:\.\d+)?)[eE](?:-|−|–)(?P<exponent>\d{1,2})(?![\d.]*\d)"

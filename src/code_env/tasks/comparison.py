@@ -1,0 +1,54 @@
+"""How an actual output or value is compared with the expected one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from code_env.checks import require_choice, require_number
+from code_env.errors import TaskError
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How an actual output or value is compared with the expected one.
+
+    The rules are described in `code_env.harness.judge.comparing`.
+
+    Raises:
+        TaskError: If a tolerance is not a finite number of at least 0.
+
+    Example:
+        >>> Comparison("close", rel=1e-3).abs
+        1e-06
+    """
+
+    rule: str
+    """For text `lines`, `exact`, `trailing`, `tokens`, `numbers` or `unordered`; for values `equal`, `exact`, `close`,
+    `unordered` or `multiset`."""
+    rel: float = 1e-6
+    """Relative tolerance, for the rules that have one."""
+    abs: float = 1e-6
+    """Absolute tolerance, for the rules that have one."""
+
+    def __post_init__(self) -> None:
+        for name in ("rel", "abs"):
+            require_number(f"compare.{name}", getattr(self, name), TaskError, least=0)
+
+    @classmethod
+    def of(cls, value: Comparison | str | Mapping[str, Any], rules: tuple[str, ...]) -> Comparison:
+        """A comparison from its rule's name, a mapping or a `Comparison`, checked against `rules`.
+
+        Raises:
+            TaskError: If it is none of these, or the rule is not among `rules`.
+        """
+        if isinstance(value, str):
+            value = cls(value)
+        elif isinstance(value, Mapping):
+            try:
+                value = cls(**value)
+            except TypeError:
+                raise TaskError(f"compare takes rule, rel and abs; got {value!r}") from None
+        require_choice("compare", value.rule if isinstance(value, Comparison) else value, rules, TaskError)
+        return value

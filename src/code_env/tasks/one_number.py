@@ -1,0 +1,28 @@
+"""Values for languages that have one type of number, of 64 bits, and lists for tuples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_WHOLE = 1 << 53
+"""From here on numbers of 64 bits are whole anyway."""
+
+
+def one_number(form: Any) -> Any:
+    """An encoded value as a language gives it back in which 3.0 is 3, and a tuple is a list."""
+    if isinstance(form, float) and form.is_integer() and abs(form) < _WHOLE:
+        return int(form)
+    if isinstance(form, list):
+        return [one_number(item) for item in form]
+    if isinstance(form, dict):
+        return one_number(form["t"]) if "t" in form else {tag: one_number(body) for tag, body in form.items()}
+    return form
+
+
+def exact(form: Any) -> Any:
+    """An encoded value in which no whole number is one that a number of 64 bits would round."""
+    if type(form) is int and abs(form) >= _WHOLE:
+        return {"i": hex(form)}
+    if isinstance(form, list):
+        return [exact(item) for item in form]
+    return {tag: exact(body) for tag, body in form.items()} if isinstance(form, dict) else form

@@ -1,6 +1,6 @@
-"""What this machine grants the `local` executor, what is missing for more, and what a program costs here.
+"""Finds out what this machine grants the `local` executor, what is missing for more isolation, and what a run costs.
 
-`code-env doctor` shows it; `examine` gives it as data.
+`code-env doctor` shows the result; `examine` returns it as data.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from code_env.judging import judge
 from code_env.tasks import CallTest, Task
 
 _PROBE_S = 60.0
-"""How long the attempts at all layers may take, in seconds."""
+"""How long it may take to try all layers, in seconds."""
 
 _RUNS = 50
-"""Programs of the short timing."""
+"""How many programs are run for the timing."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class Layer:
     name: str
     """What it is."""
     granted: bool
-    """Whether the kernel granted it, just now."""
+    """Whether the kernel granted it in this examination."""
     needed_for: str
-    """`full`, `contained` (which `full` includes), or what it is good for where neither needs it."""
+    """`full`, or `contained` (`full` includes it); if no level needs this layer, what it is useful for."""
     detail: str = ""
     """More about what was granted, or the kernel's reason for not granting it."""
     remedy: str = ""
-    """What it would need, where it was tried and not granted."""
+    """What is needed to get it, if it was tried and not granted."""
 
 
 @dataclass(frozen=True)
@@ -54,28 +54,28 @@ class Examination:
     """The findings on one machine."""
 
     system: str
-    """Kernel, processor architecture, and who asks."""
+    """The kernel, the processor architecture, and whether the user is root."""
     layers: tuple[Layer, ...]
-    """What was asked of the kernel."""
+    """The layers that were asked of the kernel."""
     level: str | None
-    """The level at which programs run; None if neither can be entered."""
+    """The level at which programs run; None if neither level works."""
     why_not_full: str
-    """What kept level `full` from being entered; empty if it runs."""
+    """Why level `full` does not work; empty if it works."""
     min_isolation: str
-    """The least level that was asked for."""
+    """The lowest level that was requested."""
     timing: dict[str, float] = field(default_factory=dict)
     """Milliseconds: `start` of a server with the first program, then `program` and `judged` (medians)."""
     probe: tuple[Finding, ...] = ()
-    """What came of programs that tried what they must not, if there were any."""
+    """The results of the abuses, if any were run."""
 
     @property
     def passed(self) -> bool:
-        """Whether the level reaches the least that was asked for, and held against what tried it."""
+        """Whether the level is at least the requested one, and all abuses that were run were stopped."""
         reached = self.level is not None and LEVELS.index(self.level) >= LEVELS.index(self.min_isolation)
         return reached and all(finding.held for finding in self.probe)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """The examination as plain data."""
         return {**asdict(self), "passed": self.passed}
 
 
@@ -87,16 +87,16 @@ def examine(
     """Ask the kernel for every layer, run programs, and time them.
 
     Args:
-        min_isolation: The least level to be content with.
-        python: Path of the interpreter that runs programs; this one by default.
-        probing: If given, also run programs that try what they must not, see `code_env.abuses`: it is handed what
-            comes of each as it comes, and gives it back, as a progress bar does.
+        min_isolation: The lowest level to accept.
+        python: Path of the interpreter that runs programs; the interpreter of this process by default.
+        probing: If given, also run abuses, see `code_env.abuses`. It is called with an iterator of their results, and
+            must yield each result again, as a progress bar does.
 
     Raises:
-        ExecutorError: If `min_isolation` is no level, or this is no system that `local` runs on.
+        ExecutorError: If `min_isolation` is not a level, or `local` does not run on this system.
     """
     with LocalExecutor(workers=1, python=python, min_isolation=min_isolation):
-        pass  # Checks the arguments, and starts nothing.
+        pass  # This checks the arguments, and starts no process.
     level, why_not_full, timing = None, "", {}
     findings: tuple[Finding, ...] = ()
     try:

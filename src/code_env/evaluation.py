@@ -1,6 +1,6 @@
-"""Scores a file of completions: one verdict for each sample, pass@k over the tasks.
+"""Scores a file of completions: one verdict for each sample, and pass@k over the tasks.
 
-Samples without a verdict are left out of pass@k and counted: they say nothing about the model.
+Samples without a verdict say nothing about the model: they are left out of pass@k, and counted separately.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class Sample:
     """One completion for one task."""
 
     task_id: str
-    """The task."""
+    """Id of the task."""
     completion: str
     """What the model wrote."""
 
 
 def read_samples(path: Path, suite: TaskSuite, field: str = "completion") -> list[Sample]:
-    """The samples in a file of JSON lines with `task_id` and a completion.
+    """Read the samples from a file of JSON lines with `task_id` and a completion.
 
     Raises:
-        TaskError: If a row is malformed or names no task of the suite; names file and line.
+        TaskError: If a row is malformed or does not name a task of the suite; the message names the file and line.
     """
     if not path.is_file():
         raise TaskError(f"{path}: there is no such file")
@@ -63,7 +63,7 @@ def reference_samples(suite: TaskSuite) -> list[Sample]:
     """The suite's own references as samples.
 
     Raises:
-        TaskError: If a task has none.
+        TaskError: If a task has no reference.
     """
     for task in suite:
         if task.reference is None:
@@ -74,7 +74,7 @@ def reference_samples(suite: TaskSuite) -> list[Sample]:
 def judge_samples(
     suite: TaskSuite, samples: Sequence[Sample], executor: Executor, extract: Extraction = "fence"
 ) -> Iterator[tuple[Sample, Verdict]]:
-    """Judge samples, yielding them in order with their verdicts as these come."""
+    """Judge samples; yield each sample with its verdict, in order, as soon as the verdict is there."""
     tasks = [suite.task(sample.task_id) for sample in samples]
     codes = (
         extract_code(s.completion, task.language, extract, task.entry_point)
@@ -104,32 +104,32 @@ def sample_row(sample: Sample, verdict: Verdict) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Summary:
-    """What an evaluation comes to."""
+    """The summary of an evaluation."""
 
     samples: int
-    """Samples judged."""
+    """How many samples were judged."""
     outcomes: dict[Outcome, int]
-    """How many samples ended with each outcome."""
+    """How many samples had each outcome."""
     judges: dict[str, int]
-    """How many verdicts were reached in each way of judging."""
+    """How many verdicts were made in each judge mode."""
     tasks: int
     """Tasks of the suite that have a sample."""
     tasks_missing: int
-    """Tasks of the suite that have none."""
+    """Tasks of the suite that have no sample."""
     tasks_passed: int
-    """Tasks of which at least one sample passed."""
+    """Tasks with at least one sample that passed."""
     pass_at_k: tuple[PassAtK, ...]
-    """pass@k for each k that some task has samples enough for."""
+    """pass@k for each k for which at least one task has enough samples."""
     without_code: int = 0
     """Samples in which no code was found."""
     without_code_example: Sample | None = None
-    """The first of these."""
+    """The first sample in which no code was found."""
     timing: StepTiming = field(default_factory=StepTiming)
-    """Where the time of all samples together went."""
+    """How the time of all samples together divides into phases."""
 
 
 def summarize(suite: TaskSuite, results: Iterable[tuple[Sample, Verdict]], ks: Iterable[int]) -> Summary:
-    """Sum an evaluation up; of the results, which may come one by one, nothing is kept but numbers."""
+    """Summarize an evaluation. The results may come from an iterator; only numbers are kept from them."""
     outcomes: Counter[Outcome] = Counter()
     judges: Counter[str] = Counter()
     judged: Counter[str] = Counter()
@@ -167,4 +167,4 @@ def summarize(suite: TaskSuite, results: Iterable[tuple[Sample, Verdict]], ks: I
 def write_row(file: Any, row: dict[str, Any]) -> None:
     """Write one line of a results file; lone surrogates are kept as JSON escapes."""
     file.write(json.dumps(row) + "\n")
-    file.flush()  # Whoever is interrupted keeps what is done.
+    file.flush()  # After an interrupt, the finished rows are in the file.

@@ -1,9 +1,9 @@
-"""The languages that programs are written in: one table, from which all that depends on a language is read.
+"""The languages that programs are written in: one table that holds everything that depends on the language.
 
-A further language is one entry. Its programs are run by its interpreter, which takes the place of the process that a
-Python program would be, with all limits and layers of isolation entered. With a driver, a program of ours that the
-interpreter runs first and that loads the answer, it has `call` and `assert` tests too; without one it has the kinds
-of test that need an output only.
+To add a language, add one entry. Its programs are run by its interpreter. The interpreter replaces, by exec, the
+process that would run a Python program, when all limits and layers of isolation are in place. With a driver, the
+language supports `call` and `assert` tests too: a driver is a program of this package that the interpreter runs first,
+and that loads the answer. Without a driver, it supports only the kinds of tests that look at output.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ class Language:
     aliases: tuple[str, ...] = ()
     """Other names, in a task and after the back ticks of a fence."""
     interpreter: str = ""
-    """The command that runs it, looked for on PATH; empty for Python, whose interpreter an executor has."""
+    """The command that runs its programs, searched on PATH; empty for Python, whose interpreter the executor knows."""
     options: tuple[str, ...] = ()
-    """What the interpreter is given before the program; `{memory_mib}` is the program's memory, in MiB."""
+    """Arguments of the interpreter before the program; `{memory_mib}` stands for the program's memory limit, in MiB."""
     environment: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Variables that its programs find, beside PATH, LANG, HOME and TMPDIR."""
+    """Environment variables of its programs, in addition to PATH, LANG, HOME and TMPDIR."""
     locate: tuple[str, ...] = ()
-    """Arguments with which the interpreter prints its own path: what is on PATH may be a script that starts it."""
+    """Arguments with which the interpreter prints its own path: the command on PATH may be a script that starts it."""
     install: str = ""
-    """How one gets the interpreter."""
+    """How to install the interpreter."""
     driver: str = ""
-    """Directory of the driver, `driver.js` or the like, in `code_env.harness`; empty if there is none."""
+    """Directory in `code_env.harness` with the driver, such as `driver.js`; empty if the language has no driver."""
     out_of_memory: str = ""
-    """What the interpreter writes to standard error when it ends itself for want of memory."""
+    """What the interpreter writes to standard error when it exits because it has no memory left."""
     has_one_number: bool = False
-    """Whether 3 and 3.0 are the same value, and a list and a tuple."""
+    """Whether the language does not distinguish 3 from 3.0, nor a list from a tuple."""
     trivial_functions: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Functions `{name}` that solve nothing, by what they do; `validate` tries them."""
+    """Functions `{name}` that solve nothing, by a description of what they do; `validate` tries them."""
     trivial_programs: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Programs that solve nothing, likewise."""
+    """Programs that solve nothing, in the same form."""
 
     @property
     def takes_calls(self) -> bool:
-        """Whether functions of a program can be called by tests."""
+        """Whether tests can call functions of a program."""
         return bool(self.driver) or not self.interpreter
 
 
@@ -64,10 +64,10 @@ LANGUAGES = (
         "main.js",
         aliases=("js", "node", "nodejs", "mjs", "cjs"),
         interpreter="node",
-        # With what there is beside the heap, whoever fills it passes the limit before V8 gives up. Buffers are zeroed:
-        # what was freed may be a test's text.
+        # The heap may be as large as the memory limit. V8 uses more memory than its heap, so a program that fills the
+        # heap reaches the limit before V8 gives up. Buffers are zeroed, because freed memory may hold a test's text.
         options=("--max-old-space-size={memory_mib}", "--zero-fill-buffers"),
-        # io_uring is refused, and OpenSSL does not start where it may not read its settings.
+        # The jail refuses io_uring, and OpenSSL does not start if it cannot read its configuration file.
         environment={"UV_USE_IO_URING": "0", "OPENSSL_CONF": "/dev/null"},
         locate=("-p", "process.execPath"),
         install="install Node.js 18 or newer (Debian and Ubuntu: apt-get install nodejs)",
@@ -118,12 +118,12 @@ def _by_name() -> dict[str, Language]:
 
 
 def find_language(name: str) -> Language | None:
-    """The language of that name or alias; None if there is none."""
+    """The language with this name or alias; None if there is none."""
     return _by_name().get(name)
 
 
 def canonical_name(name: str) -> str:
-    """The name of a language by its name or alias; what is unknown stays as it is, for an executor to refuse.
+    """The name of a language, from its name or alias. An unknown name is returned unchanged; an executor refuses it.
 
     Example:
         >>> canonical_name("js"), canonical_name("befunge")
@@ -134,6 +134,6 @@ def canonical_name(name: str) -> str:
 
 
 def fence_tags(name: str) -> frozenset[str]:
-    """What may stand after the back ticks of a fence with code in this language."""
+    """The tags that may stand after the back ticks of a fence with code in this language."""
     language = find_language(name)
     return frozenset({name} if language is None else {language.name, *language.aliases})

@@ -1,11 +1,12 @@
-"""Programs that try what a sandbox must not allow, and canaries that tell whether one of them got anywhere.
+"""Programs that try what a sandbox must not allow, and canaries that show whether such a program succeeded.
 
-For those who make an executor, and for whoever wants to see what holds on a machine: `code-env doctor --probe` runs a
-selection that does no harm where nothing stops it. The whole collection is another matter: run it where you could do
-without the machine, or against a sandbox that stands. An executor that isolates nothing is refused.
+They are for developers of executors, and for users who want to test the isolation on a machine.
+`code-env doctor --probe` runs a selection that does no harm even if nothing stops it. The whole collection can do harm:
+run it only on a machine that you can lose, or in a sandbox that is known to hold. An executor that isolates nothing is
+refused.
 
-An executor passes if after each abuse every canary is as it was, a program beside it gave what it always gives, the
-next program finds what the first one found, and no process is left.
+An executor passes an abuse if afterwards every canary is unchanged, a program that ran at the same time gave its normal
+output, the next program finds the same as the first program, and no process is left.
 """
 
 from .canaries import LOOK, SHORT, Abuse, Canaries, left_over

@@ -1,11 +1,12 @@
-"""What an abuse is, and the canaries that tell whether it got anywhere.
+"""The class `Abuse`, and the canaries that show whether an abuse succeeded.
 
-An abuse prints `BREACH` and what it got if, seen from inside, it succeeded. From outside, canaries are looked at: a
-secret that must not come out, a process that must live, sockets that nobody must reach, files that nobody must change.
+If an abuse believes that it succeeded, it prints `BREACH` and what it got. From outside, the canaries are checked: a
+secret that must not leak, a process that must stay alive, sockets that no program may reach, and files that no program
+may change.
 
-In an abuse's text these stand for canaries: `@SECRET@` (a path that holds a secret), `@PID@` (a process of the
-host's), `@TRAINER@` (the trainer's), `@TCP@` and `@UDP@` (ports), `@ABSTRACT@` (the name of an abstract socket),
-`@SOCKET@` (the path of a socket), `@FILE@` and `@DIRECTORY@` (paths that everybody may write to).
+In the text of an abuse these words stand for canaries: `@SECRET@` (the path of a file with a secret), `@PID@` (a
+process of the host), `@TRAINER@` (the trainer's process), `@TCP@` and `@UDP@` (ports), `@ABSTRACT@` (the name of an
+abstract socket), `@SOCKET@` (the path of a socket), `@FILE@` and `@DIRECTORY@` (paths that every user may write to).
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ from code_env.executors import ExecutionResult, Limits, Program
 from code_env.harness.process.watching import descendants
 
 SHORT = Limits(cpu_s=1, wall_s=4, memory_bytes=128 << 20)
-"""Limits of an abuse that is to end soon."""
+"""Limits of an abuse that should end soon."""
 
 
 class Abuse(NamedTuple):
-    """A program that tries what it must not do."""
+    """A program that tries something that is forbidden."""
 
     name: str
     """What it does."""
     kind: str
-    """Its class, such as `processes` or `network`."""
+    """Its kind, such as `processes` or `network`."""
     code: str
     """Its text, with words that stand for canaries."""
     limits: Limits = SHORT
-    """What it may use."""
+    """Its limits."""
     stdin: str = ""
     """Its standard input."""
     selected: bool = False
-    """Whether it is soon done, and does no harm to a machine where nothing stops it."""
+    """Whether it ends soon, and does no harm to a machine even if nothing stops it."""
 
 
 _VARIABLE = "CODE_ENV_CANARY"
@@ -58,19 +59,19 @@ print(os.umask(0), os.getpriority(0, 0))
 for one in map(os.stat, ('.', '..')):
     print(oct(one.st_mode), [abs(time.time() - when) < 3600 for when in (one.st_atime, one.st_mtime, one.st_ctime)])
 """
-"""A program that prints what it finds: the same each time, if no program leaves anything to the next."""
+"""A program that prints what it finds. The output is the same each time, if no program leaves anything behind."""
 
 
 class Canaries:
-    """Things of the host's that a program must neither see nor touch; a context manager.
+    """Files, processes and sockets of the host that a program must neither see nor change; a context manager.
 
     Args:
-        directory: An empty directory for those that are files.
+        directory: An empty directory for the canaries that are files.
     """
 
     def __init__(self, directory: Path) -> None:
         self.secret = f"secret-{os.getpid()}-{time.monotonic_ns()}"
-        """What is in a file, and in this process's environment."""
+        """The secret: it is in a file, and in the environment of this process."""
         self._stack = contextlib.ExitStack()
         os.environ[_VARIABLE] = self.secret
         self._stack.callback(os.environ.pop, _VARIABLE, None)
@@ -115,14 +116,14 @@ class Canaries:
         return one
 
     def program(self, abuse: Abuse) -> Program:
-        """An abuse as a program."""
+        """The program of an abuse, with real canaries in place of the words."""
         code = abuse.code
         for word, value in self._words.items():
             code = code.replace(word, value)
         return Program(code, stdin=abuse.stdin, limits=abuse.limits, collect=("out",))
 
     def look(self, result: ExecutionResult) -> list[str]:
-        """What a program that has ended did to them; empty if nothing."""
+        """Find out what a program that has ended did to the canaries; empty if it did nothing."""
         found = []
         if self.secret in repr(result):
             found.append("a secret came out")
@@ -139,7 +140,7 @@ class Canaries:
         return found
 
     def close(self) -> None:
-        """End them."""
+        """Close the sockets, and end the processes."""
         self._stack.close()
 
     def __enter__(self) -> Canaries:
@@ -150,11 +151,11 @@ class Canaries:
 
 
 def left_over(before: set[int], patience_s: float = 3.0) -> set[int]:
-    """Processes below this one that were not there before, once those that are ending have had the time to.
+    """The new descendants of this process, after a wait for those that are just ending.
 
     Args:
-        before: Pids of those that were there.
-        patience_s: How long to wait for others to end, in seconds.
+        before: Pids of the descendants that existed before.
+        patience_s: How long to wait for new processes to end, in seconds.
     """
     deadline = time.monotonic() + patience_s
     while (left := set(descendants(os.getpid())) - before) and time.monotonic() < deadline:

@@ -10,9 +10,10 @@ A file is a sequence of blocks. All lines that begin with four dashes are option
     ---- selected
     its text
 
-`begins with` names texts of `beginnings.txt` that stand before its own. With `each line is refused` every line but an
-import is an expression that must fail or give -1. Limits are those of `SHORT` but for the fields that are named. The
-input is a string of JSON. What is `selected` is soon done, and does no harm to a machine where nothing stops it.
+`begins with` names texts of `beginnings.txt`, which are put before the abuse's own text. With `each line is refused`,
+every line except imports is an expression that must fail or give -1. The limits are those of `SHORT`, except for the
+fields that are named. The input is a JSON string. An abuse that is `selected` ends soon, and does no harm to a machine
+even if nothing stops it.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def load_abuses(kind: str) -> tuple[Abuse, ...]:
         kind: One of `KINDS`.
 
     Raises:
-        ValueError: If a line of the file is not as it should be.
+        ValueError: If a line of the file is malformed.
     """
     beginnings: dict[str, str] = {}
     for one in _abuses("beginnings", beginnings):
@@ -52,7 +53,7 @@ def load_abuses(kind: str) -> tuple[Abuse, ...]:
 
 
 def _abuses(file: str, beginnings: Mapping[str, str]) -> Iterator[Abuse]:
-    """What the blocks of a file say."""
+    """The abuses in the blocks of a file."""
     content = (PROGRAMS / f"{file}.txt").read_text(encoding="utf-8")
     for block in re.split(r"(?m)^#### ", content)[1:]:
         name, *lines = block.rstrip("\n").split("\n")

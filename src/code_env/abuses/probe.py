@@ -1,4 +1,4 @@
-"""Has an executor run abuses, each beside an honest program, and says of each whether it was held."""
+"""Runs abuses on an executor, each together with an honest program, and reports for each whether it was stopped."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ ABUSES = tuple(abuse for kind in KINDS for abuse in load_abuses(kind))
 """All abuses."""
 
 SELECTION = tuple(abuse for abuse in ABUSES if abuse.selected)
-"""A few of each kind, for a look at a machine that takes seconds."""
+"""A few abuses of each kind, for a test of a machine that takes only seconds."""
 
 _PATIENCE_S = 60.0
-"""How long an abuse and its neighbour may take together, whatever their limits, in seconds."""
+"""How long an abuse and the honest program beside it may take together, in seconds, with any limits."""
 
 _WORKERS, _SETTLE_S = 4, 0.2
-"""How many workers an executor is taken to have at the most, and how long a program keeps one busy, in seconds."""
+"""The largest number of workers that an executor may have here, and how long a program keeps a worker busy at first, in
+seconds."""
 
 _MOST_ROUNDS, _MUCH_LONGER = 5, 5
-"""How often all workers are kept busy until none comes up any more, and how much longer than it takes to start."""
+"""How many rounds at most keep all workers busy, until no new worker starts; and how many times the time to start a
+worker such a round must last."""
 
 _HONEST = "print(sum(i * i for i in range(20_000)))"
 _HONEST_OUTPUT = "2666466670000\n"
@@ -38,32 +40,32 @@ _HONEST_OUTPUT = "2666466670000\n"
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of one abuse."""
+    """The result of one abuse."""
 
     name: str
-    """Of the abuse."""
+    """Name of the abuse."""
     kind: str
-    """Its class."""
+    """Kind of the abuse."""
     held: bool
-    """Whether it got nowhere."""
+    """Whether the sandbox stopped it."""
     detail: str
-    """If it was held, how its run ended; else what it did."""
+    """If it was stopped, how its run ended; otherwise what it did."""
     wall_s: float
     """How long it took, in seconds."""
 
 
 def probe(executor: Executor, abuses: Iterable[Abuse] = SELECTION) -> Iterator[Finding]:
-    """Run abuses against an executor, one after the other, each beside an honest program.
+    """Run abuses on an executor, one after the other, each together with an honest program.
 
     Args:
-        executor: The executor, with two to four workers; with one, an abuse is alone.
-        abuses: What to run; by default the selection.
+        executor: The executor, with two to four workers; with one worker, an abuse runs alone.
+        abuses: The abuses to run; by default the selection.
 
     Yields:
-        What came of each.
+        The result of each abuse.
 
     Raises:
-        ExecutorError: If the executor says that it isolates nothing: then these programs would be let loose.
+        ExecutorError: If the executor says that it isolates nothing: the abuses would then reach the machine.
 
     Example:
         >>> from code_env import make_executor
@@ -85,17 +87,17 @@ def probe(executor: Executor, abuses: Iterable[Abuse] = SELECTION) -> Iterator[F
 
 
 def settle(executor: Executor) -> str:
-    """Have an executor start what it starts with its first programs; what an honest program finds then, see `LOOK`.
+    """Let an executor start all its workers, and return what an honest program finds after that, see `LOOK`.
 
     Raises:
-        ExecutorError: If two of them do not find the same.
+        ExecutorError: If two honest programs do not find the same.
     """
     for imports in ("import time", "import csv, time"):  # Different programs may be run by different processes.
         sleep_s = _SETTLE_S
         for _ in range(_MOST_ROUNDS):
             processes = set(descendants(os.getpid()))
             runs = executor.run_many([Program(f"{imports}\ntime.sleep({sleep_s})")] * _WORKERS)
-            # Where starting takes long, one worker may have taken all before another was up.
+            # If starting takes long, a single worker may have run all programs before another worker was ready.
             if not left_over(processes, 0.0) and sleep_s > _MUCH_LONGER * max(run.start_s for run in runs):
                 break
             sleep_s *= 2

@@ -10,7 +10,7 @@ from . import (
     rollout,
     run,
     validate,
-)  # Each adds itself to the application.
+)  # Each module adds its command to the application.
 from .application import app
 
 __all__ = ["app", "conformance", "doctor", "evaluate", "listing", "new", "reward", "rollout", "run", "validate"]

@@ -1,4 +1,4 @@
-"""`python -m code_env.cli`, where the command is not on the path."""
+"""`python -m code_env.cli`, for use if the command `code-env` is not on PATH."""
 
 from . import app
 

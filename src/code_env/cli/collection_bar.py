@@ -1,4 +1,4 @@
-"""How far a collection of trajectories is, on a terminal: a bar, throughput, and how the programs did."""
+"""Shows the progress of a collection of trajectories on a terminal: a bar, the throughput, and how programs ended."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _EXAMPLE_CHARS = 200
 
 
 class CollectionBar:
-    """A progress bar of a collection; a context manager, and what `collect` takes as `on_progress`.
+    """A progress bar of a collection; it is a context manager, and can be passed to `collect` as `on_progress`.
 
     Args:
-        console: Where it is drawn, if that is a terminal.
+        console: The console; the bar is drawn only if it is a terminal.
     """
 
     def __init__(self, console: Console) -> None:
@@ -36,7 +36,7 @@ class CollectionBar:
         self._bar = self._progress.add_task("collecting", total=None, rates="")
 
     def __call__(self, summary: RolloutSummary) -> None:
-        """Show how far it is."""
+        """Show the progress."""
         rates = f"{summary.episodes_per_second:.1f} episodes/s, passed {summary.pass_rate:.0%}, {status_rates(summary)}"
         self._progress.update(self._bar, total=summary.episodes, completed=summary.done, rates=rates)
 
@@ -57,7 +57,7 @@ def status_rates(summary: RolloutSummary) -> str:
 
 
 def collection_table(summary: RolloutSummary) -> Table:
-    """What a collection came to."""
+    """The results of a collection as a table."""
     table = Table("what", "value", title="rollout", title_justify="left")
     table.add_row("episodes", f"{summary.done} ({summary.collected} played, {summary.resumed} were there)")
     table.add_row("episodes a second", f"{summary.episodes_per_second:.1f}")

@@ -1,4 +1,4 @@
-"""`code-env conformance`: what executors make of the checks that every executor has to pass."""
+"""`code-env conformance`: runs the checks that every executor must pass."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def conformance(
 
 
 def _named(text: str) -> tuple[str, dict[str, Any]]:
-    """An executor's name and its arguments."""
+    """The name and the arguments of an executor, from the text on the command line."""
     name, equals, given = text.partition("=")
     try:
         arguments = json.loads(given) if equals else {}
@@ -67,6 +67,6 @@ def _named(text: str) -> tuple[str, dict[str, Any]]:
         raise ExecutorError(f"the arguments of {name} must be a JSON object; got {given!r}")
     try:
         make_executor(name, **arguments).close()
-    except TypeError as error:  # Before the first check, and once.
+    except TypeError as error:  # Reported once, before the first check.
         raise ExecutorError(f"{name} does not take these arguments: {error}") from None
     return name, arguments

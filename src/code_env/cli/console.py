@@ -1,4 +1,4 @@
-"""What commands have in common: where they write, how they end on a user's error, options of the same meaning."""
+"""What all commands share: their consoles, how they end after a user's error, and common options."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ FormatOption = Annotated[
 
 
 def limits_of(timeout: float | None) -> dict[str, float] | None:
-    """The limits that `--timeout` stands for, in the proportion of the package's own."""
+    """The limits for `--timeout`, with the same ratio as the package's default limits."""
     own = Limits()
     return None if timeout is None else {"cpu_s": timeout, "wall_s": timeout * own.wall_s / own.cpu_s}
 
 
 @contextlib.contextmanager
 def user_errors() -> Iterator[None]:
-    """Errors that a user can mend end the command with one line and exit code 2."""
+    """After an error that a user can fix, print one line and end the command with exit code 2."""
     try:
         yield
     except (CodeEnvError, gym.error.Error) as error:
@@ -53,11 +53,11 @@ def user_errors() -> Iterator[None]:
 
 
 def progress_bar() -> Progress:
-    """A bar on standard error while something takes long; nothing where that is no terminal."""
+    """A progress bar on standard error for long work; nothing is shown if standard error is not a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
 
 
 def say(text: str, style: str | None = None) -> None:
-    """Print a line that may hold foreign text; it is never cut or broken."""
+    """Print a line that may hold text from a program or a file; the line is never cut or wrapped."""
     out.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The environment that a command is told to use."""
+"""Makes the environment that a command was told to use."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def make_environment(
     limits: Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> Any:
-    """The environment that a name, an id, or the path of a file or folder stands for; with `num_envs`, many of it.
+    """Make an environment from a name, an id, or the path of a file or folder; with `num_envs`, a vector environment.
 
     Raises:
-        CodeEnvError: If it stands for none of this package.
+        CodeEnvError: If the text does not name an environment of this package.
     """
     make = gym.make_vec if "num_envs" in kwargs else gym.make
     kwargs["order"] = "sequential"

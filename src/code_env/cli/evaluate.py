@@ -86,7 +86,7 @@ def evaluate(
 
 @contextlib.contextmanager
 def _results_file(target: Path) -> Iterator[TextIO]:
-    """A file that takes its name when it is complete; until then, or after an interrupt, it is `.partial`."""
+    """Open a results file. Its name ends in `.partial` until it is complete, also after an interrupt."""
     partial = target.with_name(target.name + ".partial")
     try:
         file = partial.open("w", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`code-env list`: what there is."""
+"""`code-env list`: lists environments, executors and rewards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .console import out, say, user_errors
 def list_all() -> None:
     """List environments, executors and rewards."""
     with user_errors():
-        id_column = Column("Gymnasium id", no_wrap=True)  # To be copied.
+        id_column = Column("Gymnasium id", no_wrap=True)  # Users copy it.
         table = Table("environment", id_column, "tasks", "rewards", title="environments", title_justify="left")
         for name in environment_names():
             defined = load_definition(name).rewards or DEFAULT_REWARDS
@@ -53,7 +53,7 @@ def list_all() -> None:
 
 
 def _count(name: str) -> str:
-    """How many tasks an environment has, where that is known without asking the hub."""
+    """The number of tasks of an environment, if it is known without a request to the hub."""
     source = load_definition(name).source
     if source is not None and source.path is None:
         return "not shipped"

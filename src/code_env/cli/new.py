@@ -1,4 +1,4 @@
-"""`code-env new`: begin an environment of one's own."""
+"""`code-env new`: starts a new environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`code-env reward`: a reward function over a file of answers."""
+"""`code-env reward`: scores a file of answers with a reward function."""
 
 from __future__ import annotations
 

@@ -73,10 +73,10 @@ def rollout(
 
 
 def _policy(name: str, suite: TaskSuite) -> Policy:
-    """The policy that a name stands for.
+    """Find the policy with a name.
 
     Raises:
-        CodeEnvError: If it stands for none.
+        CodeEnvError: If the name does not stand for a policy.
     """
     if name == "references":
         references = {sample.task_id: sample.completion for sample in evaluation.reference_samples(suite)}
@@ -85,7 +85,7 @@ def _policy(name: str, suite: TaskSuite) -> Policy:
         return lambda prompts, infos: [""] * len(prompts)
     if ":" not in name:
         raise CodeEnvError(f"--policy is `references`, `blank`, or package.module:function; got {name!r}")
-    sys.path.insert(0, "")  # For modules in the directory where one is, as with `python -m`.
+    sys.path.insert(0, "")  # To import modules from the current directory, as `python -m` does.
     try:
         return named_function(name)
     except LookupError as error:

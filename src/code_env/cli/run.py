@@ -20,7 +20,7 @@ from .console import TimeoutOption, WorkersOption, limits_of, out, say, user_err
 from .environments import make_environment
 
 _MOST_TOLD = 160
-"""How much of a rule that was broken a line shows, in characters."""
+"""How many characters of a broken rule are shown in a line."""
 
 
 @app.command()
@@ -51,7 +51,7 @@ def run(
 
 
 def _play(env: gym.Env[Any, Any], completion: str, full: bool) -> float:
-    """Play one episode with one completion, given anew each turn, and show each step."""
+    """Play one episode with the same completion in each turn, and show each step."""
     total, over = 0.0, False
     while not over:
         _, reward, terminated, truncated, info = env.step(completion)
@@ -67,7 +67,7 @@ def _play(env: gym.Env[Any, Any], completion: str, full: bool) -> float:
 
 
 def _refusal(info: dict[str, Any]) -> str:
-    """The first rule that a refused program has broken, as the end of a line; nothing for any other."""
+    """The first rule that a refused program has broken, as the end of a line; empty for other programs."""
     ran = [verdict.execution for verdict in info.get("verdicts", ())]
     errors = [execution.error for execution in ran if execution.status is Status.REFUSED]
     told = next((error.message for error in errors if error is not None), "").partition("\n")[0]

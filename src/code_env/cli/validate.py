@@ -23,7 +23,7 @@ from .application import app
 from .console import ExecutorOption, FormatOption, WorkersOption, out, progress_bar, say, user_errors
 
 WIDE = 10_000
-"""Width of a table that is not shown on a terminal, in characters."""
+"""Width of a table that is written to a file or a pipe, in characters."""
 
 
 @app.command("validate")
@@ -68,11 +68,11 @@ def validate_suite(
 
 
 def _check_target(target: Path, source: str, tasks: TaskSuite) -> None:
-    """Find out before the work whether its result can be written.
+    """Check, before the suite is proven, that the result can be written.
 
     Raises:
-        CodeEnvError: If it cannot, or would replace what it was made from.
-        TaskError: If a task holds what the package's own format has no form for.
+        CodeEnvError: If the result cannot be written, or would replace the file that it was made from.
+        TaskError: If a task holds something that the package's own format cannot express.
     """
     path = load_definition(source).suite_path if source in environment_names() else Path(source)
     if path is not None and target.exists() and target.samefile(path):
@@ -117,7 +117,7 @@ def _show_validation(found: Validation) -> None:
             style = "red" if finding.level == "error" else "yellow"
             cells = (Text(printable(finding.task_id)), Text(finding.level, style), finding.kind.value)
             table.add_row(*cells, Text(" ".join(printable(finding.problem).split("\n")), overflow="fold"))
-        # In a file or a pipe each finding keeps to its line.
+        # In a file or a pipe, each finding must stay on one line.
         (out if out.is_terminal else Console(width=WIDE)).print(table)
     sound = f"{found.sound_tasks} of {len(found.suite)} tasks are sound"
     out.print(f"{sound}; {len(found.errors)} errors, {len(found.warnings)} warnings", highlight=False)

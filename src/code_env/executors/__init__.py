@@ -1,4 +1,4 @@
-"""Executors run programs; nowhere else does the trainer's process start others."""
+"""Executors run programs. No other code in the package starts processes from the trainer's process."""
 
 from .base import Executor, Isolation
 from .program import Limits, Program

@@ -1,8 +1,8 @@
-"""The contract of an executor: one primitive, `submit`; everything else derives from it.
+"""The contract of an executor: one basic method, `submit`; all other ways to run a program use it.
 
-A program can do whatever it likes: `submit` returns a future whose result says how it ended. The
+`submit` returns a future. Whatever the program does, the future's result says how the program ended. The
 future raises only for misuse, never for what the program did. Third parties subclass `Executor`,
-implement three methods, and prove it with `code_env.testing.check_executor`.
+implement three methods, and check their class with `code_env.testing.check_executor`.
 """
 
 from __future__ import annotations
@@ -21,29 +21,30 @@ from .result import ExecutionResult
 
 @dataclass(frozen=True)
 class Isolation:
-    """What an executor keeps apart, and what it enforces. An executor states no more than it does."""
+    """What an executor isolates, and what it enforces. An executor must not claim more than it does."""
 
     level: Literal["none", "contained", "full", "machine"]
-    """`none`: a program has all the rights of the trainer's user. `contained` and `full` are those of `local`.
-    `machine`: it has a machine to itself, which is not the trainer's."""
+    """`none`: a program has all the rights of the trainer's user. `contained` and `full`: the levels of `local`.
+    `machine`: each program has a machine of its own, which is not the trainer's."""
     peer: Literal["isolated", "same_machine", "none"]
-    """Between a program and its peer: out of reach, within reach of one another, or no peers at all."""
+    """`isolated`: a program cannot reach its peer's process; `same_machine`: it can; `none`: the executor runs no
+    peers."""
     languages: frozenset[str] = frozenset({"python"})
     """Languages it runs."""
     enforces: frozenset[str] = frozenset()
     """Names of the `Limits` fields that it enforces."""
     network: bool = True
-    """Whether a program reaches the network."""
+    """Whether a program can use the network."""
     notebooks: bool = False
     """Whether it runs programs with `notebook=True`."""
     policy: str = ""
-    """Name of the policy that programs must keep to, if there is one; those that break it are `refused`."""
+    """Name of the policy that programs must follow, if there is a policy; other programs get the status `refused`."""
     details: str = ""
-    """What else a user should know, in a sentence."""
+    """What else a user should know, in one sentence."""
 
 
 class Executor(abc.ABC):
-    """Runs programs. Usable as a context manager, from any thread, and from asyncio."""
+    """Runs programs. It can be used as a context manager, from any thread, and from asyncio."""
 
     @abc.abstractmethod
     def submit(self, program: Program) -> Future[ExecutionResult]:
@@ -51,7 +52,7 @@ class Executor(abc.ABC):
 
         Raises:
             UnsupportedProgram: If the executor cannot do what the program asks.
-            ExecutorClosed: If it was closed.
+            ExecutorClosed: If the executor was closed.
         """
 
     @abc.abstractmethod
@@ -60,34 +61,34 @@ class Executor(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """End what still runs and free everything. Idempotent."""
+        """End all programs that still run, and free all resources. Idempotent."""
 
     def run(self, program: Program) -> ExecutionResult:
         """Run a program and wait for its result."""
         return self.run_many([program])[0]
 
     def run_many(self, programs: Iterable[Program]) -> list[ExecutionResult]:
-        """Run programs side by side; results in the order of the programs."""
+        """Run programs at the same time; the results are in the order of the programs."""
         futures: list[Future[ExecutionResult]] = []
         try:
             for program in programs:
                 futures.append(self.submit(program))
-            wait(futures)  # For all at once: to be woken for each costs more than a little of a short program.
+            wait(futures)  # Waits once for all: waking up for each future takes a measurable part of a short run.
             return [future.result() for future in futures]
         finally:
             for future in futures:
-                future.cancel()  # Of no effect on those that are done.
+                future.cancel()  # Has no effect on futures that are done.
 
     async def arun(self, program: Program) -> ExecutionResult:
-        """As `run`; cancelling the awaiting task ends the program."""
+        """Like `run`, for asyncio; cancelling the task that awaits it ends the program."""
         return await asyncio.wrap_future(self.submit(program))
 
     async def arun_many(self, programs: Iterable[Program]) -> list[ExecutionResult]:
-        """As `run_many`."""
+        """Like `run_many`, for asyncio."""
         return await asyncio.gather(*[self.arun(program) for program in programs])
 
     def __deepcopy__(self, memo: object) -> Self:
-        # Gymnasium copies an env's arguments for its spec; what is borrowed stays one and the same.
+        # Gymnasium deep-copies an env's arguments for its spec; the copy must be the same executor.
         return self
 
     def __enter__(self) -> Self:

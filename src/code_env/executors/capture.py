@@ -1,4 +1,4 @@
-"""Keeps the head and the tail of a stream, whatever its length."""
+"""Keeps the head and the tail of a stream of any length."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class HeadAndTail:
         return self.total > len(self._head) + len(self._tail)
 
     def text(self) -> str:
-        """What is kept, as text; bytes that are not UTF-8 are replaced."""
+        """The kept bytes as text; bytes that are not UTF-8 are replaced."""
         dropped = self.total - len(self._head) - len(self._tail)
         gap = b"\n... %d bytes left out ...\n" % dropped if dropped else b""
         return bytes(self._head + gap + self._tail).decode("utf-8", "replace")

@@ -1,7 +1,7 @@
-"""The working directory of a program, from outside: files put in, measured, removed.
+"""The working directory of a program, as the executor handles it: write files, measure, remove.
 
-A program has worked in it, so every name may be a link, a FIFO or a directory by now, and
-none is followed.
+The program has worked in this directory, so any name may now be a link, a FIFO or a directory. No link
+is followed.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from code_env.harness.process.watching import directory_of
 from .program import MAX_LIMIT
 
 _FEW = 200
-"""How many names a directory may hold for this process to remove it by itself: it may hold a descriptor for each."""
+"""Up to this many names, this process removes a directory by itself: it may need one file descriptor for each name."""
 
 _REMOVAL_S = 30.0
 """How long the removal of a working directory may take, in seconds."""
 
 
 def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Write files below a directory, with the directories that lead to them."""
+    """Write files below a directory, and create the directories in their paths."""
     for name, content in files.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
 
 
 def is_in_memory(path: Path) -> bool:
-    """Whether what is written to files there is held in memory."""
+    """Whether files there are kept in memory (tmpfs or ramfs)."""
     device = os.stat(path).st_dev
     name = f"{os.major(device)}:{os.minor(device)}"
     with open("/proc/self/mountinfo") as file:
@@ -45,15 +45,15 @@ def is_in_memory(path: Path) -> bool:
 
 
 class Room(NamedTuple):
-    """What a file system has left."""
+    """The free space of a file system."""
 
     bytes: int
     names: int
-    """How many files and directories more it can hold; 0 where it does not say."""
+    """How many more files and directories it can hold; 0 if the file system does not say."""
 
 
 def room_at(path: Path) -> Room:
-    """What the file system there has left."""
+    """The free space of the file system that holds a path."""
     status = os.statvfs(path)
     return Room(status.f_bfree * status.f_frsize, status.f_ffree)
 
@@ -62,11 +62,11 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Look:
-    """One look at what lies below a directory, in parts; it follows no link, and holds two descriptors at the most.
+    """Measures the contents of a directory, in small parts. It follows no link, and holds at most two file descriptors.
 
     Args:
         directory: The directory.
-        enough: Bytes on disk after which there is too much, and nothing more is looked at.
+        enough: The largest number of bytes on disk that is allowed; the measurement stops as soon as there are more.
     """
 
     def __init__(self, directory: Path, enough: int) -> None:
@@ -78,33 +78,33 @@ class Look:
 
     @property
     def is_too_much(self) -> bool:
-        """Whether there are too many bytes or names; what may not be looked into is too much."""
+        """Whether there are too many bytes or names; a directory that cannot be read counts as too much."""
         return self._is_hidden or self.bytes > self._enough or self.names > MAX_NAMES
 
     def go_on(self, names: int) -> bool:
-        """Look at so many names more; whether that was the end."""
+        """Look at this many more names; return whether the measurement is finished."""
         try:
             for _ in range(names):
                 if next(self._walk, self) is self or self.is_too_much:
                     return True
         except PermissionError:
-            self._is_hidden = True  # What is hidden has no right to be.
+            self._is_hidden = True  # A program must not hide its files from the executor.
             return True
         except OSError:
-            return True  # The program moves things meanwhile; they are looked at again.
+            return True  # The program moves files at the same time; a later measurement will see them.
         return False
 
     def finish(self) -> None:
-        """Look at all the rest."""
+        """Look at all names that are left."""
         while not self.go_on(MAX_NAMES):
             pass
 
     def close(self) -> None:
-        """Look no more."""
+        """End the measurement, and close its file descriptors."""
         self._walk.close()
 
     def _walked(self) -> Generator[None, None, None]:
-        """Walk down and up again; one step for each name."""
+        """Walk through the directory tree, down and up again; it yields once for each name."""
         above: list[tuple[tuple[int, int], list[str]]] = []
         fd = os.open(self._directory, _DIRECTORY)
         try:
@@ -114,7 +114,7 @@ class Look:
                     there, below = above.pop()
                     fd = _move(fd, "..")
                     if _identity(fd) != there:
-                        return  # It was moved.
+                        return  # The program has moved the directory.
                     continue
                 here = _identity(fd)
                 try:
@@ -127,7 +127,7 @@ class Look:
             os.close(fd)
 
     def _count(self, fd: int) -> Generator[None, None, list[str]]:
-        """Count what is in a directory; the directories in it."""
+        """Count the entries of a directory; return the names of the directories among them."""
         directories = []
         with os.scandir(fd) as entries:
             for entry in entries:
@@ -154,14 +154,14 @@ def _identity(fd: int) -> tuple[int, int]:
 
 
 def _move(fd: int, name: str) -> int:
-    """The descriptor of a directory beside or below another, in place of that one's."""
+    """Close the file descriptor of a directory; return that of its parent or of a directory in it."""
     there = os.open(name, _DIRECTORY, dir_fd=fd)
     os.close(fd)
     return there
 
 
 def open_without_name(pids: Iterable[int]) -> dict[tuple[int, int], int]:
-    """Bytes on disk of files that processes hold open and that no directory lists any more, by device and inode."""
+    """Bytes on disk of deleted files that processes still hold open, by device and inode."""
     found: dict[tuple[int, int], int] = {}
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -174,13 +174,13 @@ def open_without_name(pids: Iterable[int]) -> dict[tuple[int, int], int]:
 
 
 def mapped_without_name(pid: int, directory: Path, most: int, found: dict[tuple[int, int], int]) -> None:
-    """Add files that a process has mapped, that lay below a directory, and that no directory lists any more.
+    """Add the deleted files of a directory that a process still has mapped into memory.
 
     Args:
         pid: The process.
-        directory: The directory.
-        most: Bytes that one of them may hold: what counts where this process may not ask.
-        found: What is known already, by device and inode; they are added there.
+        directory: The directory in which the files lay.
+        most: The largest size of such a file, in bytes: it counts if this process may not ask for the real size.
+        found: Bytes on disk of the files that are known already, by device and inode; the files are added here.
     """
     start, end = os.fsencode(f"{directory}/"), b" (deleted)\n"
     with contextlib.suppress(OSError), open(f"{directory_of(pid)}/maps", "rb") as maps:
@@ -202,12 +202,12 @@ def mapped_without_name(pid: int, directory: Path, most: int, found: dict[tuple[
 
 
 def remove_directory(directory: Path) -> None:
-    """Remove a directory that a program has worked in; whatever it did there is no reason to fail."""
+    """Remove a directory that a program has worked in. It does not raise, whatever the program did there."""
     with contextlib.suppress(Exception), contextlib.closing(Look(directory, MAX_LIMIT)) as look:
         if look.go_on(_FEW):
             shutil.rmtree(directory)
     if directory.exists():
-        # Too much or too deep for this process, or made unreadable: the system's tools know what to do.
+        # The directory is too large or too deep for this process, or not readable: use the system's tools.
         for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
                 subprocess.run([*command, str(directory)], capture_output=True, timeout=_REMOVAL_S, check=False)

@@ -1,7 +1,7 @@
-"""The interpreters of languages other than Python: where they lie, and what they read in order to start.
+"""The interpreters of languages other than Python: their paths, and the files that they read when they start.
 
-They are looked for on the trainer's PATH when the first program in their language comes. Programs get an environment
-that is made for them; nothing of the trainer's is in it.
+An interpreter is searched on the trainer's PATH when the first program in its language is submitted. Programs get a new
+environment, which has no variables of the trainer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from code_env.languages import LANGUAGES, PYTHON, Language, find_language
 from .program import Limits, Program
 
 _TIMEOUT_S = 60.0
-"""How long an interpreter may take to say where it lies, in seconds: a cold disk is slow."""
+"""How long an interpreter may take to print its path, in seconds: the first read from disk is slow."""
 
 _MIB = 1 << 20
 
@@ -32,21 +32,21 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class CommandInterpreter:
-    """An interpreter that programs are run by."""
+    """An interpreter that runs programs."""
 
     language: Language
-    """Whose programs."""
+    """The language of the programs."""
     path: str
     """The executable file."""
     readable: tuple[str, ...]
-    """Paths that a program must be able to read for it to start."""
+    """Paths that must be readable in the sandbox, so that the interpreter can start."""
 
     def command(self, limits: Limits, drivers: str) -> dict[str, Any]:
-        """How a program is run, as plain data for its order; see `Command`.
+        """How to run a program, as plain data for its order; see `Command`.
 
         Args:
-            limits: What it may use.
-            drivers: Directory that holds the drivers where it runs.
+            limits: The limits of the program.
+            drivers: Directory of the drivers, as the program's process sees it.
         """
         memory_mib = max(1, limits.memory_bytes // _MIB)
         language = self.language
@@ -60,16 +60,16 @@ class CommandInterpreter:
 
 
 def refuse_unsupported(program: Program, executor: str, *, here: bool = True) -> None:
-    """See that an executor that runs all languages of the table can run a program.
+    """Refuse a program that an executor for all languages of the table cannot run.
 
     Args:
         program: The program.
         executor: The executor's name.
-        here: Whether its interpreter has to be on this machine.
+        here: Whether the interpreter must be on this machine.
 
     Raises:
-        UnsupportedProgram: If it is in none of these languages, a peer is not in Python or cannot drive it, or its
-            interpreter is not installed.
+        UnsupportedProgram: If the program is in no language of the table, if its peer is not in Python or cannot drive
+            it, or if its interpreter is not installed.
     """
     language = find_language(program.language)
     if language is None:
@@ -87,7 +87,7 @@ def refuse_unsupported(program: Program, executor: str, *, here: bool = True) ->
 
 
 def installed_languages() -> frozenset[str]:
-    """Names of the languages whose interpreter is on PATH; Python among them."""
+    """Names of the languages whose interpreter is on PATH, and Python."""
     return frozenset(one.name for one in LANGUAGES if not one.interpreter or shutil.which(one.interpreter))
 
 
@@ -95,7 +95,7 @@ def interpreter_for(language: Language) -> CommandInterpreter:
     """The interpreter of a language other than Python.
 
     Raises:
-        UnsupportedProgram: If it is not on PATH, or does not start; the text says how to get it.
+        UnsupportedProgram: If it is not on PATH, or does not start; the message says how to install it.
     """
     found = shutil.which(language.interpreter)
     if found is None:
@@ -110,7 +110,7 @@ def interpreter_for(language: Language) -> CommandInterpreter:
 @functools.lru_cache(maxsize=64)
 def _ask(language: Language, found: str) -> CommandInterpreter:
     environment = {"PATH": os.environ.get("PATH", os.defpath), **language.environment}
-    # Told by this variable, the dynamic loader prints a program's libraries and does not run it.
+    # With LD_TRACE_LOADED_OBJECTS the dynamic loader prints the libraries of an executable, and does not run it.
     try:
         path = _output([found, *language.locate], environment).strip()
         if not os.path.isfile(path):
@@ -138,7 +138,7 @@ def _output(command: list[str], environment: dict[str, str]) -> str:
 
 
 def driver_files(language: Language) -> dict[str, str]:
-    """The texts of a language's driver, by path below the directory that holds the drivers."""
+    """The source files of a language's driver, by path below the directory of the drivers."""
     if not language.driver:
         return {}
     directory = drivers_directory() / language.driver
@@ -146,7 +146,7 @@ def driver_files(language: Language) -> dict[str, str]:
 
 
 def drivers_directory() -> Path:
-    """Where the drivers lie in this package."""
+    """The directory of the drivers in this package."""
     return Path(harness.__file__).with_name("interpreted")
 
 

@@ -1,4 +1,4 @@
-"""What the dynamic loader needs to start an interpreter: the one variable that may come from the trainer."""
+"""`LD_LIBRARY_PATH` for the dynamic loader: the only variable that programs may get from the trainer's environment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TIMEOUT_S = 60.0
 
 
 def loader_environment(python: str) -> dict[str, str]:
-    """`LD_LIBRARY_PATH` as it is set here, if this interpreter does not start without it; else nothing.
+    """`LD_LIBRARY_PATH` as this process has it, if the interpreter does not start without it; otherwise nothing.
 
     Args:
         python: Path of the interpreter.

@@ -1,10 +1,11 @@
-"""A queue of programs, and threads that each run one at a time: what executors on this machine share.
+"""A queue of programs, and threads that each run one program at a time. All executors on this machine use it.
 
-So many programs run at once as there are workers. Where more may be in flight, one that sleeps does not count: it
-lends its place to another, for which a further thread is started, that ends when it has had nothing to do for a while.
+At most `workers` programs run at a time. If an executor allows more programs in flight, a program that sleeps does not
+count: it lends its place to another program. An extra thread is started for that program; the thread ends when it has
+had nothing to do for a while.
 
-Daemon threads, so an interpreter that exits without `close` does not wait for a program; it is the
-executor's part to have the programs end with it.
+The threads are daemon threads, so an interpreter that exits without `close` does not wait for a program. The executor
+must make sure that its programs end together with the interpreter.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from .program import Program
 from .result import ExecutionResult, sandbox_error
 
 _LINGER_S = 2.0
-"""How long a further thread waits for a program, in seconds: as long as one sleeps, each batch needs it again, and what
-it runs programs with takes some to start."""
+"""How long an extra thread waits for its next program, in seconds. While some program sleeps, each batch needs the
+extra thread again, and the processes with which it runs programs take time to start."""
 
 
 class Place:
-    """One program's place among those that run: what its runner is told, and what it may lend.
+    """The place of one running program in the pool. Its runner asks it whether to stop, and can lend the place.
 
     Args:
-        pool: Whose queue the program was in.
-        future: Where its result goes.
-        queue_s: How long it has waited, in seconds.
+        pool: The pool that the program was submitted to.
+        future: The future that gets the program's result.
+        queue_s: How long the program has waited, in seconds.
     """
 
     def __init__(self, pool: Pool, future: Future[ExecutionResult], queue_s: float) -> None:
@@ -43,11 +44,11 @@ class Place:
         self._asleep = False
 
     def is_over(self) -> bool:
-        """Whether nobody wants its result any more."""
+        """Whether the program's result is not wanted any more."""
         return self._future.cancelled() or self._pool.closing
 
     def sleeps(self, asleep: bool) -> None:
-        """Say whether the program leaves its core to others."""
+        """Report whether the program sleeps, so that another program may use its core."""
         if asleep != self._asleep:
             self._asleep = asleep
             self._pool.lend(1 if asleep else -1)
@@ -57,20 +58,20 @@ Runner = Callable[[Program, Place], ExecutionResult]
 """Runs a program."""
 
 _Order = tuple[Program, Future[ExecutionResult], float]
-"""A program, where its result goes, and when it was submitted."""
+"""A program, the future for its result, and the time when it was submitted."""
 
 _Inbox = queue.SimpleQueue[_Order | None]
-"""What a thread waits at; None tells it to end."""
+"""The queue from which a thread takes its programs; None tells the thread to end."""
 
 
 class Pool:
     """A queue of programs and the threads that run them.
 
     Args:
-        name: Of the executor, for the threads' names.
-        workers: How many programs run at once.
-        open_runner: Gives what a thread runs its programs with, for as long as it lives.
-        most: How many programs are in flight at the most, sleeping ones included; as many as workers by default.
+        name: Name of the executor, for the names of the threads.
+        workers: How many programs run at a time.
+        open_runner: Returns a context manager for the runner of one thread; it stays open as long as the thread lives.
+        most: The largest number of programs in flight, with those that sleep; `workers` by default.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class Pool:
 
     def submit(self, program: Program) -> Future[ExecutionResult]:
         """Put a program into the queue."""
-        # The future stays pending until its result is there: only so can `cancel` reach a running one.
+        # The future stays pending until the result is there: a future in state "running" could not be cancelled.
         future: Future[ExecutionResult] = Future()
         with self._lock:
             self._orders.append((program, future, time.monotonic()))
@@ -101,13 +102,17 @@ class Pool:
         return future
 
     def lend(self, places: int) -> None:
-        """Let so many more programs run than there are workers, or fewer again."""
+        """Change by how many the number of running programs may exceed the number of workers.
+
+        Args:
+            places: How many places to add; negative to take places back.
+        """
         with self._lock:
             self._lent += places
             self._hand_out()
 
     def close(self) -> None:
-        """End what runs, cancel what waits, and wait for the threads."""
+        """End the running programs, cancel the waiting ones, and wait for the threads."""
         with self._lock:
             self.closing = True
             orders, self._orders = self._orders, deque()
@@ -115,22 +120,22 @@ class Pool:
             threads = list(self._threads)
         for _, future, _ in orders:
             future.cancel()
-            future.set_running_or_notify_cancel()  # Tells those who wait for it.
+            future.set_running_or_notify_cancel()  # Wakes the callers that wait for the future.
         for inbox in idle:
             inbox.put(None)
         for thread in threads:
-            if thread is not threading.current_thread():  # Closed from a future's callback.
+            if thread is not threading.current_thread():  # False if a future's callback closes the pool.
                 thread.join()
 
     def _next(self) -> _Order | None:
-        """The next program, if one may run now."""
+        """The next program, if a program may start now."""
         if not self._orders or self._running - self._lent >= self._workers:
             return None
         self._running += 1
         return self._orders.popleft()
 
     def _hand_out(self) -> None:
-        """Give programs that may run to threads that wait, the one that ran last first, or to new ones."""
+        """Give programs that may start to idle threads, the most recently used first, or to new threads."""
         while self._idle or self._started < self._most:
             order = self._next()
             if order is None:
@@ -145,9 +150,9 @@ class Pool:
             thread = threading.Thread(target=self._work, args=(inbox, extra), name=name, daemon=True)
             try:
                 thread.start()
-            except RuntimeError as error:  # The system has no thread to give.
+            except RuntimeError as error:  # The system cannot start another thread.
                 self._running -= 1
-                if self._started:  # Those that there are will come to it.
+                if self._started:  # One of the existing threads will run it.
                     self._orders.appendleft(order)
                     return
                 if order[1].set_running_or_notify_cancel():
@@ -161,13 +166,13 @@ class Pool:
             order = inbox.get()
             while order is not None:
                 self._run(run, order)
-                del order  # Nothing of it is kept while the thread waits.
+                del order  # An idle thread must not keep the program in memory.
                 order = self._after_one(inbox, extra)
         with self._lock:
             self._threads.remove(threading.current_thread())
 
     def _after_one(self, inbox: _Inbox, extra: bool) -> _Order | None:
-        """What a thread that has run a program runs next, when there is something; None if it is to end."""
+        """Wait for the next program of a thread that has just run a program; None if the thread should end."""
         with self._lock:
             self._running -= 1
             order = self._next()
@@ -181,7 +186,7 @@ class Pool:
             return inbox.get(timeout=_LINGER_S if extra else None)
         except queue.Empty:
             with self._lock:
-                if inbox not in self._idle:  # Handed one by now.
+                if inbox not in self._idle:  # Another thread has just put a program into it.
                     return inbox.get()
                 self._idle.remove(inbox)
                 self._started -= 1
@@ -199,13 +204,13 @@ class Pool:
         try:
             result = run(program, place)
             result = dataclasses.replace(result, start_s=max(0.0, time.monotonic() - began - result.wall_s))
-        # No directory, no process, no descriptor to be had, or a bug of ours: never the program's
-        # fault, and never the end of this thread.
+        # A directory, process or descriptor could not be created, or this package has a bug. It is never the
+        # program's fault, and must not end this thread.
         except Exception as error:
             result = sandbox_error(f"{type(error).__name__}: {error}", place.queue_s)
         place.sleeps(False)
         if self.closing:
-            future.cancel()  # `close` ended it, so its result says nothing of the program.
+            future.cancel()  # `close` ended the run, so its result says nothing about the program.
         if future.set_running_or_notify_cancel():
             future.set_result(result)
 
@@ -214,7 +219,7 @@ _owners: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def renew_lock_after_fork(owner: Any) -> None:
-    """Give an object's `_lock` a fresh start in forks of this process, where whoever held it is not."""
+    """Give an object a new `_lock` in forks of this process: the thread that held the old lock does not exist there."""
     _owners.add(owner)
 
 

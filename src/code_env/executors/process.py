@@ -1,8 +1,8 @@
-"""One program as a process group of the trainer's user: started, watched, ended, collected.
+"""Runs one program as a process group of the trainer's user: start, watch, end, collect files.
 
-The process is `code_env/harness/boot.py` in a fresh interpreter, which says on a pipe that it is up
-before it looks at the program. What the program does to that pipe later can no longer be taken
-for a fault of ours.
+The process runs `code_env/harness/boot.py` in a new interpreter, which reports on a socket that it is up
+before it reads the program. So whatever the program does to that socket later is not mistaken for a fault
+of the sandbox.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .running import RunningProgram, order_limits, report_ends
 _BOOT = Path(harness.__file__).with_name("boot.py")
 
 _DRAIN_S = 0.2
-"""How long an ended program's streams are still read; a survivor may hold them open."""
+"""How long the streams are still read after the program has ended, in seconds; a surviving child may hold them open."""
 
 
 class ProgramProcess(RunningProgram):
@@ -44,8 +44,9 @@ class ProgramProcess(RunningProgram):
     Args:
         python: Path of the interpreter.
         program: What to run.
-        role: What it is, see `role_of`.
-        joined: Descriptors that join it to its partner, if it has one, by the variables that tell a peer their numbers.
+        role: The role of the process, see `role_of`.
+        joined: File descriptors that connect the program and its peer, if there are two, by the environment variables
+            in which a peer finds their numbers.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class ProgramProcess(RunningProgram):
             "TMPDIR": str(self._work),
             "LANG": "C.UTF-8",
             "PYTHONUTF8": "1",
-            # The order of a set of strings would differ from run to run, and so would verdicts.
+            # Without this, the order of a set of strings would differ from run to run, and so would verdicts.
             "PYTHONHASHSEED": "0",
             "PYTHONDONTWRITEBYTECODE": "1",
             **loader_environment(python),
@@ -103,7 +104,7 @@ class ProgramProcess(RunningProgram):
             order |= {"channel": joined[CHANNEL_VARIABLE], "bell": joined.get(BELL_VARIABLE)}
         else:
             environment |= {name: str(fd) for name, fd in joined.items()}
-        # A file without a name: input needs no feeding, and nobody finds it in a directory.
+        # A file without a name: no thread has to feed the input, and no program finds the file in a directory.
         with tempfile.TemporaryFile() as stdin:
             stdin.write(self.program.stdin.encode("utf-8", "surrogatepass"))
             stdin.seek(0)
@@ -121,14 +122,14 @@ class ProgramProcess(RunningProgram):
             )
 
     def _command(self) -> dict[str, Any] | None:
-        """How it is run, if it is not Python."""
+        """How to run the program, if it is not Python."""
         language = find_language(self.program.language)
         if language is None or language is PYTHON:
             return None
         return interpreter_for(language).command(self.program.limits, str(drivers_directory()))
 
     def readable(self) -> list[int]:
-        """Its streams, and what tells of its end."""
+        """The file descriptors of its streams, and the pidfd, which becomes readable when the process ends."""
         return [*super().readable(), *([] if self._pidfd is None else [self._pidfd])]
 
     def _kill(self) -> None:
@@ -136,14 +137,14 @@ class ProgramProcess(RunningProgram):
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def has_ended(self) -> bool:
-        """Whether the main process has ended; if so, reap it, end its group, read what is left."""
+        """Whether the main process has ended; if so, end its group, reap it, and read the rest of its streams."""
         if not _is_over(self._process.pid):
             return False
-        # While it is not reaped its number stays its own, and its group's.
+        # Kill the group before the process is reaped: until then its pid cannot be used again.
         self._kill()
         _, self._status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(self._status)
-        # The children that it has not waited for are not in it, but were when they were looked at.
+        # `usage` does not count children that the process has not waited for; the clock has counted them.
         self._cpu_s = max(usage.ru_utime + usage.ru_stime, self.clock.cpu_s)
         deadline = time.monotonic() + _DRAIN_S
         while self._streams and time.monotonic() < deadline:
@@ -157,7 +158,7 @@ class ProgramProcess(RunningProgram):
     def _files(self) -> dict[str, bytes]:
         try:
             directory = os.open(self._work, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except OSError:  # The program has removed it, or put something else there.
+        except OSError:  # The program has removed the directory, or replaced it.
             return {}
         try:
             return collect_files(directory, self.program.collect, self.program.limits.file_bytes)
@@ -181,9 +182,9 @@ class ProgramProcess(RunningProgram):
 
 
 def _is_over(pid: int) -> bool:
-    """Whether a child has ended, without reaping it where the system lets one look."""
+    """Whether a child process has ended. It is not reaped."""
     if hasattr(os, "waitid"):
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
-    # macOS before Python 3.13 has no waitid in Python; a zombie answers to signals as the living do.
+    # On macOS Python has no waitid before 3.13, and a signal does not tell a zombie from a running process.
     listed = subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, check=False).stdout
     return listed.strip()[:1] in (b"", b"Z")

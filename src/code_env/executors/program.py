@@ -1,4 +1,4 @@
-"""What is asked of an executor: a program, and what it may use."""
+"""The input of an executor: a program and its limits."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from code_env.errors import TaskError
 from code_env.languages import PYTHON, canonical_name, find_language
 
 MAX_LIMIT = 1 << 50
-"""Largest limit on a size or count: the kernel's counters hold it many times over."""
+"""Largest limit on a size or count: far below what the kernel's counters can hold."""
 
 MAX_SECONDS = 1_000_000
-"""Longest time limit, in seconds: in milliseconds it still fits where the system waits for descriptors."""
+"""Longest time limit, in seconds: as milliseconds it still fits into the timeout of poll(2)."""
 
 
 _MAX_NAME_BYTES = 255
@@ -24,12 +24,12 @@ _MAX_NAME_BYTES = 255
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run of a program may use.
+    """The limits of one run of a program.
 
     In a judged run they hold for each `stdin` or `call` test, and for each `assert` suite as a
-    whole; the judged run itself may take ten times as much. After a test that timed out for its CPU time, all further
-    ones together may use `cpu_s` once more, and after the next that times out none is run. `total_cpu_s` holds for all
-    tests of an answer from the start.
+    whole; the judged run itself may take ten times as much. If a test exceeds its CPU time, all later tests together
+    may use `cpu_s` once more; if one of these times out too, no further test is run. `total_cpu_s` limits all tests of
+    an answer together, from the first test on.
 
     Raises:
         TaskError: If a limit is not a positive number (`processes`: not negative).
@@ -40,19 +40,19 @@ class Limits:
     """
 
     cpu_s: float = 5.0
-    """CPU time of all its processes together, in seconds. The limit that normally decides."""
+    """CPU time of all its processes together, in seconds. Normally this is the limit that ends a slow program."""
     wall_s: float = 15.0
-    """Time on the clock, in seconds: a precaution against programs that wait."""
+    """Wall time, in seconds: a precaution against programs that wait."""
     memory_bytes: int = 512 * 1024 * 1024
-    """Resident anonymous, shared and tmpfs memory of all its processes together."""
+    """Resident anonymous, shared and tmpfs memory of all its processes together, in bytes."""
     output_bytes: int = 64 * 1024
-    """How much of each stream is kept at its head, and again at its tail; the middle is dropped."""
+    """How many bytes of each stream are kept at its head, and the same number at its tail; the middle is dropped."""
     file_bytes: int = 16 * 1024 * 1024
-    """Size of all files that it writes together."""
+    """Size of all files that it writes, added up, in bytes."""
     processes: int = 0
-    """Processes it may have beside its own, whose threads do not count."""
+    """How many processes it may have besides its main process. The main process's threads do not count."""
     total_cpu_s: float | None = None
-    """CPU time that all tests of an answer may use together, in seconds; None if it is enough that each has a limit."""
+    """CPU time that all tests of an answer may use together, in seconds; None if only each test has a limit."""
 
     def __post_init__(self) -> None:
         for item in dataclasses.fields(self):
@@ -66,23 +66,23 @@ class Limits:
             if not number or not least <= value <= most:
                 kind = "a whole number" if whole else "a number of seconds"
                 raise TaskError(f"limits.{item.name} must be {kind} from {least} to {most}; got {_brief(value)}")
-            # NumPy's numbers are such numbers too, and do not travel.
+            # NumPy's numbers pass this check too, but cannot be sent to another process as plain data.
             object.__setattr__(self, item.name, int(value) if whole else float(value))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Limits:
-        """Limits from plain data, with defaults for what is not named.
+        """Make limits from plain data, with defaults for the fields that are not named.
 
         Raises:
-            TaskError: If a name is unknown or a value out of range.
+            TaskError: If a name is unknown or a value is out of range.
         """
         return cls().with_values(values)
 
     def with_values(self, values: Mapping[str, Any] | None) -> Limits:
-        """These limits with others for those that are named; None names none.
+        """Copy these limits, with new values for the fields that are named; None changes nothing.
 
         Raises:
-            TaskError: If they are no mapping, a name is unknown or a value out of range.
+            TaskError: If `values` is not a mapping, a name is unknown, or a value is out of range.
 
         Example:
             >>> Limits(memory_bytes=1 << 30).with_values({"cpu_s": 1}).cpu_s
@@ -110,39 +110,39 @@ class Program:
     code: str
     """Its source text. Untrusted: nothing in the trainer's process parses or compiles it."""
     language: str = "python"
-    """Name of its language, or another that `code_env.languages` knows it by; kept as the name."""
+    """Name of its language, or an alias that `code_env.languages` knows; an alias is replaced by the name."""
     stdin: str = ""
     """What it reads on standard input."""
     argv: tuple[str, ...] = ()
     """Its command-line arguments, without its own name."""
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """Files put into its working directory: relative path to content."""
+    """Files to write into its working directory: relative path to content."""
     collect: tuple[str, ...] = ()
-    """Relative paths of files to bring back when it has ended; those it did not write are left out."""
+    """Relative paths of files to bring back when it has ended; files that do not exist are left out."""
     limits: Limits = field(default_factory=Limits)
-    """What it may use."""
+    """Its limits."""
     notebook: bool = False
-    """Whether it is run as a notebook's cell: what its last expression gives and the figures of matplotlib that it
-    shows are brought back as `ExecutionResult.results`."""
+    """Whether it is run like a cell of a notebook: the value of its last expression and the matplotlib figures that it
+    shows are brought back in `ExecutionResult.results`."""
     cells: tuple[str, ...] = ()
-    """With `notebook`: texts that are run after it, in the same names; what each gives is in `ExecutionResult.cells`.
-    One that fails ends alone; where the program itself fails, none is run."""
+    """With `notebook`: further cells, which are run after it in the same namespace; their results are in
+    `ExecutionResult.cells`. If a cell fails, the next cells still run; if the program itself fails, no cell is run."""
     peer: Program | None = None
-    """A second, trusted program in a sandbox of its own, joined to this one by one duplex descriptor.
+    """A second, trusted program in its own sandbox, joined to this program by a channel: one duplex file descriptor.
 
-    With a peer, `code` is not simply run: the harness in its process serves the peer's requests to
-    run it or to call into it (`code_env.harness`). The peer is run, finds the descriptor's number in
-    the environment variable `CODE_ENV_CHANNEL`, and its result is `ExecutionResult.peer`.
+    With a peer, `code` is not simply run: the harness in the program's process serves the peer's requests to
+    run `code` or to call into it (`code_env.harness`). The peer is run as a normal program. It finds the number of its
+    file descriptor in the environment variable `CODE_ENV_CHANNEL`, and its result is `ExecutionResult.peer`.
     """
     one_process: bool = False
     """With a peer: whether a single process loads the code, once, and answers the peer itself.
 
-    The limits then hold for that process. Otherwise a process that never runs the code serves the peer with as many
-    runs and loads as it asks for, and the limits hold for each.
+    If true, the limits hold for that process. If false, a process that never runs the code starts a child for each run
+    or load that the peer asks for, and the limits hold for each child.
     """
     imports: tuple[str, ...] = ()
-    """Modules that will be imported in its process though its text does not name them: a hint for executors that have
-    some at hand."""
+    """Modules that will be imported in its process, although its text does not name them: a hint for executors that
+    keep processes with imported modules ready."""
 
     def __post_init__(self) -> None:
         for name in ("code", "language", "stdin"):
@@ -169,7 +169,7 @@ class Program:
 
 
 def _brief(value: object) -> str:
-    # Where it is needed: comparing takes longer to import than all else that a program is made of.
+    # Imported here, because only an error message needs it, and the import takes time.
     from code_env.harness.wire.shown import brief
 
     return brief(value)
@@ -190,19 +190,20 @@ def check_path(path: str) -> None:
 
 
 def main_file(language: str) -> str:
-    """Where a program in this language lies in its working directory."""
+    """Name of the file with the program's code in its working directory, for a language."""
     return (find_language(language) or PYTHON).file
 
 
 def check_files(files: Mapping[str, bytes], main: str) -> None:
-    """Check files that shall lie in a program's working directory.
+    """Check files that are to be written into a program's working directory.
 
     Args:
         files: Their contents, by path.
-        main: Where the program itself lies.
+        main: Path of the file with the program's code.
 
     Raises:
-        TaskError: If a path is not inside it, two of them exclude one another, or a content is no bytes.
+        TaskError: If a path is not inside the working directory, a path is used both as a file and as a directory, a
+            path is that of the program, or a content is not bytes.
     """
     if not isinstance(files, Mapping):
         raise TaskError(f"files must be a mapping; got {type(files).__name__}")

@@ -11,7 +11,7 @@ from code_env.errors import ExecutorError, ExecutorNotFound
 from .base import Executor
 
 ENTRY_POINT_GROUP = "code_env.executors"
-"""A package adds an executor by an entry point in this group: its name, and what makes it."""
+"""A package adds an executor by an entry point in this group: the executor's name, and a callable that makes it."""
 
 DEFAULT_EXECUTOR = "local"
 """The executor that environments and the command line use unless told otherwise."""
@@ -33,13 +33,13 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
     """Build an executor by name.
 
     Args:
-        name: `local`, `restricted` (the same with RestrictedPython's policy), `subprocess`, `e2b`, or what an installed
-            package adds.
-        kwargs: Plain data, handed to the executor.
+        name: `local`, `restricted` (the same with RestrictedPython's policy), `subprocess`, `e2b`, or the name of an
+            executor that an installed package adds.
+        kwargs: Arguments of the executor, as plain data.
 
     Raises:
         ExecutorNotFound: If no executor has that name.
-        ExecutorError: If what has that name is not an executor, or cannot be loaded on this system.
+        ExecutorError: If the entry point with that name does not make an executor, or cannot be loaded on this system.
 
     Example:
         >>> from code_env import Program

@@ -1,8 +1,8 @@
-"""What a program's process says of it, line by line, beside its output.
+"""Reads the report that a program's process writes, line by line, on a channel separate from its output.
 
-The first line says that the sandbox works, before the program is looked at. What follows is the harness's in the
-program's own process: its uncaught exception, and of a notebook what it has shown. The program may have written any of
-that itself, so only its shape is trusted.
+The first line says that the sandbox works; it is written before the program is read. The next lines come from the
+harness in the program's own process: the uncaught exception and, for a notebook, the results that it has shown. The
+program may have written any of these lines itself, so only their form is checked, and their content is not trusted.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ from code_env.harness.wire.records import characters, clean_record
 from .result import CellResult, ErrorInfo
 
 VIOLATION = "PolicyViolation"
-"""Name of the error of a program whose text breaks a policy."""
+"""Name of the error that a program gets if its text breaks a policy."""
 
 REFUSALS = frozenset((VIOLATION, "ForbiddenAttribute", "ForbiddenImport", "ForbiddenWrite", "ForbiddenValue"))
-"""Names of the errors by which a policy stops a program."""
+"""Names of the errors with which a policy stops a program."""
 
 _MOST_LINES = 10
-"""How many lines are read, beside those of cells."""
+"""How many lines are read at most, in addition to one line for each cell."""
 
 
 class Report(NamedTuple):
-    """What a process said."""
+    """The content of a process's report."""
 
     started: bool
-    """Whether the harness came up."""
+    """Whether the harness started."""
     error: ErrorInfo | None = None
     """The program's uncaught exception."""
     results: tuple[Mapping[str, Any], ...] = ()
-    """What a notebook's program has shown; of another the value of a variable, if that was asked for."""
+    """The results that a notebook's program has shown; for other programs the value of a variable, if requested."""
     cells: tuple[CellResult, ...] = ()
-    """What its cells gave."""
+    """The results of its cells."""
 
 
 def read_report(text: str, *, cells: int | None = None, alone: bool = True) -> Report:
-    """The report in a text; lines that are none are passed over.
+    """Read a report from its text; lines that are not valid are skipped.
 
     Args:
-        text: All that came.
-        cells: With how many cells a notebook was run; None for a program that is none.
-        alone: Whether anything beyond the first line is expected.
+        text: The whole text.
+        cells: The number of cells of a notebook; None for a program that is not a notebook.
+        alone: Whether the program has no peer; if it has a peer, only the first line is read.
     """
-    # A program may have added any number of lines.
+    # The split is limited, because a program may have added any number of lines.
     lines = text.split("\n", _MOST_LINES + (cells or 0))
     started = bool(lines[0])
     if not alone:
@@ -60,7 +60,7 @@ def read_report(text: str, *, cells: int | None = None, alone: bool = True) -> R
 
 
 def read_records(records: list[dict[str, Any]]) -> tuple[tuple[Mapping[str, Any], ...], tuple[CellResult, ...]]:
-    """What a notebook's program has shown, and what its cells gave; see `code_env.harness.wire.records`."""
+    """The results that a notebook's program has shown, and those of its cells; see `code_env.harness.wire.records`."""
     results: tuple[Mapping[str, Any], ...] = ()
     cells: list[CellResult] = []
     for record in filter(None, map(clean_record, records)):
@@ -73,7 +73,7 @@ def read_records(records: list[dict[str, Any]]) -> tuple[tuple[Mapping[str, Any]
 
 
 def error_of(error: Any) -> ErrorInfo | None:
-    """An exception as a process describes it, if this is one."""
+    """An exception as a process describes it; None if this is not such a description."""
     try:
         return ErrorInfo(**{key: characters(str(error[key])) for key in ("name", "message", "traceback")})
     except (KeyError, TypeError, RecursionError):
@@ -101,6 +101,6 @@ def _shown(results: list[dict[str, str]]) -> tuple[Mapping[str, Any], ...]:
         image = one.get("image/png")
         try:
             shown.append(one if image is None else {"image/png": binascii.a2b_base64(image)})
-        except (binascii.Error, ValueError):  # It is none.
+        except (binascii.Error, ValueError):  # It is not a valid image.
             continue
     return tuple(shown)

@@ -1,7 +1,7 @@
-"""`restricted`: programs keep to RestrictedPython's policy, inside the jail of `local`.
+"""`restricted`: programs must follow RestrictedPython's policy, and run inside the jail of `local`.
 
-The policy is prepared in the servers, and what it says runs there (`code_env.harness.restricted`). Here its options are
-checked and sent along as plain data; the file of a policy of one's own is found and read here.
+The policy is built and applied in the servers (`code_env.harness.restricted`). This module checks its options and sends
+them as plain data; it also finds and reads the file of a user's own policy.
 """
 
 from __future__ import annotations
@@ -32,40 +32,39 @@ _CHECK = Path(harness.__file__).with_name("restricted") / "check.py"
 _TIMEOUT_S = 120.0
 
 _MOST_BYTES = 96 << 10
-"""How much the options may hold, as JSON: a server is sent them in one message."""
+"""The largest size of the options as JSON, in bytes: they are sent to a server in one message."""
 
 _VALUES = (type(None), bool, int, float, str, bytes)
 
 
 class RestrictedExecutor(LocalExecutor):
-    """Runs programs that keep to a subset of Python, each in a jail of its own; others are refused.
+    """Runs programs that use only a subset of Python, each in its own jail; it refuses other programs.
 
-    The options from `use_safe_builtins` on are those of the metric `restrictedpython_code_eval`; `docs/restricted.md`
-    has what programs may do.
+    The options from `use_safe_builtins` on are those of the metric `restrictedpython_code_eval`. `docs/restricted.md`
+    says what programs may do.
 
     Args:
-        workers: How many programs run at once; the cores this process may use by default.
-        python: Path of the interpreter that runs programs, with RestrictedPython among its packages; the trainer's by
-            default.
-        min_isolation: The least level to accept: `contained`, or `full`.
-        readable: Further paths that programs may read, if anything that is allowed reads files.
-        use_safe_builtins: Whether programs have builtin functions and exceptions, those that do no harm.
-        use_limited_builtins: Whether `range`, `list` and `tuple` are RestrictedPython's limited ones: at most 1,000
-            numbers in a range, no list or tuple of a text's characters.
-        use_utility_builtins: Whether `string`, `math`, `random` and others are there without an import.
-        additional_globals: Further names of programs: plain data.
-        additional_locals: The same; a program's module has one set of names.
+        workers: How many programs run at a time; by default the number of cores that this process may use.
+        python: Path of the interpreter that runs programs, with RestrictedPython installed; the trainer's by default.
+        min_isolation: The lowest level to accept: `contained`, or `full`.
+        readable: Additional paths that programs may read, if the policy allows something that reads files.
+        use_safe_builtins: Whether programs have those built-in functions and exceptions that do no harm.
+        use_limited_builtins: Whether `range`, `list` and `tuple` are RestrictedPython's limited versions: at most 1,000
+            numbers in a range, no list or tuple of the characters of a text.
+        use_utility_builtins: Whether programs have `string`, `math`, `random` and others without an import.
+        additional_globals: Additional global names of programs, with plain data as values.
+        additional_locals: The same as `additional_globals`, because a program's module has only one namespace.
         allowed_imports: Names of modules that programs may import.
-        allow_str_format: Whether texts have `format` and `format_map`, which then ask the policy for each attribute.
+        allow_str_format: Whether strings have `format` and `format_map`; both then ask the policy for each attribute.
         allow_underscore_variable_names: Whether names of variables may begin with one underscore.
         return_output: Whether `ExecutionResult.results` has the value of a variable at the end of a program.
-        output_variable: Which variable that is.
+        output_variable: Name of that variable.
         policy: A class derived from RestrictedPython's `RestrictingNodeTransformer`, as `file.py:Name` or
             `package.module:Name`; it is trusted.
 
     Raises:
-        ExecutorError: For arguments out of range, a module that would make the policy void, or an interpreter that
-            has no RestrictedPython of at least version 8.4; and as for `local`.
+        ExecutorError: If an argument is out of range, an allowed module would make the policy useless, or the
+            interpreter does not have RestrictedPython 8.4 or newer; also for the same reasons as for `local`.
 
     Example:
         >>> from code_env import Program, make_executor
@@ -130,7 +129,7 @@ class RestrictedExecutor(LocalExecutor):
         _check(self._python, text)
 
     def describe(self) -> Isolation:
-        """As for `local`, with the policy's name.
+        """The description of `local`, with the policy's name.
 
         Raises:
             IsolationUnavailable: If this machine grants less than `min_isolation`.
@@ -219,13 +218,13 @@ def _custom(policy: str | None) -> dict[str, Any]:
 
 
 def _check(python: str, options: str) -> None:
-    """See that programs' interpreter can make the policy.
+    """Check that the interpreter of the programs can build the policy.
 
     Raises:
-        ExecutorError: If it cannot.
+        ExecutorError: If the interpreter cannot build the policy.
     """
     try:
-        # -I: as programs have it, without the trainer's variables and directory.
+        # -I: without the trainer's environment variables and working directory, as programs run.
         answer = subprocess.run(
             [python, "-I", "-B", str(_CHECK)],
             input=options,
@@ -242,5 +241,5 @@ def _check(python: str, options: str) -> None:
         raise ExecutorError(f"{python} could not make the policy: {error}: {detail}") from error
     if problem is not None:
         hint = "; pip install 'code-exec-env[restricted]' for it" if problem.startswith("RestrictedPython") else ""
-        # Where the package is, or is not, is of interest; an option is wrong for any interpreter.
+        # If the package is missing, the message names the interpreter; a wrong option is wrong for any interpreter.
         raise ExecutorError(f"{python}: {problem}{hint}" if hint else problem)

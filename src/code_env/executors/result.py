@@ -1,4 +1,4 @@
-"""What came back from an executor."""
+"""The result that an executor returns."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ class Status(StrEnum):
     """How a program ended."""
 
     OK = "ok"
-    """By itself, with exit code 0. That alone says nothing about whether it is right."""
+    """It ended by itself with exit code 0. That alone does not say that its answer is right."""
     ERROR = "error"
-    """By an uncaught exception or with another exit code."""
+    """It ended by an uncaught exception, or with another exit code."""
     SIGNAL = "signal"
-    """By a signal that no limit sent."""
+    """A signal ended it, which was not sent because of a limit."""
     TIMEOUT = "timeout"
-    """It reached its CPU or wall time limit; its output until then is kept."""
+    """It reached its limit of CPU time or wall time; its output until then is kept."""
     MEMORY = "memory"
     """It reached its memory limit."""
     OUTPUT_LIMIT = "output_limit"
     """It wrote more than 16 MiB to one stream."""
     REFUSED = "refused"
-    """A policy rejects it; it did not run."""
+    """A policy refused it, before it ran or while it ran."""
     SANDBOX_ERROR = "sandbox_error"
-    """Our fault or the provider's, never the program's."""
+    """The fault of this package or of the sandbox's provider, never of the program."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ErrorInfo:
 
 @dataclass(frozen=True)
 class CellResult:
-    """What one of `Program.cells` gave.
+    """The result of one cell of `Program.cells`.
 
     Example:
         >>> CellResult(stdout="5\\n", variable="7").text
@@ -55,28 +55,28 @@ class CellResult:
     results: tuple[Mapping[str, Any], ...] = ()
     """Rich outputs, see `ExecutionResult.results`."""
     stdout: str = ""
-    """What it wrote to standard output, head and tail of a long one."""
+    """What it wrote to standard output; the head and the tail if that is long."""
     error: ErrorInfo | None = None
-    """The exception that ended it, if one did."""
+    """The exception that ended it, if there was one."""
     variable: str | None = None
-    """The variable `result` as text, if it sets that."""
+    """The variable `result` as text, if the cell sets this variable."""
 
     @property
     def text(self) -> str:
-        """What it gave, as text: its last expression, else what it printed, else the variable `result`."""
+        """The result as text: its last expression, otherwise what it printed, otherwise the variable `result`."""
         return text_of_cell(self.results, self.stdout, self.variable)
 
 
 @dataclass(frozen=True)
 class ExecutionResult:
-    """What came back from one run. Measurements take no part in comparison."""
+    """The result of one run. Measurements are ignored when results are compared."""
 
     status: Status
     """How it ended."""
     exit_code: int | None = None
     """Its exit code; None if it ended by a signal or did not run."""
     signal: int | None = None
-    """Number of the signal that ended it, if one did."""
+    """Number of the signal that ended it, if a signal did."""
     stdout: str = ""
     """Its standard output as text; bytes that are not UTF-8 are replaced."""
     stderr: str = ""
@@ -89,40 +89,40 @@ class ExecutionResult:
     """The uncaught exception that ended it, or what went wrong with the sandbox."""
     results: tuple[Mapping[str, Any], ...] = ()
     """Rich outputs of a program with `notebook=True`, as mappings from MIME type to data, in the order in which they
-    came: `{"text/plain": text}` for what its last expression gave, `{"image/png": bytes}` for a figure. They are what
-    the program made of them; whoever opens them should expect anything."""
+    came: `{"text/plain": text}` for the value of its last expression, `{"image/png": bytes}` for a figure. The program
+    controls this data, so do not trust it when you open it."""
     cells: tuple[CellResult, ...] = ()
-    """What `Program.cells` gave, as far as they were run; in a judged run those of public tests first."""
+    """The results of those `Program.cells` that were run; in a judged run the cells of public tests come first."""
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """The files of `Program.collect` that it left behind."""
+    """The files of `Program.collect` that exist after the run."""
     peer: ExecutionResult | None = None
-    """What came back from its peer, if it had one."""
+    """The result of its peer, if it had one."""
     wall_s: float = field(default=0.0, compare=False)
     """Time from start to end, in seconds."""
     cpu_s: float = field(default=0.0, compare=False)
     """CPU time of its processes, in seconds."""
     peak_memory_bytes: int = field(default=0, compare=False)
-    """Largest memory that it was seen to hold, in bytes; 0 if unknown, as of a very short run."""
+    """The largest memory use that was measured, in bytes; 0 if unknown, for example after a very short run."""
     queue_s: float = field(default=0.0, compare=False)
-    """How long it waited for a worker, in seconds; counts against no limit."""
+    """How long it waited for a worker, in seconds; this time counts against no limit."""
     start_s: float = field(default=0.0, compare=False)
-    """How long it took beside queue and run, in seconds: to start what it needs, and to clear up."""
+    """Time that is neither queue nor run, in seconds: to start what the program needs, and to clean up."""
 
 
 def sandbox_error(message: str, queue_s: float) -> ExecutionResult:
-    """The result of a run that our side failed to make."""
+    """The result of a run that failed because of the sandbox."""
     return ExecutionResult(Status.SANDBOX_ERROR, error=ErrorInfo("SandboxError", message), queue_s=queue_s)
 
 
 SANDBOX_KILLED = "SandboxKilled"
-"""Name of the error of a program that has taken its sandbox down, alone, twice; and of its peer."""
+"""Name of the error of a program that has killed its sandbox twice, while it was alone in it; its peer gets it too."""
 
 
 def sandbox_killed(what: str, *, with_peer: bool, queue_s: float) -> ExecutionResult:
     """The result of a program that is held responsible for the end of its sandbox.
 
     Args:
-        what: How that ended.
+        what: How the sandbox ended.
         with_peer: Whether the program has a peer.
         queue_s: How long it waited, in seconds.
     """

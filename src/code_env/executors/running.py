@@ -1,6 +1,6 @@
-"""One program in flight, whatever its process is: its streams, its limits, and its result.
+"""One running program, for any kind of process: its streams, its limits, and its result.
 
-The subclasses of `RunningProgram` know how a process is started, killed and found to have ended.
+The subclasses of `RunningProgram` know how to start and kill a process, and how to find out that it has ended.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from .report import Report, read_report
 from .result import ExecutionResult, Status, sandbox_error
 
 GOODBYE_S = 1.0
-"""How long a program may go on after its peer has ended, in seconds."""
+"""How long a program may continue after its peer has ended, in seconds."""
 
 _REPORT_BYTES = 1 << 17
-"""How much of a report is kept: an error's texts are clipped far below that."""
+"""How many bytes of a report are kept: the texts of an error are cut to much less."""
 
 
 class Caller(Protocol):
-    """Who has a run watched; see `Place`."""
+    """The caller of `watch`; see `Place`."""
 
     def is_over(self) -> bool:
-        """Whether nobody wants its result any more."""
+        """Whether the run's result is not wanted any more."""
 
     def sleeps(self, asleep: bool) -> None:
-        """Say whether the run leaves its core to others."""
+        """Report whether the run sleeps, so that another program may use its core."""
 
 
 def watch(programs: list[RunningProgram], place: Caller | None = None) -> None:
-    """Serve the streams and enforce the limits until all have ended.
+    """Serve the streams and enforce the limits until all programs have ended.
 
     Args:
-        programs: The halves of one run.
-        place: Who waits for it, if anybody may lose interest.
+        programs: The program and, if it has one, its peer.
+        place: The caller, if it may stop wanting the result.
     """
     running = list(programs)
     while running:
@@ -61,8 +61,8 @@ def watch(programs: list[RunningProgram], place: Caller | None = None) -> None:
         for program in list(running):
             if program.has_ended():
                 running.remove(program)
-                # A program whose peer is gone has nobody to answer. A peer whose program is gone
-                # finds the channel closed, and has its report to finish.
+                # If the peer has ended, the program has nothing left to do and is ended soon. If the program has
+                # ended, the peer sees that the channel is closed, and still has to finish its report.
                 for other in running:
                     if other.has_peer:
                         other.end_by(time.monotonic() + GOODBYE_S)
@@ -78,12 +78,12 @@ class RunningProgram(abc.ABC):
     """A program from its start to its result; a context manager.
 
     Args:
-        program: What runs.
-        role: `program`; `served` or `loaded` for one that a peer drives, see `role_of`.
+        program: The program.
+        role: `program`; for a program that a peer drives `served` or `loaded`, see `role_of`.
     """
 
     clock: Watch
-    """Measures what it uses; set by the subclass when it has started."""
+    """Measures the time and memory that it uses; the subclass sets it when the process has started."""
 
     def __init__(self, program: Program, role: str) -> None:
         self.program, self.role = program, role
@@ -91,7 +91,7 @@ class RunningProgram(abc.ABC):
         self.has_peer = role != "program"
         self.limits = process_limits(program.limits, WHOLE_RUN if self.is_served else 1)
         if self.is_served:
-            # The serving process watches its tests; this is for what escapes it, and must not come first.
+            # The serving process watches each test. This limit is for what it misses, so it must be the larger one.
             self.limits = self.limits._replace(memory_bytes=2 * self.limits.memory_bytes + (64 << 20))
         self._stdout = HeadAndTail(program.limits.output_bytes)
         self._stderr = HeadAndTail(program.limits.output_bytes)
@@ -106,7 +106,7 @@ class RunningProgram(abc.ABC):
         self._peak_bytes = 0
 
     def begin_anew(self) -> None:
-        """Forget what came so far: what comes from here on is another run of the same process."""
+        """Start a new run in the same process: drop the output so far, and start the clock again."""
         self._stdout = HeadAndTail(self.program.limits.output_bytes)
         self._stderr = HeadAndTail(self.program.limits.output_bytes)
         captures = iter((self._stdout, self._stderr))
@@ -118,30 +118,30 @@ class RunningProgram(abc.ABC):
 
     @abc.abstractmethod
     def has_ended(self) -> bool:
-        """Whether it has ended; if so, all that it started is ended and its streams are read to their ends."""
+        """Whether it has ended; if so, end all processes that it started, and read its streams to their ends."""
 
     @abc.abstractmethod
     def _kill(self) -> None:
-        """Have the kernel kill it, if it still runs."""
+        """Send SIGKILL, if it still runs."""
 
     @abc.abstractmethod
     def _files(self) -> Mapping[str, bytes]:
         """The files to bring back."""
 
     def serve_streams(self, stdout: int, stderr: int, report: int) -> None:
-        """Take over the descriptors that it writes to from the other end."""
+        """Set the file descriptors from which to read its output and its report."""
         self._streams = {stdout: self._stdout, stderr: self._stderr, report: self._report}
 
     def readable(self) -> list[int]:
-        """Descriptors to wait for."""
+        """The file descriptors to poll."""
         return list(self._streams)
 
     def wait_s(self) -> float:
-        """How long one may wait before the next look."""
+        """How long the caller may wait before it checks the limits again, in seconds."""
         return self.clock.wait_s()
 
     def read(self, fd: int) -> None:
-        """Take what is there on a stream."""
+        """Read the available data of a stream."""
         stream = self._streams.get(fd)
         if stream is None:
             return
@@ -157,17 +157,17 @@ class RunningProgram(abc.ABC):
             self.kill("output_limit")
 
     def kill(self, reason: str | None) -> None:
-        """Kill it; `reason` is the status to report, None if it is no fault."""
+        """Kill it; `reason` is the status to report, None if the program is not at fault."""
         if not self._killed:
             self._killed, self._killed_for = True, reason
         self._kill()
 
     def end_by(self, moment: float) -> None:
-        """Kill it at this moment, as no fault of its own."""
+        """Set the time, on the monotonic clock, at which to kill it; this is not reported as the program's fault."""
         self._end_by = moment
 
     def enforce(self) -> None:
-        """Kill it if it has used more than it may."""
+        """Kill it if it exceeds a limit."""
         overrun = self.clock.overrun()
         if overrun is not None:
             self.kill(overrun)
@@ -181,7 +181,7 @@ class RunningProgram(abc.ABC):
         if self._status is None or (not report.started and not self._killed):
             message = self._stderr.text().strip()[-500:] or "the program's process did not come up"
             return sandbox_error(message, queue_s)
-        # Who serves tests is told what these have held, too, each of which has limits of its own.
+        # The peak of a serving process includes its tests. Each test has limits of its own, so the peak is not checked.
         if not self.is_served and self.clock.outgrew(self._peak_bytes):
             self._killed_for = self._killed_for or "memory"
         ended = how_it_ended(self._status, self._cpu_s, self.limits, self._killed_for)
@@ -214,16 +214,19 @@ class RunningProgram(abc.ABC):
         return language is not None and bool(language.out_of_memory) and language.out_of_memory in self._stderr.text()
 
     def _read_report(self) -> Report:
-        # Its peer tells of all but that it came up.
+        # If the program has a peer, the peer reports everything except that the process has started.
         cells = len(self.program.cells) if self.program.notebook else None
         return read_report(self._report.text(), cells=cells, alone=not self.has_peer)
 
 
 @contextlib.contextmanager
 def joined(program: Program) -> Iterator[tuple[dict[str, int], dict[str, int]]]:
-    """Descriptors that join a program to its peer, the program's and the peer's, by the variables that name them.
+    """Make the file descriptors that join a program to its peer.
 
-    They are closed at the end; whoever has them by then has copies.
+    They are closed when the context ends; the processes must have their own copies by then.
+
+    Yields:
+        Those of the program and those of the peer, each by the environment variable that holds the number.
     """
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -240,14 +243,14 @@ def joined(program: Program) -> Iterator[tuple[dict[str, int], dict[str, int]]]:
 
 
 def role_of(program: Program) -> str:
-    """What the process of a program is: see `boot.py`."""
+    """The role of a program's process: `program`, `loaded` or `served`; see `boot.py`."""
     if program.peer is None:
         return "program"
     return "loaded" if program.one_process else "served"
 
 
 def process_limits(limits: Limits, times: int) -> ProcessLimits:
-    """The limits of one process, with `times` the time."""
+    """The limits of one process, with CPU time and wall time multiplied by `times`."""
     return ProcessLimits(
         cpu_s=times * limits.cpu_s,
         wall_s=times * limits.wall_s,
@@ -258,11 +261,14 @@ def process_limits(limits: Limits, times: int) -> ProcessLimits:
 
 
 def order_limits(program: Program) -> dict[str, Any]:
-    """The limits of one test or plain run, as plain data for a process's order."""
+    """The limits of one test or of one run without a peer, as plain data for a process's order."""
     return process_limits(program.limits, 1)._asdict()
 
 
 def report_ends() -> tuple[int, int]:
-    """The trainer's and the program's end of a report: no pipe, which a program could open once more to read it."""
+    """The two ends of the socket for a report: the trainer's and the program's.
+
+    It is not a pipe, because a program could open a pipe again for reading.
+    """
     ours, theirs = socket.socketpair()
     return ours.detach(), theirs.detach()

@@ -1,11 +1,11 @@
 """`subprocess`: each program is an ordinary process of the trainer's user. It isolates nothing.
 
-For macOS and for debugging; a program can read and change whatever its user can. What is enforced
-is what a parent can enforce on a process group from outside: a fresh interpreter, working directory
-and environment for each program; wall and CPU time and memory of its main process; file size;
-bounded output; and the whole group is killed when the program ends, for whatever reason.
+It is meant for macOS and for debugging; a program can read and change everything that its user can. The executor
+enforces what a parent process can enforce on a process group from outside: a new interpreter, working directory
+and environment for each program; the wall time, CPU time and memory of its main process; file size; the size of
+the output. When the program ends, for any reason, the whole process group is killed.
 
-A program with a peer is two such processes joined by a socket pair. They run as the same user, so
+A program and its peer are two such processes joined by a socket pair. They run as the same user, so
 the program could read its peer's memory: `describe().peer` is `same_machine`.
 """
 
@@ -34,11 +34,11 @@ class UnisolatedSubprocessExecutor(Executor):
     """Runs each program as a process of the trainer's own user, with all its rights.
 
     Args:
-        workers: How many programs run at once; the cores this process may use by default.
+        workers: How many programs run at a time; by default the number of cores that this process may use.
         python: Path of the interpreter that runs programs; the trainer's by default.
 
     Raises:
-        ExecutorError: On a system without POSIX processes, or for arguments out of range.
+        ExecutorError: If the system has no POSIX processes, or an argument is out of range.
     """
 
     def __init__(self, workers: int | None = None, python: str | None = None) -> None:
@@ -56,7 +56,7 @@ class UnisolatedSubprocessExecutor(Executor):
         self._pool: Pool | None = None
 
     def describe(self) -> Isolation:
-        """Nothing is isolated; see the module's text for what is enforced."""
+        """Nothing is isolated; the docstring of the module says what is enforced."""
         enforced = {"cpu_s", "wall_s", "output_bytes", "file_bytes"}
         if sys.platform == "linux":
             enforced.add("memory_bytes")
@@ -77,12 +77,12 @@ class UnisolatedSubprocessExecutor(Executor):
         with self._lock:
             if self._closed:
                 raise ExecutorClosed("this executor was closed; make a new one")
-            if self._pool is None or self._pool.pid != os.getpid():  # A fork has no threads of its parent.
+            if self._pool is None or self._pool.pid != os.getpid():  # A fork does not have its parent's threads.
                 self._pool = Pool("subprocess", self._workers, lambda: contextlib.nullcontext(self._run))
             return self._pool.submit(program)
 
     def close(self) -> None:
-        """End what still runs. Idempotent."""
+        """End all programs that still run. Idempotent."""
         with self._lock:
             self._closed = True
             pool, self._pool = self._pool, None

@@ -1,8 +1,8 @@
-"""From what a policy wrote to the code it means.
+"""Finds the code that a policy means in the text that it wrote.
 
-Text in, text out: nothing is parsed or compiled here, and every step takes time in proportion to
-the response, which is as long as a policy likes. What is no code of the task's language comes back
-as nothing, and is judged as such: it is never run in the hope that it might be.
+The functions take text and return text: nothing is parsed or compiled here. A policy may write a response of any
+length, so every step takes only linear time. If a response holds no code in the task's language, the result is an empty
+text, and is judged as an answer without code: other text is never run just because it might be code.
 """
 
 from .answer import Extraction, extract_code, has_fence

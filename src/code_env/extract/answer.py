@@ -1,4 +1,4 @@
-"""Chooses the code among what a response holds."""
+"""Chooses the code from the parts of a response."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .thinking import answer_part, first_turn, without_special_tokens, without_t
 from .words import is_no_code, runs_a_program
 
 Extraction = Literal["fence", "raw"]
-"""How code is found in a response: by its fences, or not at all, the response being the code."""
+"""How to find the code in a response: `fence`: by its fences; `raw`: the whole response is the code."""
 
 _NO_LANGUAGE = frozenset(("", "code", "text", "txt", "plain", "plaintext", "answer", "solution", "program", "script"))
-"""Tags that say nothing of a language."""
+"""Tags that do not name a language."""
 
 _VERSION = re.compile(r"[\d.]+\Z")
 
@@ -25,18 +25,19 @@ _VERSION = re.compile(r"[\d.]+\Z")
 def extract_code(
     response: str, language: str = "python", extract: Extraction = "fence", entry_point: str | None = None
 ) -> str:
-    """The code in a response; empty if it holds none that is certain to be meant.
+    """Find the code in a response; the result is empty if no code is certainly meant as the answer.
 
-    Thinking parts and special tokens around the answer are dropped. Then it is the last fence that defines the entry
-    point, else the last fence: of those tagged with the language, else of those without a tag. Functions, classes and
-    imports that it needs come along from the fences before it. Fences of other languages never count. Without a fence
-    the whole text is code, unless it is certainly prose. `docs/answers.md` has the rules and their limits.
+    Thinking parts and special tokens around the answer are dropped. The code is the last fence that defines the entry
+    point, otherwise the last fence. Fences with a tag of the language are looked at first, then fences without a tag.
+    Functions, classes and imports that the code needs are added from the fences before it. Fences of other languages
+    are ignored. Without a fence, the whole text is code, unless it is certainly prose. `docs/answers.md` has the rules
+    and their limits.
 
     Args:
         response: What the policy wrote.
         language: The task's language.
-        extract: `raw` takes the response as it is.
-        entry_point: Name of the function or class that the task asks for, if it asks for one.
+        extract: `raw` takes the response unchanged.
+        entry_point: Name of the function or class that the task asks for, if there is one.
 
     Raises:
         TypeError: If the response is not text.
@@ -67,7 +68,7 @@ def extract_code(
 
 
 def has_fence(response: str, language: str = "python") -> bool:
-    """Whether there is a fenced block in a response, thinking parts aside.
+    """Whether there is a fenced block in a response, outside its thinking parts.
 
     Args:
         response: What the policy wrote.
@@ -91,7 +92,7 @@ def _code_in(text: str, language: str, defines: Callable[[str], bool]) -> str:
         return "" if is_no_code(text) else text
     tags = fence_tags(language)
     full = [block for block in blocks if block.code.strip()]
-    is_known = find_language(language) is not None  # Else any tag may be another name of it.
+    is_known = find_language(language) is not None  # If it is unknown, any tag may be its alias.
     tagged = [block.code for block in full if _is_of(block, tags)]
     tagged = [code for code in tagged if not runs_a_program(code, language)] or tagged
     untagged = [
@@ -108,13 +109,13 @@ def _code_in(text: str, language: str, defines: Callable[[str], bool]) -> str:
     codes = tagged or untagged
     if not codes:
         return ""
-    # What is behind the code that a prompt had begun is about it.
+    # If the prompt opened the fence, that code is the answer, and what follows is about it.
     chosen = 0 if blocks[0].is_of_prompt and codes[0] is blocks[0].code else len(codes) - 1
     return with_definitions_before(codes, chosen, language)
 
 
 def _is_of(block: Block, tags: frozenset[str]) -> bool:
-    """Whether the tag of a block is one of a language, with a version or as the end of a file's name."""
+    """Whether the tag of a block is one of these tags, alone, with a version, or as the ending of a file name."""
     if block.is_of_prompt:
         return not is_no_code(block.code)
     return not tags.isdisjoint((block.tag, _VERSION.sub("", block.tag), block.tag.rpartition(".")[2]))

@@ -1,8 +1,8 @@
-"""Finds the fenced blocks of a text as models write them, which is not always as Markdown has it.
+"""Finds the fenced blocks of a text as models write them, which does not always follow Markdown.
 
-A mark is a run of three or more back ticks or tildes that may open or close a block. All are found first; then they are
-gone through once, in order. Where one could be either, what follows decides: how many bare marks there are up to the
-next one with a tag, since those come in pairs.
+A mark is a run of three or more back ticks or tildes that may open or close a block. First all marks are found; then
+they are looked at once, in order. If a mark could open or close a block, the number of bare marks up to the next mark
+with a tag decides, because bare marks come in pairs.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ _RUN = re.compile(r"`{3,}|~{3,}")
 _PREFIX = re.compile(r"[ \t]*(?P<quote>(?:>[ \t]?)*)(?P<indent>[ \t]*)(?P<bullet>(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)")
 _TAG = re.compile(r"[\w+#.-]*")
 _ENDS = re.compile(r"(?:(?:<[|｜][^|｜<>\s]{1,40}[|｜]>|</?\w{1,20}>)\s*)+")
-"""Tokens and tags that end an answer, which may stand behind a mark."""
+"""Tokens and tags that end an answer; they may stand after a mark on its line."""
 
 _TRIPLE_QUOTES = re.compile(r"""(?<!')\"{3}(?!')|(?<!")'{3}(?!")""")
 _NO_SPACE = re.compile(r"\S")
 _UNQUOTED = re.compile(r"\n(?![ \t]{0,3}>)")
 _DEEP = 4
-"""How much further in than its opening a mark must stand to belong to the code, in columns."""
+"""A mark that is indented by at least this many columns more than the opening mark belongs to the code."""
 
 
 class Block(NamedTuple):
     """A fenced block."""
 
     tag: str
-    """What stands behind the opening mark, in small letters."""
+    """The word after the opening mark, in lower case."""
     code: str
-    """What is in it."""
+    """The code in the block."""
     is_of_prompt: bool = False
     """Whether its opening mark is in the prompt."""
 
 
 class _Kind(Enum):
     OPEN = auto()
-    """With a tag, or in a list item: it can only open a block."""
+    """With a tag, or after a bullet: it can only open a block."""
     BARE = auto()
     """Alone on its line."""
     BEHIND = auto()
-    """At the end of a line with something else on it."""
+    """At the end of a line, after other text."""
     BEFORE = auto()
-    """At the start of a line with words on it."""
+    """At the start of a line, before words."""
 
 
 class _Mark(NamedTuple):
@@ -55,18 +55,18 @@ class _Mark(NamedTuple):
     run: str
     tag: str
     line: int
-    """Where its line begins."""
+    """Index at which its line begins."""
     at: int
     end: int
-    """Where its line ends, line feed included."""
+    """Index at which its line ends, after the line feed."""
     quotes: int
-    """How many `>` are in front."""
+    """How many `>` are before it."""
     indent: str
     width: int
-    """Columns in front of it, bullets included."""
+    """How many columns are before it, with bullets."""
     has_bullet: bool
     is_first: bool
-    """Whether nothing but white space, quotes and bullets is in front."""
+    """Whether only white space, `>` and bullets are before it."""
 
 
 def fenced_blocks(text: str, language: str, defines: Callable[[str], bool]) -> list[Block]:
@@ -74,7 +74,7 @@ def fenced_blocks(text: str, language: str, defines: Callable[[str], bool]) -> l
 
     Args:
         text: The text.
-        language: What the code is written in: in Python a mark in a docstring is none.
+        language: The language of the code: in Python, back ticks in a docstring are not a mark.
         defines: Whether a text defines what the task asks for.
     """
     return _Reader(text, language, defines).blocks()
@@ -87,18 +87,18 @@ class _Reader:
         self._text, self._defines = text, defines
         begins = _NO_SPACE.search(text)
         self._begins = len(text) if begins is None or is_prose(text) else begins.start()
-        """Where code may begin whose opening mark is in the prompt."""
+        """Where code begins if its opening mark is in the prompt."""
         self._marks = _marks(text)
         self._bare = _bare_after(self._marks)
         self._strings = _TripleQuoted(text, language == "python")
         self._blocks: list[Block] = []
         self._opening: _Mark | None = None
         self._inner: list[_Mark] = []
-        """Bare marks far inside the open block: they come in pairs, or the last is its end."""
+        """Deeply indented bare marks in the open block: they come in pairs, otherwise the last ends the block."""
         self._quote_ends = -1
 
     def blocks(self) -> list[Block]:
-        """All of them."""
+        """All fenced blocks, in order."""
         for index, mark in enumerate(self._marks):
             if self._opening is not None:
                 self._end_with_quote(self._opening, mark)
@@ -117,7 +117,7 @@ class _Reader:
         return self._blocks
 
     def _outside(self, mark: _Mark, index: int) -> None:
-        """Take a mark where no block is open."""
+        """Handle a mark while no block is open."""
         if mark.kind is not _Kind.OPEN and self._ends_what_the_prompt_opened(mark, index):
             end = mark.at if mark.kind is _Kind.BEHIND else mark.line
             self._blocks.append(Block("", self._text[:end], is_of_prompt=True))
@@ -127,7 +127,7 @@ class _Reader:
             self._strings.restart(mark.end)
 
     def _ends_what_the_prompt_opened(self, mark: _Mark, index: int) -> bool:
-        """Whether all before a mark is the code of a block whose opening mark is in the prompt."""
+        """Whether all text before a mark is the code of a block whose opening mark is in the prompt."""
         if self._blocks or self._begins >= mark.at or mark.quotes:
             return False
         following = self._marks[index + 1].line if index + 1 < len(self._marks) else len(self._text)
@@ -137,7 +137,7 @@ class _Reader:
         return self._bare[index] % 2 == 0
 
     def _inside(self, opening: _Mark, mark: _Mark, bare_after: int) -> bool:
-        """Take a mark where a block is open; whether it is one to look at outside of that block."""
+        """Handle a mark while a block is open; return whether it must also be handled as a mark outside the block."""
         if not mark.run.startswith(opening.run) or mark.quotes != opening.quotes:
             return False
         if mark.kind is _Kind.BEHIND:
@@ -157,13 +157,13 @@ class _Reader:
         return mark.kind is _Kind.OPEN
 
     def _end_with_quote(self, opening: _Mark, mark: _Mark) -> None:
-        """Close a block in a quote where the quote ends before a mark."""
+        """Close a block in a quote, if the quote ends before a mark."""
         quote_ends = self._end_of_quote(opening)
         if quote_ends <= mark.line:
             self._close(opening, quote_ends)
 
     def _end_of_quote(self, opening: _Mark) -> int:
-        """Where the quote ends that a block is in; the text's end if it is in none."""
+        """Where the quote around a block ends; the end of the text if the block is not in a quote."""
         if not opening.quotes:
             return len(self._text)
         if self._quote_ends < opening.end:
@@ -172,7 +172,7 @@ class _Reader:
         return self._quote_ends
 
     def _close(self, opening: _Mark, end: int, after: int | None = None) -> None:
-        """Close the open block at a place; what is behind it begins at another."""
+        """Close the open block at `end`; the text after the block begins at `after`, by default at `end`."""
         code = self._text[opening.end : end]
         if opening.quotes:
             quote = re.compile(rf"^[ \t]{{0,3}}(?:>[ \t]?){{1,{opening.quotes}}}", re.MULTILINE)
@@ -183,7 +183,7 @@ class _Reader:
 
 
 class _TripleQuoted:
-    """Which places are in a string with triple quotes, looked for from one place after another."""
+    """Says which positions are in a string with triple quotes. The positions must be asked for in ascending order."""
 
     def __init__(self, text: str, is_enabled: bool) -> None:
         self._text, self._is_enabled = text, is_enabled
@@ -191,11 +191,11 @@ class _TripleQuoted:
         self._next = {'"""': -1, "'''": -1}
 
     def restart(self, at: int) -> None:
-        """Begin anew, in no string."""
+        """Start again at a position that is in no string."""
         self._at, self._open = at, ""
 
     def hold(self, at: int) -> bool:
-        """Whether a place is in a string that ends behind it."""
+        """Whether a position is in a string that ends after it."""
         if not self._is_enabled:
             return False
         for found in _TRIPLE_QUOTES.finditer(self._text, self._at, max(self._at, at)):
@@ -227,7 +227,7 @@ def _marks(text: str) -> list[_Mark]:
 
 
 def _mark(text: str, line: int, run: re.Match[str], end: int) -> _Mark | None:
-    """The mark that a line has, if it has one, in a single pass: a line may be megabytes long."""
+    """The mark of a line, or None. It needs a single pass, because a line may be megabytes long."""
     rest = text[run.end() : end].strip()
     prefix = _PREFIX.match(text, line, run.start())
     if prefix is None or run[0][0] in rest:
@@ -263,7 +263,7 @@ def _mark(text: str, line: int, run: re.Match[str], end: int) -> _Mark | None:
 
 
 def _bare_after(marks: list[_Mark]) -> list[int]:
-    """For each mark how many bare ones follow up to the next that opens a block."""
+    """For each mark, how many bare marks follow before the next mark that opens a block."""
     counts, count = [0] * len(marks), 0
     for index in range(len(marks) - 1, -1, -1):
         counts[index] = count
@@ -273,9 +273,9 @@ def _bare_after(marks: list[_Mark]) -> list[int]:
 
 
 def _less_indented(code: str, indent: str) -> str:
-    """Code without the indentation of its fence, if its first line has that."""
+    """Code without the indentation of its fence, if the first line of the code has this indentation."""
     first = re.search(r"^[ \t]*+[^ \t\r\n]", code, re.MULTILINE)
     if not indent or first is None or not first[0].startswith(indent):
         return code
-    # At line feeds only: other ends of lines may stand inside a string.
+    # Split at line feeds only: other line separators may be inside a string.
     return "".join(line.removeprefix(indent) for line in io.StringIO(code, newline="\n"))

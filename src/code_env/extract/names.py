@@ -1,4 +1,4 @@
-"""What code defines, read from its lines alone."""
+"""Finds the names that code defines, from its lines alone, without parsing."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _EXECUTED = re.compile(
     r"|\w+[ \t]*(?::[^=\n]{0,99})?=(?!=)[^(\n]*$)",
     re.MULTILINE,
 )
-"""A line at the left margin that does more than to define a name."""
+"""A line without indentation that does more than define a name."""
 
 _WORD = re.compile(r"\w+")
 
 
 def definition_of(entry_point: str | None) -> Callable[[str], bool]:
-    """A function that tells whether code defines an entry point; never, if there is none.
+    """A function that says whether code defines an entry point; without an entry point it always says False.
 
     Example:
         >>> defines = definition_of("add")
@@ -42,7 +42,7 @@ def definition_of(entry_point: str | None) -> Callable[[str], bool]:
 
 
 def before_definition(code: str, entry_point: str) -> str:
-    """What stands before the last definition of an entry point; all of the code if it defines it nowhere.
+    """The code before the last definition of an entry point; all of the code if it does not define the entry point.
 
     Example:
         >>> before_definition("let one = 1;\\nconst add = (a, b) => {\\n", "add")
@@ -65,9 +65,10 @@ def _definition(entry_point: str) -> re.Pattern[str]:
 
 
 def with_definitions_before(codes: Sequence[str], index: int, language: str) -> str:
-    """One of several codes, behind those of the codes before it that define what it uses and does not define itself.
+    """The code at an index, after those of the earlier codes that define names which it uses but does not define.
 
-    They are taken only if they do nothing but define: what they do else, as an example's call, might fail.
+    An earlier code is taken only if it contains nothing but definitions: other lines, such as an example call, may
+    fail.
     """
     code = codes[index]
     if index == 0:
@@ -78,7 +79,7 @@ def with_definitions_before(codes: Sequence[str], index: int, language: str) -> 
         names = _names(before)
         if not (names - defined) & wanted or _EXECUTED.search(before) is not None:
             continue
-        if language == "javascript" and names & defined:  # It may not define a name twice.
+        if language == "javascript" and names & defined:  # JavaScript does not allow to define a name twice.
             continue
         taken.append(before if before.endswith("\n") else f"{before}\n")
         wanted |= set(_WORD.findall(before))
@@ -87,7 +88,7 @@ def with_definitions_before(codes: Sequence[str], index: int, language: str) -> 
 
 
 def _names(code: str) -> set[str]:
-    """What code defines at its left margin."""
+    """The names that code defines on lines without indentation."""
     names: set[str] = set()
     for found in _DEFINED.finditer(code):
         if found["imported"] is not None:

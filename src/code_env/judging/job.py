@@ -1,7 +1,7 @@
-"""What the executor is asked for a judged run: the answer's program, and the judge as its peer.
+"""Builds the request for a judged run: the answer's program, with the judge as its peer.
 
-The answer goes to one sandbox, the tests to the other. The peer depends on the task alone, so an
-executor may let one serve all answers to a task.
+The answer goes to one sandbox, the tests go to the other. The peer depends on the task only, so an
+executor may use the same peer for all answers to a task.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from code_env.tasks.task import Task
 _PEER_CODE = "from code_env_harness.judge.main import main\nmain()\n"
 
 _PEER_MEMORY_BYTES = 1024 * 1024 * 1024
-"""Room for the largest value that a program may hand over, decoded."""
+"""Memory for the largest value that a program may hand over, after decoding."""
 
 _PEER_OUTPUT_BYTES = 8 * 1024 * 1024
-"""Room for a report on thousands of cases; beyond it the middle would be missing."""
+"""Enough for a report on thousands of cases; the middle of a longer report would be dropped."""
 
 _TOGETHER_S, _TOGETHER_WALL_S = 0.2, 1.0
-"""How long all calls together may take in one process, in seconds of CPU time and on the clock; few need as much."""
+"""Limits for all calls together in one process, in seconds of CPU time and of wall time; few answers need so long."""
 
 _PEER_SPARE_S = 2.0
-"""Time that the judge needs for itself, beside what it spends on the program's behalf, in seconds."""
+"""Time that the judge needs for its own work, in addition to the time limits of the program, in seconds."""
 
 
 def program_for(task: Task, answer: str, *, until_failure: bool = False, together: bool = False) -> Program:
@@ -42,8 +42,8 @@ def program_for(task: Task, answer: str, *, until_failure: bool = False, togethe
         task: The task.
         answer: The answer.
         until_failure: Whether tests after the first that fails need not run.
-        together: Whether to try to have all calls made in the process that has loaded the answer, if `may_be_together`.
-            The report says whether that made no difference.
+        together: Whether to try to make all calls in the one process that loaded the answer; only for a task for which
+            `may_be_together` is true. The report says whether the results are the same as those of separate processes.
     """
     return Program(
         code=task.program(answer),
@@ -57,14 +57,14 @@ def program_for(task: Task, answer: str, *, until_failure: bool = False, togethe
 
 
 def _imports_beside(task: Task) -> tuple[str, ...]:
-    """What a suite that runs in the program's process may import there: all words of its text."""
+    """The modules that a suite in the program's process may import: every word of its text may be a name."""
     text = "\n".join([task.setup, *(test.code for test in task.tests if isinstance(test, AssertTest))])
     return ("code_env_harness.shared_suite", *sorted(set(re.findall(r"\w+", text))))
 
 
 _RECENT = 16
 _recent: dict[tuple[int, bool, bool], tuple[Task, Program]] = {}
-"""The peers of the last tasks, by the task's `id`, which the task's being here keeps its own."""
+"""The peers of the last tasks, by the task's `id`. Each entry holds the task, so that no other object gets its `id`."""
 
 
 def _peer_for(task: Task, until_failure: bool, together: bool) -> Program:
@@ -90,19 +90,19 @@ def _peer(task: Task, how: dict[str, bool]) -> Program:
 
 
 def in_one_process(task: Task) -> bool:
-    """Whether nothing is asked but one suite, for which the answer is loaded once."""
+    """Whether the only test is a Python `assert` suite, for which the answer is loaded once, in one process."""
     return len(task.tests) == 1 and isinstance(task.tests[0], AssertTest) and task.language == PYTHON.name
 
 
 def may_be_together(task: Task) -> bool:
-    """Whether all tests are calls, which one process may make if the answer keeps nothing from call to call."""
+    """Whether all tests are calls; one process may make them all if the answer keeps no state between calls."""
     return task.language == PYTHON.name and all(isinstance(test, CallTest) for test in task.tests)
 
 
 def _limits(task: Task, together: bool) -> Limits:
-    """What a run may use, or each of its tests.
+    """The limits of a run, or of each of its tests.
 
-    Calls that share a process have little: those that use more are made again alone.
+    Calls that share a process get a short time limit; if they exceed it, each call is made again in its own process.
     """
     limits = task.limits
     if not together and (limits.total_cpu_s is None or not in_one_process(task)):
@@ -130,7 +130,7 @@ _AFTER = re.compile(r"(?i)(?P<name>\w+)[`'\"*]*[ \t]+(?P<kind>function|class)\b"
 
 
 def _is_class(task: Task) -> dict[str, bool]:
-    """For each name that the task says is a function or a class, whether it is a class."""
+    """For each name that the task calls a function or a class: whether it is a class."""
     if not any(isinstance(test, AssertTest) for test in task.tests):
         return {}
     found: dict[str, bool] = {}

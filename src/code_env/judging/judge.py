@@ -1,4 +1,4 @@
-"""Judges answers: extraction is done, a program goes to the executor, a verdict comes back."""
+"""Judges answers that are already extracted: submits a program to the executor and returns a verdict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .pending import PendingVerdict
 from .verdict import Verdict
 
 MAX_AHEAD = 1024
-"""Most verdicts that are kept until one before them is there."""
+"""The largest number of finished verdicts that are held back while an earlier verdict is not there yet."""
 
 
 def judge(task: Task, code: str, executor: Executor, *, response: str | None = None) -> Verdict:
@@ -38,7 +38,7 @@ def judge(task: Task, code: str, executor: Executor, *, response: str | None = N
 def judge_many(
     answers: Iterable[tuple[Task, str]], executor: Executor, *, responses: Iterable[str] | None = None
 ) -> list[Verdict]:
-    """Judge many answers side by side; verdicts in their order.
+    """Judge many answers at the same time; the verdicts are in the order of the answers.
 
     Args:
         answers: Pairs of a task and an answer to it.
@@ -55,13 +55,13 @@ def judge_many(
 
 
 def judge_each(answers: Iterable[tuple[Task, str]], executor: Executor, *, in_flight: int = 32) -> Iterator[Verdict]:
-    """Judge many answers, yielding verdicts in their order as they come.
+    """Judge many answers, and yield the verdicts in the order of the answers, each as soon as it can be.
 
     Args:
         answers: Pairs of a task and an answer to it.
         executor: Where they run.
-        in_flight: How many are under way at once; enough to keep the workers busy. Others that are done may wait for
-            one before them, `MAX_AHEAD` at the most.
+        in_flight: How many answers are being judged at the same time; it should be enough to keep the workers busy.
+            Finished verdicts wait while an earlier one is missing, at most `MAX_AHEAD` of them.
 
     Raises:
         TypeError: If an answer is not text.
@@ -77,7 +77,7 @@ def _settle_in_turn(answers: Iterable[PendingVerdict], executor: Executor, in_fl
     source = iter(answers)
     try:
         while True:
-            # A slow answer holds back the verdicts after it, not the workers.
+            # A slow answer delays the verdicts after it, but does not keep the workers idle.
             room = min(max(1, in_flight) - under_way, max(in_flight, MAX_AHEAD) - len(waiting))
             for one in itertools.islice(source, max(0, room)):
                 waiting.append(one)
@@ -93,25 +93,25 @@ def _settle_in_turn(answers: Iterable[PendingVerdict], executor: Executor, in_fl
                 yield verdict
                 continue
             one = back.get()
-            if one.wait(time.monotonic()) is None:  # The sandbox failed; it is tried again.
+            if one.wait(time.monotonic()) is None:  # The sandbox failed; the answer is run again.
                 one.when_back(back.put)
             else:
                 under_way -= 1
     finally:
-        # Whoever stops listening, or is interrupted, has no use for the rest.
+        # If the caller stops iterating or is interrupted, it does not need the other verdicts.
         for one in waiting:
             one.cancel()
 
 
 async def ajudge(task: Task, code: str, executor: Executor, *, response: str | None = None) -> Verdict:
-    """As `judge`, awaited; cancelling the awaiting task ends the program."""
+    """Like `judge`, for asyncio; cancelling the task that awaits it ends the program."""
     return await PendingVerdict(task, code, code if response is None else response).arun(executor)
 
 
 async def ajudge_many(
     answers: Iterable[tuple[Task, str]], executor: Executor, *, responses: Iterable[str] | None = None
 ) -> list[Verdict]:
-    """As `judge_many`, awaited."""
+    """Like `judge_many`, for asyncio."""
     judged = _all(answers, responses)
     return await asyncio.gather(*[ajudge(j.task, j.code, executor, response=j.response) for j in judged])
 

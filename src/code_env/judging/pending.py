@@ -1,7 +1,7 @@
-"""One answer on its way to a verdict, which nobody has to wait for.
+"""One answer on its way to a verdict; the caller does not have to block until the verdict is there.
 
-An answer is never parsed or compiled here. What is no text for a program at all (nothing but white
-space, lone surrogates, a megabyte and more) is a verdict too, not an exception.
+An answer is never parsed or compiled here. An answer that cannot be the text of a program (only white
+space, lone surrogates, a megabyte or more) gets a verdict too; it does not raise an exception.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ MAX_CODE_CHARS = 1_000_000
 """Longest answer that is run."""
 
 ATTEMPTS = 3
-"""How often a run is tried when the sandbox fails, before there is no verdict."""
+"""How many times a run is tried when the sandbox fails; after that the outcome is `no_verdict`."""
 
 
 class PendingVerdict:
-    """One answer to a task, submitted, tried again while the sandbox fails, and judged.
+    """One answer to a task: submits it, runs it again if the sandbox fails, and makes its verdict.
 
     Args:
         task: The task.
@@ -46,9 +46,9 @@ class PendingVerdict:
         self.verdict: Verdict | None = None
         """The verdict, once there is one."""
         self.wanted_by = 0
-        """How many there are who want it, where it is shared."""
+        """How many callers want this verdict, if identical answers share it."""
         self.then: Callable[[Verdict], None] | None = None
-        """Who is told of the verdict of a run."""
+        """Called with the verdict that a run gave; not for a verdict without a run."""
         self._future: Future[ExecutionResult] | None = None
         self._executor: Executor | None = None
         self._attempts = 0
@@ -58,7 +58,7 @@ class PendingVerdict:
             self.verdict = failed_before_tests(task, response, code, problem)
 
     def start(self, executor: Executor) -> None:
-        """Submit its program, unless there is a verdict without.
+        """Submit the program, unless the answer already has a verdict.
 
         Raises:
             UnsupportedProgram: If the executor cannot do what the task asks.
@@ -69,7 +69,7 @@ class PendingVerdict:
             self._submit()
 
     def _may_be_together(self, executor: Executor) -> bool:
-        """Whether to try first if all calls may share a process."""
+        """Whether to try first to make all calls in one process."""
         return may_be_together(self.task) and _forks(executor)
 
     def _submit(self) -> None:
@@ -83,33 +83,33 @@ class PendingVerdict:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether a program was run for it."""
+        """Whether a program was run for this verdict."""
         return self._attempts > 0
 
     def when_back(self, tell: Callable[[PendingVerdict], object]) -> None:
-        """Have somebody told when its program has come back from where it was submitted last.
+        """Call `tell` with this object when the current run of its program is done.
 
         Raises:
-            RuntimeError: If it has not been submitted.
+            RuntimeError: If no program has been submitted.
         """
         if self._future is None:
             raise RuntimeError("it was not submitted")
         self._future.add_done_callback(lambda _: tell(self))
 
     def wait(self, until: float | None = None) -> Verdict | None:
-        """The verdict, after as many attempts as a failing sandbox makes needful.
+        """Wait for the verdict; if the sandbox fails, run the program again, up to `ATTEMPTS` times.
 
         Args:
-            until: How long to wait at the most, as a moment of the monotonic clock.
+            until: The latest time to wait until, on the monotonic clock; None to wait without a limit.
 
         Returns:
-            None if there is none by then; never without a time to wait.
+            The verdict; None if there is no verdict at `until`. Without `until` it is never None.
 
         Raises:
-            ExecutorClosed: If it cannot be submitted again, because the executor was closed.
+            ExecutorClosed: If the program cannot be submitted again, because the executor was closed.
         """
         while self.verdict is None:
-            if self._future is None:  # The last time it could not be submitted.
+            if self._future is None:  # The last submission failed, or another run is needed.
                 self._submit()
                 continue
             left_s = None if until is None else max(0.0, until - time.monotonic())
@@ -121,9 +121,9 @@ class PendingVerdict:
         return self.verdict
 
     def take(self, result: ExecutionResult) -> None:
-        """Take what came back from a run; there is no verdict yet if another is needed.
+        """Take the result of a run, and set the verdict unless another run is needed.
 
-        That is so where the sandbox failed, and where calls could not share a process without a difference.
+        Another run is needed if the sandbox failed, or if sharing one process changed the results of the calls.
         """
         self._future, began = None, time.monotonic()
         fault = sandbox_fault(result)
@@ -139,7 +139,7 @@ class PendingVerdict:
             self.verdict = no_verdict(self.task, self.response, self.code, fault)
 
     async def arun(self, executor: Executor) -> Verdict:
-        """The verdict, awaited."""
+        """Run the program and return the verdict, for asyncio."""
         self._together = self._may_be_together(executor)
         while self.verdict is None:
             self._attempts += 1
@@ -147,7 +147,7 @@ class PendingVerdict:
         return self.verdict
 
     def cancel(self) -> None:
-        """End its program, unless others want the verdict."""
+        """End the program, unless other callers want the verdict."""
         self.wanted_by -= 1
         if self._future is not None and self.wanted_by <= 0:
             self._future.cancel()
@@ -157,7 +157,7 @@ _forking: WeakKeyDictionary[Executor, bool] = WeakKeyDictionary()
 
 
 def _forks(executor: Executor) -> bool:
-    """Whether another run costs little, so that it is worth to try whether calls may share a process."""
+    """Whether a second run costs little on this executor; only then it pays to try all calls in one process first."""
     known = _forking.get(executor)
     if known is None:
         about = executor.describe()
@@ -166,7 +166,11 @@ def _forks(executor: Executor) -> bool:
 
 
 def _problem(code: str) -> ErrorInfo | None:
-    """Why an answer is no program, if it is none."""
+    """Why an answer cannot be a program; None if it can.
+
+    Raises:
+        TypeError: If the answer is not text.
+    """
     if not isinstance(code, str):
         raise TypeError(f"an answer is text; got {type(code).__name__}")
     if not code.strip():

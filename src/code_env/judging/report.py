@@ -1,8 +1,8 @@
-"""From what came back of a judged run to the verdict.
+"""Makes the verdict from the results of a judged run.
 
-The peer's report is trusted, the program's result is not. A report without its hello means that
-the sandbox or the tests failed before the program was heard; from the hello on, whatever is missing
-is a failed case, because all that happened since happened on the program's data.
+The peer's report is trusted, the program's result is not. If the report has no hello line, the sandbox
+or the tests failed before the judge read anything from the program. After the hello line, every case
+that the report does not have counts as failed, because from there on the judge works on the program's data.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ _HELLO = '{"hello": true}\n'
 """The first line of a report."""
 
 _TOGETHER = '{"together": true}\n'
-"""A line of a report: calls have shared a process, and each gave what it gives alone."""
+"""A line of a report: the calls shared one process, and each gave the same result as in a process of its own."""
 
 _PASSED: dict[str, Any] = {"status": Status.OK, "message": ""}
-"""What a report does not say of a case that has passed."""
+"""The fields that a report leaves out for a case that passed."""
 
 _SOURCE_CHARS = 2000
-"""How much of the source of a case a verdict shows."""
+"""How many characters of a case's source a verdict shows."""
 
 
 def failed_before_tests(task: Task, response: str, code: str, error: ErrorInfo) -> Verdict:
-    """The verdict on an answer that is not even a program."""
+    """The verdict on an answer that cannot be a program."""
     execution = ExecutionResult(Status.ERROR, error=error)
     cases = _cases(task, {}, Status.ERROR, f"{error.name}: {error.message}", tested=False)
     return _verdict(task, response, code, cases, execution, Stage.NOTHING)
 
 
 def no_verdict(task: Task, response: str, code: str, execution: ExecutionResult) -> Verdict:
-    """The verdict where the sandbox or the tests failed."""
+    """The verdict for the case that the sandbox or the tests failed."""
     return Verdict(Outcome.NO_VERDICT, (), None, task.judge, response, code, execution)
 
 
 def were_together(result: ExecutionResult) -> bool:
-    """Whether a run in which calls were to share a process is as good as one in which they do not."""
+    """Whether a run in which calls shared one process gave the same results as a run with separate processes."""
     return result.peer is not None and _TOGETHER in result.peer.stdout
 
 
 def sandbox_fault(result: ExecutionResult) -> ExecutionResult | None:
-    """Why a run is no base for a verdict, as a result with status `sandbox_error`; None if it is one."""
+    """Why no verdict can be made from a run, as a result with status `sandbox_error`; None if a verdict can be made."""
     peer = result.peer
     for half in (result, peer):
         if half is not None and half.status is Status.SANDBOX_ERROR:
@@ -63,14 +63,14 @@ def sandbox_fault(result: ExecutionResult) -> ExecutionResult | None:
     elif peer.stdout.startswith(_HELLO):
         return None
     elif peer.error is not None and peer.error.name == SANDBOX_KILLED:
-        return None  # By the program, which was given a second chance.
+        return None  # The program killed its sandbox, twice: that is the program's fault.
     else:
         error = peer.error or ErrorInfo("SandboxError", f"the judge ended ({peer.status}) before the program was heard")
     return dataclasses.replace(result, status=Status.SANDBOX_ERROR, error=error)
 
 
 def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) -> Verdict:
-    """The verdict on a run that `sandbox_fault` finds none with."""
+    """The verdict on a run for which `sandbox_fault` returned None."""
     records = _records(result.peer) if result.peer is not None else []
     reported: dict[tuple[int, int], dict[str, Any]] = {}
     status, message = _why_unreported(result)
@@ -99,7 +99,7 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
     stage = Stage.TESTED if began else stage
     cases = _cases(task, reported, status, message, tested=began)
     first = next((case for case in cases if case.status is not Status.OK), None)
-    # The peer's own result has served its turn; it holds expected values and measured times.
+    # The peer's result is not needed any more, and is removed: it holds expected values and measured times.
     fields: dict[str, Any] = {"status": Status.OK, "exit_code": None, "signal": None, "error": None, "peer": None}
     fields |= {"results": results, "cells": cells_shown}
     if first is not None:
@@ -118,7 +118,7 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
 
 
 def _complete(records: Iterable[dict[str, Any]], result: ExecutionResult) -> None:
-    """Say of cases that the end of the program's process cut short how that ended."""
+    """For cases that were interrupted because the program's process ended: record how the process ended."""
     ended = Ended({"status": str(result.status), "exit_code": result.exit_code, "signal": result.signal})
     for record in records:
         if record["status"] == LOST:
@@ -146,7 +146,7 @@ def _why_unreported(result: ExecutionResult) -> tuple[Status, str]:
 
 
 def _records(peer: ExecutionResult) -> list[dict[str, Any]]:
-    """The report's lines; an unfinished last one, of a peer that was killed, is left out."""
+    """The report's lines as records; if the peer was killed, its unfinished last line is left out."""
     records: list[dict[str, Any]] = []
     for line in peer.stdout.split("\n"):  # A program's text may hold other line separators.
         if not line:

@@ -1,4 +1,4 @@
-"""How an environment has answers judged: side by side, identical ones once, known ones not again."""
+"""Judges the answers of an environment at the same time; identical answers once, and cached answers not again."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .verdict import Verdict
 
 
 class VerdictCache:
-    """Verdicts by content: of a task and an answer to it, once two runs gave equal ones.
+    """A cache of verdicts, by task and answer. It returns a verdict only after two runs gave equal verdicts.
 
-    Two equal runs do not prove that a program always does the same; they keep out what differs from run to run more
-    often than not. What was once seen to differ is never served.
+    Two equal runs do not prove that a program always behaves the same; they mostly exclude programs whose verdict
+    changes in most runs. If two verdicts on an answer once differed, the cache never returns one for it.
 
     Args:
-        size: How many answers it remembers; those used longest ago go first.
+        size: How many answers it remembers; it drops the least recently used first.
 
     Raises:
         ValueError: If `size` is not a positive whole number.
@@ -34,7 +34,7 @@ class VerdictCache:
         self._known: OrderedDict[tuple[int, str], _Known] = OrderedDict()
 
     def get(self, task: Task, code: str) -> Verdict | None:
-        """The verdict on an answer, if it is certain enough."""
+        """The verdict on an answer; None if two equal verdicts are not known."""
         key = (id(task), code)
         known = self._known.get(key)
         if known is None:
@@ -43,7 +43,7 @@ class VerdictCache:
         return known.verdict if known.is_certain else None
 
     def put(self, task: Task, code: str, verdict: Verdict) -> None:
-        """Take note of the verdict of a run."""
+        """Record the verdict of a run."""
         if not verdict.valid:
             return
         key = (id(task), code)
@@ -62,17 +62,17 @@ class VerdictCache:
 
 @dataclasses.dataclass
 class _Known:
-    """What is known of one answer."""
+    """What the cache knows about one answer."""
 
     task: Task
-    """Kept here, so that its `id` stays its own."""
+    """Kept, so that no other task can get the same `id`."""
     verdict: Verdict | None
     """The verdict; None if runs have differed."""
     is_certain: bool = False
 
 
 class SharedJudging:
-    """Has answers judged over one executor, identical ones of one step once.
+    """Has answers judged by one executor; identical answers of one step are judged once.
 
     Args:
         executor: Where programs run.
@@ -86,10 +86,10 @@ class SharedJudging:
         self._until_failure = until_failure
 
     def submit(self, answers: Iterable[tuple[Task, str]]) -> list[PendingVerdict]:
-        """Submit answers; for identical ones to one task the list holds the same object.
+        """Submit answers; for identical answers to the same task the list holds the same object.
 
         Raises:
-            UnsupportedProgram: If the executor cannot do what a task asks; then nothing is left running.
+            UnsupportedProgram: If the executor cannot do what a task asks; then no program is left running.
         """
         started: dict[tuple[int, str], PendingVerdict] = {}
         pending: list[PendingVerdict] = []

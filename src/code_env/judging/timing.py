@@ -1,4 +1,4 @@
-"""Where the time went that verdicts took."""
+"""How the time to reach a verdict divides into phases."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from .verdict import Verdict
 
 @dataclass(frozen=True)
 class StepTiming:
-    """Where the time of a step went, of the program that took longest; all 0.0 where none was run.
+    """How the time of a step divides into phases, for the program that took longest; all 0.0 if no program was run.
 
-    Any two are equal: how long a step takes is no part of what it comes to. Of an answer that was run more than once
-    it is the last run's.
+    Any two objects of this class compare equal, because the time of a step is not part of its outcome. If an answer
+    was run more than once, the times are those of the last run.
     """
 
     queue_s: float = field(default=0.0, compare=False)
-    """Waiting for a worker, in seconds."""
+    """Time of waiting for a worker, in seconds."""
     start_s: float = field(default=0.0, compare=False)
-    """Starting what it needed, and clearing up."""
+    """Time to start what the program needs and to clean up, in seconds."""
     run_s: float = field(default=0.0, compare=False)
-    """The program's run, its tests included."""
+    """Wall time of the program's run, with its tests, in seconds."""
     judge_s: float = field(default=0.0, compare=False)
-    """Making a verdict of what the judge had found; it finds while the program runs."""
+    """Time to make a verdict from the judge's report, in seconds. The judge's own work is in `run_s`: it runs at the
+    same time as the program."""
 
     @classmethod
     def of(cls, verdict: Verdict) -> StepTiming:
-        """That of one verdict."""
+        """The timing of one verdict."""
         run = verdict.execution
         return cls(run.queue_s, run.start_s, run.wall_s, verdict.judge_s)
 

@@ -1,4 +1,4 @@
-"""What a judge found: the verdict, and one result for each case."""
+"""What judging an answer gives: the verdict, with one result for each case."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Outcome(StrEnum):
     PASS = "pass"
     """Every case passed."""
     FAIL = "fail"
-    """It was tested, and not every case passed."""
+    """The answer was tested, and at least one case did not pass."""
     POLICY_ERROR = "policy_error"
-    """The program's own fault kept it from being tested: no code, syntax, a refusal, an early death."""
+    """The program could not be tested, by its own fault: no code, a syntax error, a refusal, or an early end."""
     NO_VERDICT = "no_verdict"
-    """The sandbox or the task failed, not the program: there is nothing to reward or to punish."""
+    """The sandbox or the task failed, not the program: the answer must be neither rewarded nor punished."""
 
 
 class Stage(StrEnum):
@@ -28,11 +28,11 @@ class Stage(StrEnum):
     NOTHING = "nothing"
     """There is no code in the response."""
     CODE = "code"
-    """There is code, and it does not parse."""
+    """There is code, but it does not parse."""
     PARSED = "parsed"
-    """It parses, and died before its first test, or does not define what the tests call."""
+    """The code parses, but it ended before its first test, or does not define what the tests call."""
     TESTED = "tested"
-    """It was tested."""
+    """The code was tested."""
 
 
 @dataclass(frozen=True)
@@ -40,41 +40,42 @@ class CaseResult:
     """How one case went."""
 
     test: int
-    """Index of its test in `Task.tests`."""
+    """Index of the case's test in `Task.tests`."""
     case: int
     """Index among the cases of that test."""
     passed: bool
-    """Whether it passed."""
+    """Whether the case passed."""
     hidden: bool
-    """Whether the policy may not see its input and expected value."""
+    """Whether the case's input and expected value must not be shown to the policy."""
     weight: float
-    """Its share of the pass fraction, relative to the other cases."""
+    """How much the case counts in the pass fraction, relative to the other cases."""
     tested: bool
     """Whether the program got as far as this test."""
     status: Status
-    """How the program did while it ran this test."""
+    """How the program ended while it ran this test."""
     message: str = ""
-    """Why it did not pass; shows expected values, so not for the policy unless `hidden` is false."""
+    """Why the case did not pass. It shows expected values, so the policy may see it only if `hidden` is false."""
     expected: str = ""
     """What was expected, shortened."""
     actual: str = ""
-    """What came instead: the output (head and tail of a long one) or the value, shortened."""
+    """What the program gave: the output (head and tail if it is long) or the value, shortened."""
     actual_chars: int = 0
     """Length of the whole output, in characters, for tests that expect one."""
     error_name: str = ""
-    """Class of the exception that ended it, if one did; the program may have made the name up."""
+    """Class name of the exception that ended the case, if there was one; the program may have invented the name."""
     stderr: str = ""
     """The end of what the test's run wrote to standard error."""
     cpu_s: float | None = field(default=None, compare=False)
-    """CPU time of its test, in seconds: of an `assert` test as a whole, of a `call` test that of loading the program if
-    it is larger. None if unknown; for `call` tests the program may have made it up."""
+    """CPU time of the case's test, in seconds: for an `assert` test the time of the whole test; for a `call` test the
+    larger of the call's time and the time to load the program. None if unknown; for `call` tests the program may have
+    invented the number."""
     wall_s: float | None = field(default=None, compare=False)
-    """The same on the clock, without loading."""
+    """Wall time of the case's test, in seconds, without the time to load the program."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge found. Measurements inside `execution` take no part in comparison.
+    """The result of judging one answer. The measurements in `execution` are ignored when verdicts are compared.
 
     Example:
         >>> from code_env import CallTest, Task, judge, make_executor
@@ -88,21 +89,21 @@ class Verdict:
     outcome: Outcome
     """The verdict in a word."""
     cases: tuple[CaseResult, ...]
-    """One result for each case, in the order of the tests; empty where there is no verdict."""
+    """One result for each case, in the order of the tests; empty if there is no verdict."""
     fraction: float | None
-    """Weighted share of the cases that passed, from 0 to 1; None where there is no verdict."""
+    """Weighted share of the cases that passed, from 0 to 1; None if there is no verdict."""
     judge: JudgeMode
-    """How it was judged."""
+    """The judge mode that was used."""
     response: str
-    """The action as it came."""
+    """The action, unchanged."""
     code: str
-    """The answer extracted from it."""
+    """The answer that was extracted from the response."""
     execution: ExecutionResult
-    """The judged run; its status is that of the first test that had a fault, else `ok`."""
+    """The judged run; its status is that of the first test whose status is not `ok`, otherwise `ok`."""
     stage: Stage | None = None
-    """How far the answer got; None where there is no verdict."""
+    """How far the answer got; None if there is no verdict."""
     judge_s: float = field(default=0.0, compare=False)
-    """How long it took to make the verdict of what had come back, in seconds."""
+    """How long it took to make the verdict from the results of the run, in seconds."""
 
     @property
     def passed(self) -> bool:
@@ -116,7 +117,7 @@ class Verdict:
 
     @property
     def has_code(self) -> bool:
-        """Whether there is a program in the answer; also true where there is no verdict."""
+        """Whether there is a program in the answer; also true if there is no verdict."""
         return self.stage is not Stage.NOTHING
 
     @property

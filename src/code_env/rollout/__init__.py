@@ -1,8 +1,8 @@
-"""Collects trajectories: a policy plays episodes in many environments, and each is written down as it ends.
+"""Collects trajectories: a policy plays episodes in many environments, and each episode is written when it ends.
 
-Which task an episode has, and from what seed its tests are drawn, follows from the collection's seed and the episode's
-number alone. So a collection that was killed goes on where it was: what is in the file is not played again, whatever
-else was under way is played anew. A line is on the disk before the next step begins.
+The task of an episode, and the seed from which its tests are drawn, depend only on the collection's seed and the
+episode's number. So a collection that was killed can continue: episodes that are in the file are not played again, and
+unfinished episodes are played from their beginning. A line is on the disk before the next step begins.
 """
 
 from .collecting import collect

@@ -1,4 +1,4 @@
-"""`collect`: has episodes played, written down, counted and watched over."""
+"""`collect`: plays episodes, writes and counts them, and warns when the sandbox fails too often."""
 
 from __future__ import annotations
 
@@ -37,32 +37,33 @@ def collect(
     on_progress: Callable[[RolloutSummary], None] | None = None,
     on_alarm: Callable[[str], None] | None = None,
 ) -> RolloutSummary:
-    """Have a policy play episodes, and write each as a JSON line when it has ended.
+    """Let a policy play episodes, and write each episode as a JSON line when it has ended.
 
-    A line holds `collection` (the same in all), `episode`, `task_id`, `seed`, `return`, `passed`, `valid` and `turns`.
-    A turn has `observation`, `action`, `reward`, `reward_terms`, and under `programs` for each program `outcome`,
-    `status`, `has_code`, `fraction`, `tests_passed` and `tests_total`.
+    A line holds `collection` (the same in all lines), `episode`, `task_id`, `seed`, `return`, `passed`, `valid` and
+    `turns`. A turn has `observation`, `action`, `reward`, `reward_terms`, and `programs` with `outcome`, `status`,
+    `has_code`, `fraction`, `tests_passed` and `tests_total` for each program.
 
     Args:
-        vec_env: What `gym.make_vec("CodeExec-v0", ...)` gives, with wrappers around it or not.
+        vec_env: The result of `gym.make_vec("CodeExec-v0", ...)`, with or without wrappers around it.
         policy: Answers prompts.
-        episodes: How many there are to be.
-        path: The file; None to write none.
+        episodes: How many episodes to collect.
+        path: The file; None to write no file.
         seed: Decides which task each episode has.
         order: How tasks are drawn: `shuffle`, `sequential` or `random`.
-        group_size: How many episodes in a row have the same task, in consecutive environments; divides their number.
-        resume: Whether to go on with a file that there is. Without, that is an error.
-        alarm_rate: Share of the last 100 episodes without a verdict above which there is an alarm.
-        on_episode: Is given each line as a mapping.
-        on_progress: Is told how far it is, after each step.
-        on_alarm: Is told when the sandbox fails too often; a `SandboxAlarm` is warned of by default.
+        group_size: How many episodes in a row have the same task, in consecutive environments. It must
+            divide the number of environments and the number of episodes.
+        resume: Whether to continue an existing file. If false, an existing file is an error.
+        alarm_rate: If the share of episodes without a verdict among the last 100 is above this rate, there is an alarm.
+        on_episode: Called with each line, as a mapping.
+        on_progress: Called with the summary so far, after each step.
+        on_alarm: Called with a message when the sandbox fails too often; by default a `SandboxAlarm` warning is issued.
 
     Returns:
-        What it came to.
+        The summary of the collection.
 
     Raises:
-        RolloutError: If the file is there and not to be gone on with, belongs to something else, is in use, or
-            cannot be written; or if an argument or what the policy gives does not fit.
+        RolloutError: If the file exists and `resume` is false, belongs to something else, is in use, or cannot be
+            written; also if an argument is wrong, or the policy returns something wrong.
 
     Example:
         >>> import gymnasium as gym

@@ -18,13 +18,13 @@ from code_env.wrappers.ledger import ledger_names
 
 
 class Plan:
-    """Which task and which seed each episode has, and by what its lines are known.
+    """The task and the seed of each episode, and the fingerprint by which the collection's lines are recognized.
 
     Args:
         vec_env: The environments.
-        base: The same without wrappers.
-        episodes: How many there are.
-        seed: Of the collection.
+        base: The same environments without wrappers.
+        episodes: The number of episodes.
+        seed: The seed of the collection.
         order: How tasks are drawn.
         group_size: How many episodes in a row have the same task.
     """
@@ -46,7 +46,7 @@ class Plan:
         prompts = [(task.id, task.prompt) for task in base.suite]
         parts = (prompts, repr(rules), seed, order, group_size, list(ledger_names(vec_env)))
         self.fingerprint = hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
-        """By what a line is known to be of this collection: of the same prompts, rules, seed, order and rewards."""
+        """Identifies the lines of this collection: a hash of prompts, rules, seed, order, group size and rewards."""
 
     def task_id(self, episode: int) -> str:
         """The task of an episode."""
@@ -61,6 +61,6 @@ class Plan:
         return map(self.group_of, range(0, self.episodes, self.group_size))
 
     def group_of(self, episode: int) -> range:
-        """The episodes of the group of one."""
+        """All episodes in the group of an episode."""
         first = episode - episode % self.group_size
         return range(first, first + self.group_size)

@@ -1,4 +1,4 @@
-"""Has a policy play the episodes of a plan, in many environments side by side."""
+"""Lets a policy play the episodes of a plan, in many environments at the same time."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from code_env.judging.timing import StepTiming
 from .plan import Plan
 
 Policy = Callable[[list[str], list[dict[str, Any]]], Sequence[Any]]
-"""Answers prompts: takes the observations of the environments that wait for an action, and an info of each, which has
-`episode`, `seed`, `task_id`, `turn`, `turns_left` and `messages`; gives an action for each, in order."""
+"""Answers prompts. It takes the observations of the environments that wait for an action, and an info for each, which
+has `episode`, `seed`, `task_id`, `turn`, `turns_left` and `messages`. It returns an action for each, in order."""
 
 
 @dataclass
@@ -27,27 +27,27 @@ class _Episode:
     """An episode that is being played."""
 
     number: int
-    """Which one."""
+    """The number of the episode."""
     observation: str = ""
-    """What the policy is shown next."""
+    """The next observation for the policy."""
     info: dict[str, Any] = field(default_factory=dict)
-    """What it is told beside that."""
+    """The info for the policy."""
     action: Any = None
-    """What it has answered; None while it has not."""
+    """The policy's action; None while the policy has not answered."""
     turns: list[dict[str, Any]] = field(default_factory=list)
     """Its turns so far."""
     row: dict[str, Any] | None = None
-    """Its line, once it has ended."""
+    """Its line for the file, after it has ended."""
 
 
 class Player:
-    """Plays episodes, a group of them in each block of environments.
+    """Plays episodes; each group of episodes runs in a block of consecutive environments.
 
     Args:
         vec_env: The environments.
-        base: The same without wrappers.
+        base: The same environments without wrappers.
         policy: Answers prompts.
-        plan: Of the collection.
+        plan: The plan of the collection.
         missing: The groups to play.
     """
 
@@ -64,12 +64,12 @@ class Player:
         self._waiting = deque(missing)
         self._playing: list[_Episode | None] = [None] * base.num_envs
         self.steps = 0
-        """Actions that were judged."""
+        """The number of actions that were judged."""
         self.timing = StepTiming()
-        """Where the time of their steps went."""
+        """How the time of their steps divides into phases."""
 
     def play(self) -> Iterator[list[dict[str, Any]]]:
-        """Play all; the lines of the groups that have ended, step by step."""
+        """Play all groups; after each step, yield the lines of the groups that have ended."""
         self._env.reset(seed=self._plan.seed)
         self._begin()
         while any(self._playing):
@@ -79,12 +79,12 @@ class Player:
             self._begin()
 
     def _blocks(self) -> Iterator[slice]:
-        """Where groups are played."""
+        """The blocks of environments, one for each group that is played at the same time."""
         size = self._plan.group_size
         return (slice(first, first + size) for first in range(0, len(self._playing), size))
 
     def _begin(self) -> None:
-        """Begin the next groups where there is room."""
+        """Begin the next groups in the blocks that are free."""
         begun = np.zeros(len(self._playing), dtype=np.bool_)
         for block in self._blocks():
             if not any(self._playing[block]) and self._waiting:
@@ -106,7 +106,7 @@ class Player:
             self._show(index, observations, info)
 
     def _show(self, index: int, observations: Sequence[str], info: dict[str, Any]) -> None:
-        """Take note of what the policy is shown next of one environment."""
+        """Store the next observation and info of one environment for the policy."""
         episode = self._playing[index]
         if episode is not None:
             known = {key: _plain(info[key][index]) for key in ("task_id", "turn", "turns_left", "messages")}
@@ -133,13 +133,13 @@ class Player:
             one.action = action
 
     def _actions(self) -> Any:
-        """What is sent to the environments: nothing where no episode waits for it."""
+        """The actions for the environments; None for an environment without an unfinished episode."""
         nothing = None if self._samples == 1 else (None,) * self._samples
         actions = [nothing if one is None or one.row is not None else one.action for one in self._playing]
         return tuple(actions) if self._samples == 1 else tuple(zip(*actions, strict=True))
 
     def _take(self, step: Any) -> None:
-        """Take a step down."""
+        """Record the result of a step."""
         observations, rewards, terminated, truncated, info = step
         for index, episode in enumerate(self._playing):
             if episode is None or episode.row is not None or info["pending"][index]:
@@ -164,7 +164,7 @@ class Player:
                 self._show(index, observations, info)
 
     def _ended(self) -> list[dict[str, Any]]:
-        """The lines of the groups that have ended, which make room."""
+        """The lines of the groups that have ended; their blocks become free."""
         rows: list[dict[str, Any]] = []
         for block in self._blocks():
             lines = [None if one is None else one.row for one in self._playing[block]]
@@ -196,5 +196,5 @@ def _turn(episode: _Episode, reward: Any, info: dict[str, Any], index: int) -> d
 
 
 def _plain(value: Any) -> Any:
-    """A number as Python's own, not numpy's; anything else as it is."""
+    """A NumPy number as a number of Python; any other value unchanged."""
     return value.item() if isinstance(value, np.generic) else value

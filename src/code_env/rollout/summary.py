@@ -1,4 +1,4 @@
-"""What a collection comes to, and the alarm when its sandbox fails too often."""
+"""The summary of a collection, and the alarm that is raised when its sandbox fails too often."""
 
 from __future__ import annotations
 
@@ -11,52 +11,53 @@ from code_env.errors import RolloutError
 from code_env.judging.timing import StepTiming
 
 _ALARM_WINDOW, _ALARM_LEAST = 100, 20
-"""Over how many of the last episodes the rate of sandbox errors is taken, and how many it takes to say anything."""
+"""The rate of sandbox errors is taken over at most this many of the last episodes; with fewer than the second number of
+episodes there is no alarm."""
 
 
 class SandboxAlarm(RuntimeWarning):
-    """More episodes than there may be have no verdict, because the sandbox fails."""
+    """More episodes than allowed have no verdict, because the sandbox fails."""
 
 
 @dataclass
 class RolloutSummary:
-    """What a collection comes to; it is counted on while episodes end."""
+    """The summary of a collection; it is updated when episodes end."""
 
     episodes: int
-    """Episodes that it is to have."""
+    """How many episodes to collect."""
     resumed: int = 0
-    """Those that were in the file when it began."""
+    """Episodes that were in the file at the start."""
     collected: int = 0
-    """Those that were played."""
+    """Episodes that were played."""
     steps: int = 0
-    """Actions that were judged for them."""
+    """Actions that were judged in the played episodes."""
     seconds: float = 0.0
-    """How long that took."""
+    """How long the played episodes took, in seconds."""
     passed: int = 0
-    """Episodes in which the task was solved, those in the file included, as in what follows."""
+    """Episodes in which the task was solved. This and the next counts include the episodes that were in the file."""
     returns: float = 0.0
     """Sum of their rewards."""
     outcomes: Counter[str] = field(default_factory=Counter)
-    """How often each outcome was that of a program."""
+    """How many programs had each outcome."""
     statuses: Counter[str] = field(default_factory=Counter)
-    """How often each status was."""
+    """How many programs had each status."""
     without_code: int = 0
     """Answers in which no code was found."""
     without_code_example: str | None = None
-    """The first of these that was played."""
+    """The first played answer in which no code was found."""
     timing: StepTiming = field(default_factory=StepTiming)
-    """Where the time of all steps together went, each that of its slowest program."""
+    """How the time of all steps together divides into phases; for each step, the time of its slowest program."""
     alarms: int = 0
-    """How often the rate of sandbox errors has passed its bound."""
+    """How many times the rate of sandbox errors has risen above the alarm rate."""
 
     @property
     def done(self) -> int:
-        """Episodes that are in the file, or were played."""
+        """Episodes that were in the file at the start or were played."""
         return self.resumed + self.collected
 
     @property
     def mean_return(self) -> float:
-        """Mean of the episodes' sums of rewards."""
+        """Mean return: the sum of rewards of an episode, averaged over the episodes."""
         return self.returns / self.done if self.done else 0.0
 
     @property
@@ -66,7 +67,7 @@ class RolloutSummary:
 
     @property
     def episodes_per_second(self) -> float:
-        """Episodes played in a second."""
+        """Episodes played per second."""
         return self.collected / self.seconds if self.seconds else 0.0
 
     def add(self, row: dict[str, Any]) -> None:
@@ -79,16 +80,16 @@ class RolloutSummary:
                 self.statuses[program["status"]] += 1
                 if not program["has_code"]:
                     self.without_code += 1
-                    if self.without_code_example is None and "action" in turn:  # Not kept of those in the file.
+                    if self.without_code_example is None and "action" in turn:  # Lines read from the file have none.
                         action = turn["action"]
                         self.without_code_example = action if isinstance(action, str) else action[index]
 
 
 class Alarm:
-    """Rings when too many of the last episodes have no verdict, once until they are fewer again.
+    """Gives a message when too many of the last episodes have no verdict; the next one only after the rate has fallen.
 
     Args:
-        rate: How many may have none.
+        rate: The largest allowed share of episodes without a verdict.
     """
 
     def __init__(self, rate: float) -> None:
@@ -97,7 +98,7 @@ class Alarm:
         self._ringing = False
 
     def message(self, row: dict[str, Any]) -> str | None:
-        """Take an episode; what there is to say if the alarm begins to ring with it."""
+        """Count an episode; return a message if the alarm starts with this episode, otherwise None."""
         self._last.append(not row["valid"])
         too_many = len(self._last) >= _ALARM_LEAST and sum(self._last) > self._rate * len(self._last)
         begins = too_many and not self._ringing

@@ -1,4 +1,4 @@
-"""The file of a collection: one JSON line for each episode, on the disk before anything goes on."""
+"""The file of a collection: one JSON line for each episode, on the disk before the collection continues."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .plan import Plan
 
 
 class TrajectoryFile:
-    """A file of trajectories, one JSON line for each, written to disk before anything goes on.
+    """A file of trajectories with one JSON line for each; `write` returns after the lines are on the disk.
 
     Args:
         file: The file, open for writing without a buffer, and locked.
-        found: What is known of the episodes in it.
+        found: The data of the episodes that were in it, as `_read` returns them.
     """
 
     def __init__(self, file: FileIO, found: list[dict[str, Any]]) -> None:
@@ -32,7 +32,7 @@ class TrajectoryFile:
         """Open a file for a collection.
 
         Raises:
-            RolloutError: If it is not to be had.
+            RolloutError: If the file cannot be opened, or must not be used for this collection.
         """
         try:
             file = FileIO(path, "r+" if path.exists() else "x+")
@@ -44,7 +44,7 @@ class TrajectoryFile:
                 raise RolloutError(f"{path} is there already; resume to go on with it, or name another file")
             found, length = _read(path, plan)
             try:
-                # What a killed writer has begun and not ended: a line, or a group of them.
+                # Remove what a killed writer left unfinished: a line, or a group of lines.
                 file.truncate(length)
                 file.seek(length)
                 _sync_directory(path)
@@ -53,7 +53,7 @@ class TrajectoryFile:
             yield cls(file, found)
 
     def write(self, rows: list[dict[str, Any]]) -> None:
-        """Write lines, and see that they are on the disk.
+        """Write lines, and wait until they are on the disk.
 
         Raises:
             RolloutError: If they cannot be written.
@@ -72,7 +72,7 @@ class TrajectoryFile:
 def _lock(file: FileIO, path: Path) -> None:
     try:
         import fcntl
-    except ImportError:  # Where there are no such locks, one has to see to it oneself.
+    except ImportError:  # Without such locks, the user must not start two collections for one file.
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -81,8 +81,8 @@ def _lock(file: FileIO, path: Path) -> None:
 
 
 def _sync_directory(path: Path) -> None:
-    """See that the file's name is on the disk too."""
-    with contextlib.suppress(OSError):  # Not every file system has directories that can be.
+    """Make sure that the file's name is on the disk too."""
+    with contextlib.suppress(OSError):  # Not every file system can sync a directory.
         fd = os.open(path.resolve().parent, os.O_RDONLY)
         try:
             os.fsync(fd)
@@ -91,14 +91,17 @@ def _sync_directory(path: Path) -> None:
 
 
 _LINE_BEGINS = b'{"collection": "'
-"""How each line begins, and so what may be left of one that was not written to its end."""
+"""The beginning of each line. An unfinished last line begins with it too, or is a part of it."""
 
 
 def _read(path: Path, plan: Plan) -> tuple[list[dict[str, Any]], int]:
-    """What is known of the episodes in a file, and how long it is with just those: whole lines, of whole groups.
+    """Read the episodes of a file, without an unfinished line or group at its end.
+
+    Returns:
+        The data of the episodes, and the length of their part of the file, in bytes.
 
     Raises:
-        RolloutError: If it belongs to something else.
+        RolloutError: If the file belongs to something else.
     """
     found: dict[int, tuple[dict[str, Any], int]] = {}
     length = 0
@@ -138,7 +141,7 @@ def _read(path: Path, plan: Plan) -> tuple[list[dict[str, Any]], int]:
             if known["episode"] in found:
                 raise RolloutError(f"{path}:{number}: episode {known['episode']} is there for the second time")
             found[known["episode"]] = known, length
-    # The lines of a group are written together, so only those at the end can be of one that is not whole.
+    # The lines of a group are written together, so only the last group of the file can be incomplete.
     while found and not all(number in found for number in plan.group_of(next(reversed(found)))):
         found.popitem()
     torn = [number for number in found if not all(other in found for other in plan.group_of(number))]

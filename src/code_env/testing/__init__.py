@@ -1,8 +1,8 @@
 """The contract of an executor as runnable checks.
 
-Each check is a function that takes an executor and raises `ConformanceFailure` if it breaks the contract. What an
-executor declares in `describe()` that it does not do, it is not held to, but it has to refuse it clearly: such a
-check gives back the reason. A new executor's first test::
+Each check is a function that takes an executor and raises `ConformanceFailure` if the executor breaks the contract. If
+an executor declares in `describe()` that it does not support something, the check does not demand it, but the executor
+must refuse it with a clear error; the check then returns the reason. The first test of a new executor::
 
     import pytest
     from code_env.testing import CHECKS, LIFE_CHECKS
@@ -18,7 +18,7 @@ check gives back the reason. A new executor's first test::
 `code-env conformance NAME ...` prints a table of executors and checks.
 """
 
-from . import (  # noqa: F401  # Each adds its checks.
+from . import (  # noqa: F401  # Each module adds its checks.
     description,
     ends,
     languages,

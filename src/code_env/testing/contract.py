@@ -1,4 +1,4 @@
-"""What checks are made of: the lists that they are in, and how they ask and compare."""
+"""The parts of checks: the lists of all checks, and functions to run programs and compare results."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from code_env.errors import UnsupportedProgram
 from code_env.executors import ExecutionResult, Executor, Isolation, Program, Status
 
 Check = Callable[[Executor], str | None]
-"""A check: takes an executor; raises `ConformanceFailure` if it fails, and gives the reason back where the executor has
-declared that it does not do this."""
+"""A check takes an executor. It raises `ConformanceFailure` if it fails. It returns a reason if the executor has
+declared that it does not support this, and otherwise None."""
 
 
 class ConformanceFailure(AssertionError):
-    """An executor breaks the contract; the text says how."""
+    """An executor breaks the contract; the message says how."""
 
     failures: Mapping[str, str] = MappingProxyType({})
-    """For each check that failed what it found, where several were run."""
+    """If several checks were run: for each failed check, what it found."""
 
 
 class Declared(Exception):
-    """An executor does not do what a check asks for, has declared so, and has said so clearly."""
+    """An executor has declared that it does not support what a check needs, and has refused it clearly."""
 
 
 class _Refused(Exception):
@@ -42,12 +42,12 @@ LIFE_CHECKS: list[Check] = []
 
 
 def check(function: Callable[[Executor], None]) -> Check:
-    """Add a check, which a policy may keep an executor from."""
+    """Add a check whose programs a policy may refuse."""
     return _added(CHECKS, function, may_refuse=True)
 
 
 def core_check(function: Callable[[Executor], None]) -> Check:
-    """Add a check whose programs every policy has to let through."""
+    """Add a check whose programs every policy must accept."""
     return _added(CHECKS, function, may_refuse=False)
 
 
@@ -72,7 +72,7 @@ def _added(to: list[Check], function: Callable[[Executor], None], *, may_refuse:
 
 
 def _refusal(result: ExecutionResult, isolation: Isolation, may_refuse: bool) -> str:
-    """Why a program was refused, if that is as it should be."""
+    """Why a program was refused, if the policy may refuse it."""
     error = result.error
     expect(bool(isolation.policy), f"a program was refused ({error}), and describe() names no policy")
     expect(may_refuse, f"the policy refuses a program that uses nothing but plain Python: {error}")
@@ -94,46 +94,46 @@ def equal(actual: Any, expected: Any, what: str) -> None:
 
 
 def run(executor: Executor, code: str, **fields: Any) -> ExecutionResult:
-    """The result of a program; ends the check if a policy refuses it."""
+    """Run a program, and return its result; ends the check if a policy refuses the program."""
     return taken(executor.run(Program(code, **fields)))
 
 
 def taken(result: ExecutionResult) -> ExecutionResult:
-    """A result, if the program was not refused by a policy."""
+    """Return the result unchanged; ends the check if a policy refused the program."""
     if result.status is Status.REFUSED:
         raise _Refused(result)
     return result
 
 
 def output(executor: Executor, code: str, expected: str, **fields: Any) -> ExecutionResult:
-    """The result of a program that shall end well and print this."""
+    """Run a program, and return its result; fail unless it ends with status `ok` and prints `expected`."""
     result = run(executor, code, **fields)
     equal((result.status, result.stdout), (Status.OK, expected), f"status and output (stderr: {result.stderr!r})")
     return result
 
 
 def need_limit(executor: Executor, name: str) -> None:
-    """End the check if an executor does not enforce a limit, as it may."""
+    """End the check if the executor does not enforce a limit, which is allowed."""
     if name not in executor.describe().enforces:
         raise Declared(f"does not enforce {name}")
 
 
 def need_peers(executor: Executor) -> None:
-    """End the check if an executor joins no program to a peer, as it may; it must refuse one then."""
+    """End the check if the executor does not support peers, which is allowed; it must then refuse such a program."""
     if executor.describe().peer == "none":
         must_refuse(executor, Program("pass", peer=Program("pass")), "a program with a peer")
         raise Declared("joins no program to a peer")
 
 
 def need_notebooks(executor: Executor) -> None:
-    """End the check if an executor runs no notebooks, as it may; it must refuse one then."""
+    """End the check if the executor does not run notebooks, which is allowed; it must then refuse a notebook."""
     if not executor.describe().notebooks:
         must_refuse(executor, Program("1", notebook=True), "a notebook")
         raise Declared("runs no notebooks")
 
 
 def must_refuse(executor: Executor, program: Program, what: str) -> None:
-    """Fail unless a program is refused at once, with a reason."""
+    """Fail unless `submit` refuses a program at once, with a reason."""
     try:
         executor.submit(program)
     except UnsupportedProgram as error:

@@ -1,4 +1,4 @@
-"""What an executor says of itself."""
+"""Checks of what an executor says about itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .contract import core_check, equal, expect
 
 @core_check
 def the_description_is_whole(executor: Executor) -> None:
-    """It is an `Isolation` of known words."""
+    """`describe()` returns an `Isolation` with known values."""
     told = executor.describe()
     expect(isinstance(told, Isolation), f"describe() gave a {type(told).__name__}")
     expect(told.level in ("none", "contained", "full", "machine"), f"there is no level {told.level!r}")
@@ -23,7 +23,7 @@ def the_description_is_whole(executor: Executor) -> None:
 
 @core_check
 def declared_limits_are_limits(executor: Executor) -> None:
-    """`enforces` holds names of fields of `Limits`; time is among them, or a loop would never end."""
+    """`enforces` holds names of fields of `Limits`. A time limit is among them, so that every loop ends."""
     told = executor.describe().enforces
     unknown = told - {field.name for field in dataclasses.fields(Limits)}
     equal(unknown, frozenset(), "names in enforces that are no limits")
@@ -32,5 +32,5 @@ def declared_limits_are_limits(executor: Executor) -> None:
 
 @core_check
 def the_description_stays(executor: Executor) -> None:
-    """It does not change from one call to the next."""
+    """`describe()` returns the same in each call."""
     equal(executor.describe(), executor.describe(), "second description")

@@ -1,4 +1,4 @@
-"""How a program ends, and what is told of it."""
+"""Checks of how a program ends, and what the result says about that."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .contract import check, core_check, equal, expect, output, run
 
 @check
 def exit_codes_come_back(executor: Executor) -> None:
-    """Another exit code than 0 is `error`; a text goes to standard error with code 1."""
+    """An exit code other than 0 is `error`; `sys.exit` with a text prints it to standard error and gives code 1."""
     result = run(executor, "import sys; sys.exit(3)")
     equal((result.status, result.exit_code, result.error), (Status.ERROR, 3, None), "sys.exit(3)")
     result = run(executor, "import sys; sys.exit('bye')")
@@ -19,7 +19,7 @@ def exit_codes_come_back(executor: Executor) -> None:
 
 @core_check
 def an_exception_is_described(executor: Executor) -> None:
-    """Name, message and a traceback that shows the program's own frames only."""
+    """The error has a name, a message, and a traceback that shows only the program's own frames."""
     result = run(executor, "print('before')\ndef f():\n    raise ValueError('no good')\nf()")
     error = result.error
     expect(error is not None, "no error came back")
@@ -32,7 +32,7 @@ def an_exception_is_described(executor: Executor) -> None:
 
 @core_check
 def code_that_does_not_compile_is_an_error(executor: Executor) -> None:
-    """A syntax error, a NUL and a lone surrogate are the program's errors, not ours."""
+    """A syntax error, a NUL or a lone surrogate is an error of the program, not of the sandbox."""
     for code in ("def f(:", "print(1)\0", "x = '\ud800'"):
         result = run(executor, code)
         equal(result.status, Status.ERROR, f"status of {code!r}")
@@ -41,21 +41,21 @@ def code_that_does_not_compile_is_an_error(executor: Executor) -> None:
 
 @check
 def a_signal_is_told(executor: Executor) -> None:
-    """Death by a signal is `signal`, with its number."""
+    """If a signal ends the program, the status is `signal`, with the signal's number."""
     result = run(executor, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     equal((result.status, result.signal, result.exit_code), (Status.SIGNAL, 11, None), "end by SIGSEGV")
 
 
 @check
 def a_hard_exit_is_an_exit(executor: Executor) -> None:
-    """`os._exit(0)` is an exit with code 0, and loses what was not flushed."""
+    """`os._exit(0)` is an exit with code 0; output that was not flushed is lost."""
     result = run(executor, "import os; print('kept', flush=True); print('lost'); os._exit(0)")
     equal((result.status, result.exit_code, result.stdout), (Status.OK, 0, "kept\n"), "os._exit(0)")
 
 
 @check
 def threads_and_exit_handlers_are_waited_for(executor: Executor) -> None:
-    """As Python does at its end: threads first, then `atexit`."""
+    """As in plain Python: the interpreter waits for threads first, then calls the `atexit` handlers."""
     code = (
         "import atexit, threading, time\natexit.register(lambda: print('handler'))\n"
         "threading.Thread(target=lambda: (time.sleep(0.1), print('thread'))).start()\nprint('main')"
@@ -65,19 +65,19 @@ def threads_and_exit_handlers_are_waited_for(executor: Executor) -> None:
 
 @core_check
 def a_main_block_runs(executor: Executor) -> None:
-    """The program is `__main__`."""
+    """The program's module is `__main__`."""
     output(executor, "if __name__ == '__main__': print('main')", "main\n")
 
 
 @check
 def the_main_module_can_be_imported(executor: Executor) -> None:
-    """A class of the program is found where it says that it is defined."""
+    """A class of the program can be found in the module that its `__module__` names."""
     output(executor, "import sys\nclass C: pass\nprint(sys.modules[C.__module__].C is C)", "True\n")
 
 
 @check
 def deep_recursion_in_a_big_stack_works(executor: Executor) -> None:
-    """A thread with a stack of 256 MiB that it hardly touches is within the default limits."""
+    """A thread may have a stack of 256 MiB within the default limits, if it uses little of it."""
     code = (
         "import sys, threading\nsys.setrecursionlimit(10**6)\nthreading.stack_size(256 << 20)\n"
         "def f(n): return 0 if n == 0 else 1 + f(n - 1)\n"
@@ -88,7 +88,7 @@ def deep_recursion_in_a_big_stack_works(executor: Executor) -> None:
 
 @core_check
 def an_empty_program_is_ok(executor: Executor) -> None:
-    """There is nothing in it that could fail."""
+    """A program without any code ends with `ok`."""
     output(executor, "", "")
 
 

@@ -1,4 +1,4 @@
-"""Languages that an executor runs, and those that it does not."""
+"""Checks of the languages that an executor runs, and of those that it must refuse."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from .contract import check, equal, must_refuse, output
 
 @check
 def an_unknown_language_is_refused(executor: Executor) -> None:
-    """What an executor cannot run it refuses at once."""
+    """A program in an unknown language is refused at once."""
     must_refuse(executor, Program("x", language="befunge"), "a program in an unknown language")
 
 
 @check
 def other_languages_are_refused(executor: Executor) -> None:
-    """Those that this package knows and `describe()` does not name."""
+    """Languages that this package knows, but `describe()` does not name, are refused."""
     for language in LANGUAGES:
         if language.name not in executor.describe().languages:
             must_refuse(executor, Program("x", language=language.name), f"a program in {language.name}")
 
 
 _HELLO = {"javascript": "console.log('hello ' + require('fs').readFileSync(0))", "bash": "read x; echo hello $x"}
-"""A program that greets what it reads, in other languages than Python."""
+"""A program in each language other than Python that prints "hello" and its input."""
 
 
 @check

@@ -1,4 +1,4 @@
-"""An executor's own life."""
+"""Checks of how an executor is closed and copied."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def closing_is_idempotent_and_final(executor: Executor) -> None:
 
 @life_check
 def closing_ends_what_runs(executor: Executor) -> None:
-    """`close` does not wait for a program's limits."""
+    """`close` ends running programs, and does not wait until they reach their limits."""
     future = executor.submit(Program("while True: pass", limits=Limits(cpu_s=50, wall_s=50)))
     wait([future], timeout=0.5)
     expect(not future.done(), "a program without end has ended")
@@ -39,13 +39,13 @@ def closing_ends_what_runs(executor: Executor) -> None:
 
 @life_check
 def an_unused_executor_closes(executor: Executor) -> None:
-    """Nothing needs to have run."""
+    """An executor can be closed before any program has run."""
     executor.close()
 
 
 @life_check
 def closing_cancels_what_waits(executor: Executor) -> None:
-    """Nobody waits for a result that will not come."""
+    """`close` cancels the waiting programs, so that no caller waits forever for a result."""
     futures = [executor.submit(Program("while True: pass", limits=Limits(cpu_s=50, wall_s=50))) for _ in range(64)]
     executor.close()
     _, waiting = wait(futures, timeout=20)
@@ -54,5 +54,5 @@ def closing_cancels_what_waits(executor: Executor) -> None:
 
 @life_check
 def a_copy_is_the_same_executor(executor: Executor) -> None:
-    """Gymnasium copies an environment's arguments; an executor that was handed over stays one and the same."""
+    """A deep copy of an executor is the executor itself, because Gymnasium copies an environment's arguments."""
     expect(copy.deepcopy({"executor": executor})["executor"] is executor, "a deep copy is another executor")

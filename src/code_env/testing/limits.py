@@ -1,4 +1,4 @@
-"""What a program may use."""
+"""Checks of the limits of a program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def a_loop_runs_into_the_cpu_limit(executor: Executor) -> None:
 
 @check
 def a_stubborn_loop_runs_into_the_cpu_limit(executor: Executor) -> None:
-    """A loop that catches everything and ignores signals ends all the same."""
+    """An endless loop ends even if it catches all exceptions and ignores signals."""
     code = (
         "import signal\nfor s in range(1, 32):\n    try: signal.signal(s, signal.SIG_IGN)\n    except OSError: pass\n"
         "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
@@ -26,7 +26,7 @@ def a_stubborn_loop_runs_into_the_cpu_limit(executor: Executor) -> None:
 
 @check
 def a_sleeper_runs_into_the_wall_limit(executor: Executor) -> None:
-    """Waiting costs no CPU time; the wall time limit ends it, and what it printed is kept."""
+    """Waiting uses no CPU time; the limit of wall time ends the program, and what it printed is kept."""
     code = "import time; print('kept', flush=True); time.sleep(60)"
     result = run(executor, code, limits=Limits(wall_s=0.5))
     equal((result.status, result.stdout), (Status.TIMEOUT, "kept\n"), "status and output")
@@ -43,7 +43,7 @@ def memory_is_limited(executor: Executor) -> None:
 
 @check
 def one_giant_allocation_is_a_memory_error(executor: Executor) -> None:
-    """An allocation far beyond the limit raises MemoryError; uncaught it is `memory`, caught it is not."""
+    """An allocation far beyond the limit raises MemoryError. The status is `memory` only if that is not caught."""
     need_limit(executor, "memory_bytes")
     equal(run(executor, "x = bytearray(1 << 40)").status, Status.MEMORY, "status, uncaught")
     output(executor, "try: x = bytearray(1 << 40)\nexcept MemoryError: print('caught')", "caught\n")
@@ -59,7 +59,7 @@ def file_size_is_limited(executor: Executor) -> None:
 
 @check
 def a_descendant_does_not_hold_the_result_up(executor: Executor) -> None:
-    """A child that keeps the streams open ends with the program that started it."""
+    """A child process that keeps the streams open ends together with the program that started it."""
     code = "import os, time\nif os.fork() == 0:\n    time.sleep(60)\n    os._exit(0)\nprint('parent', flush=True)"
     result = run(executor, code, limits=Limits(wall_s=20, processes=4))
     equal((result.status, result.stdout), (Status.OK, "parent\n"), "status and output")
@@ -68,7 +68,7 @@ def a_descendant_does_not_hold_the_result_up(executor: Executor) -> None:
 
 @check
 def processes_are_limited(executor: Executor) -> None:
-    """With `processes=0` none can be started beside the program's own, and the program goes on."""
+    """With `processes=0` the program cannot start another process, and the program itself continues."""
     need_limit(executor, "processes")
     code = "import os\ntry: os.fork()\nexcept OSError: print('refused')"
     output(executor, code, "refused\n")

@@ -1,4 +1,4 @@
-"""Programs that are run as a notebook's cells."""
+"""Checks of programs that are run as the cells of a notebook."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .contract import check, core_check, equal, need_notebooks, run
 
 @check
 def a_notebook_keeps_its_last_value(executor: Executor) -> None:
-    """Only the last expression's, and not where there is none."""
+    """The result is the value of the last expression; without a last expression there is no result."""
     need_notebooks(executor)
     shown = run(executor, "1\nx = 2\n[x, 'a']", notebook=True)
     equal(shown.results, ({"text/plain": "[2, 'a']"},), "results")
@@ -19,13 +19,16 @@ def a_notebook_keeps_its_last_value(executor: Executor) -> None:
 
 @core_check
 def a_program_that_is_no_notebook_shows_nothing(executor: Executor) -> None:
-    """The value of its last expression is lost."""
+    """Without `notebook=True`, the value of the last expression is not in the result."""
     equal(run(executor, "1").results, (), "results")
 
 
 @check
 def cells_share_the_programs_names(executor: Executor) -> None:
-    """Each gives its last expression, else what it prints, else the variable `result`; a failing one ends alone."""
+    """A cell gives its last expression, otherwise what it prints, otherwise the variable `result`.
+
+    If a cell fails, the next cells still run.
+    """
     cells = ("result = x * 2", "print(x)\nx += 1", "x", "1 / 0", "def broken(:", "raise SystemExit(3)", "result")
     need_notebooks(executor)
     ran = run(executor, "x = 3", notebook=True, cells=cells)
@@ -38,7 +41,7 @@ def cells_share_the_programs_names(executor: Executor) -> None:
 
 @check
 def cells_need_a_program_that_has_not_failed(executor: Executor) -> None:
-    """None is run after an uncaught exception; all are after an exit with code 0."""
+    """After an uncaught exception of the program no cell is run; after an exit with code 0 all cells are run."""
     need_notebooks(executor)
     failed = run(executor, "print(1)\n1 / 0", notebook=True, cells=("2",))
     left = run(executor, "x = 5\nraise SystemExit", notebook=True, cells=("x",))

@@ -1,4 +1,4 @@
-"""A program and its peer."""
+"""Checks of a program and its peer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ error = parse_json(expect(Kind.COMPILED))["error"]
 
 
 def _converse(executor: Executor, code: str, rest: str, **fields: Any) -> ExecutionResult:
-    """The result of a program whose peer greets it and goes on with `rest`."""
+    """Run a program with a peer that connects to it and then runs the code `rest`; return the result."""
     need_peers(executor)
     result = taken(executor.run(Program(code, peer=Program(_CONVERSE + rest, stdin="for the peer"), **fields)))
     peer = result.peer
@@ -37,7 +37,7 @@ def _peer_output(result: ExecutionResult) -> str:
 
 @core_check
 def a_peer_runs_a_program(executor: Executor) -> None:
-    """The peer gives the input and gets the output; the program's streams and the peer's are apart."""
+    """The peer gives the input and gets the output; the streams of the program and of the peer are separate."""
     rest = """
 import sys
 channel.send(Kind.RUN, b"3 4")
@@ -68,10 +68,10 @@ expect(Kind.ENDED)
 
 @core_check
 def a_peer_calls_a_program_that_is_one_process(executor: Executor) -> None:
-    """With `one_process` the process that loads the code answers its peer itself, and rings for it."""
+    """With `one_process` the process that loads the code answers its peer itself, and rings the bell for it."""
     need_peers(executor)
     peer = Program(_ONE_PROCESS_PEER)
-    for number in (1, 2, 3):  # A peer may be kept; what it said before must not come again.
+    for number in (1, 2, 3):  # A peer process may be used again; its earlier output must not come back.
         code = f"def add(x): return x + {number}"
         result = run(executor, code, peer=peer, one_process=True)
         equal(_peer_output(result), f"None\n{number + 20}\n", "what the peer saw")
@@ -92,7 +92,7 @@ for channel, bell, _ in conversations():
 
 @core_check
 def a_peer_hears_of_code_that_does_not_compile(executor: Executor) -> None:
-    """The program's process says so, also to a peer that comes up late."""
+    """The program's process tells the peer that the code does not compile, also if the peer starts late."""
     result = _converse(executor, "def f(:", "print(error['name'])")
     equal(_peer_output(result), "SyntaxError\n", "what the peer saw")
 

@@ -1,4 +1,4 @@
-"""What a program prints and reads."""
+"""Checks of what a program prints and reads."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ def binary_output_is_replaced(executor: Executor) -> None:
 
 @core_check
 def stdin_ends(executor: Executor) -> None:
-    """Reading past the end raises EOFError, and what it printed until then is kept."""
+    """Reading after the end of the input raises EOFError, and what the program printed until then is kept."""
     result = run(executor, "print(input())\ninput()", stdin="one")
     equal((result.stdout, result.error and result.error.name), ("one\n", "EOFError"), "output and error")
 
 
 @check
 def an_empty_input_is_at_its_end(executor: Executor) -> None:
-    """A program that is given nothing to read does not wait for it."""
+    """A program without input reaches the end of its input at once, and does not wait."""
     output(executor, "import sys; print(repr(sys.stdin.read()))", "''\n")
 
 
 @check
 def stdin_can_be_read_in_every_way(executor: Executor) -> None:
-    """The idioms of real programs reach the same input."""
+    """All common ways to read standard input give the same input."""
     reads = (
         "import sys; t = sys.stdin.buffer.read()",
         "t = open(0, 'rb').read()",
@@ -73,26 +73,26 @@ def large_input_arrives_whole(executor: Executor) -> None:
 
 @core_check
 def input_may_stay_unread(executor: Executor) -> None:
-    """A program need not read what it is given."""
+    """A program need not read its input."""
     output(executor, "print(1)", "1\n", stdin="x" * 1_000_000)
 
 
 @core_check
 def lines_are_read_one_by_one(executor: Executor) -> None:
-    """The input that most problems have: a count, then so many lines."""
+    """The input of most programming problems can be read: a number n, then n lines."""
     code = "print(sum(int(word) for _line in range(int(input())) for word in input().split()))"
     output(executor, code.replace("_line", "line"), "21\n", stdin="2\n1 2\n3 15\n")
 
 
 @check
 def arguments_arrive(executor: Executor) -> None:
-    """`argv` follows the program's name."""
+    """In `sys.argv` the arguments come after the program's name."""
     output(executor, "import sys; print(sys.argv[1:])", "['a b', 'ç']\n", argv=("a b", "ç"))
 
 
 @core_check
 def long_output_keeps_head_and_tail(executor: Executor) -> None:
-    """Beyond `output_bytes` at each end the middle is dropped, and the result says so."""
+    """Of a long output `output_bytes` are kept at each end; the middle is dropped, and the result says so."""
     result = run(executor, "print('a' * 5000 + 'b' * 5000)", limits=Limits(output_bytes=100))
     equal(result.status, Status.OK, "status")
     expect(result.stdout.startswith("a" * 100) and result.stdout.endswith("b" * 99 + "\n"), "head and tail differ")

@@ -11,24 +11,25 @@ from .contract import CHECKS, LIFE_CHECKS, Check, ConformanceFailure
 
 
 class Finding(NamedTuple):
-    """What came of one check."""
+    """The result of one check."""
 
     check: str
-    """Its name."""
+    """Name of the check."""
     outcome: Literal["holds", "declared", "fails"]
-    """Whether the contract holds; is not asked for, because the executor has declared what it does not do; or fails."""
+    """`holds`: the executor passes the check; `declared`: it has declared that it does not support this; `fails`: it
+    breaks the contract."""
     reason: str = ""
-    """Why, unless it holds."""
+    """The reason, unless the outcome is `holds`."""
 
 
 def check_executor(make: Callable[[], Executor]) -> None:
-    """Run every check, to the last, whatever fails.
+    """Run all checks, also after a check has failed.
 
     Args:
-        make: Builds a fresh executor.
+        make: Makes a new executor.
 
     Raises:
-        ConformanceFailure: If one fails. The text lists those that do; `failures` has them by the check's name.
+        ConformanceFailure: If a check fails. The message lists all failed checks; `failures` has them by name.
 
     Example:
         >>> from code_env import make_executor
@@ -44,10 +45,10 @@ def check_executor(make: Callable[[], Executor]) -> None:
 
 
 def examine(make: Callable[[], Executor]) -> Iterator[Finding]:
-    """Run every check and say what came of it, one after the other.
+    """Run all checks one after the other, and yield the result of each.
 
     Args:
-        make: Builds a fresh executor.
+        make: Makes a new executor.
     """
     with make() as executor:
         for check in CHECKS:
@@ -63,6 +64,6 @@ def _finding(check: Check, executor: Executor) -> Finding:
         reason = check(executor)
     except ConformanceFailure as failure:
         return Finding(name, "fails", str(failure))
-    except Exception as error:  # An executor that raises where it must not.
+    except Exception as error:  # The executor raises where the contract does not allow it.
         return Finding(name, "fails", f"{type(error).__name__}: {error}")
     return Finding(name, "holds") if reason is None else Finding(name, "declared", reason)

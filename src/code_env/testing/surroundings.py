@@ -1,4 +1,4 @@
-"""Files that go in and come back, and what a program finds around it."""
+"""Checks of the files that go in and come back, and of the environment that a program finds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .contract import Declared, check, core_check, equal, expect, output, run
 
 @check
 def files_go_in(executor: Executor) -> None:
-    """`Program.files` lie in the working directory, also in folders, also as modules."""
+    """`Program.files` are in the working directory, also in subfolders; modules among them can be imported."""
     files = {"data/in.bin": b"\x00\xff", "helper.py": b"VALUE = 7"}
     code = "import helper\nprint(helper.VALUE, open('data/in.bin', 'rb').read())"
     output(executor, code, "7 b'\\x00\\xff'\n", files=files)
@@ -20,7 +20,7 @@ def files_go_in(executor: Executor) -> None:
 
 @check
 def files_come_back(executor: Executor) -> None:
-    """Of `Program.collect` what was written comes back, and what was not is left out."""
+    """The files of `Program.collect` that the program wrote come back; the others are left out."""
     code = "import os; os.mkdir('d'); open('d/out', 'wb').write(b'\\x00x'); print('done')"
     result = output(executor, code, "done\n", collect=("d/out", "missing", "d"))
     equal(dict(result.files), {"d/out": b"\x00x"}, "files")
@@ -28,7 +28,7 @@ def files_come_back(executor: Executor) -> None:
 
 @check
 def collecting_follows_no_link(executor: Executor) -> None:
-    """A link out of the working directory brings nothing back."""
+    """A link that points out of the working directory is not collected."""
     code = "import os; os.symlink('/etc/hostname', 'a'); os.symlink('/etc', 'b'); print('done')"
     result = output(executor, code, "done\n", collect=("a", "b/hostname"))
     equal(dict(result.files), {}, "files")
@@ -36,7 +36,7 @@ def collecting_follows_no_link(executor: Executor) -> None:
 
 @check
 def collecting_is_bounded(executor: Executor) -> None:
-    """A file that a program cannot have made within its limits does not fill our memory; a FIFO does not block."""
+    """A file that is larger than the limits allow does not fill the trainer's memory; a FIFO does not block."""
     code = "import os; open('sparse', 'wb').truncate(40000); os.mkfifo('fifo'); print('done')"
     result = output(executor, code, "done\n", collect=("fifo", "sparse"), limits=Limits(file_bytes=50000))
     equal({name: len(data) for name, data in result.files.items()}, {"sparse": 40000}, "sizes of files")
@@ -44,14 +44,14 @@ def collecting_is_bounded(executor: Executor) -> None:
 
 @check
 def nothing_is_left_for_the_next_program(executor: Executor) -> None:
-    """Files and modules of one program are not there for the next."""
+    """The next program does not find the files and modules of an earlier program."""
     output(executor, "import json; json.mark = 1; open('left', 'w').write('x'); print(1)", "1\n")
     output(executor, "import json, os; print(hasattr(json, 'mark'), os.path.exists('left'))", "False False\n")
 
 
 @check
 def the_hosts_environment_stays_away(executor: Executor) -> None:
-    """A secret in the trainer's environment is not in the program's."""
+    """The program's environment does not have the trainer's environment variables."""
     name = "CODE_ENV_CONFORMANCE_SECRET"
     os.environ[name] = "secret"
     try:
@@ -71,7 +71,7 @@ def runs_repeat(executor: Executor) -> None:
 
 @check
 def the_trainers_process_is_untouched(executor: Executor) -> None:
-    """Running a program changes neither working directory nor standard streams of the trainer."""
+    """Running a program changes neither the working directory nor the standard streams of the trainer."""
     before = (os.getcwd(), os.fstat(0).st_ino, os.fstat(1).st_ino)
     output(executor, "import os; os.chdir('/'); os.write(1, b'x'); os.close(1); os.close(0)", "x")
     equal((os.getcwd(), os.fstat(0).st_ino, os.fstat(1).st_ino), before, "trainer's surroundings")
@@ -79,14 +79,14 @@ def the_trainers_process_is_untouched(executor: Executor) -> None:
 
 @check
 def measurements_are_plausible(executor: Executor) -> None:
-    """CPU and wall time are those of the program."""
+    """The measured CPU time and wall time are those of the program."""
     result = run(executor, "import time; time.sleep(0.3)\nx = 0\nfor i in range(10**6): x += i")
     expect(result.wall_s >= 0.3 and 0 < result.cpu_s < result.wall_s + 1, f"measured {result}")
 
 
 @core_check
 def names_do_not_pass_on(executor: Executor) -> None:
-    """What one program defines the next does not find."""
+    """The next program does not find the names that an earlier program defined."""
     output(executor, "mark = 1\nprint(mark)", "1\n")
     result = run(executor, "mark")
     equal(result.error and result.error.name, "NameError", "error of a program that looks for a name of the last one")
@@ -94,14 +94,14 @@ def names_do_not_pass_on(executor: Executor) -> None:
 
 @check
 def the_working_directory_is_its_own(executor: Executor) -> None:
-    """It holds the program's file and what came with it, and nothing else."""
+    """The working directory holds the program's file and `Program.files`, and nothing else."""
     code = "import os; print(sorted(os.listdir()), open(__file__).read().startswith('import os'))"
     output(executor, code, "['data.txt', 'main.py'] True\n", files={"data.txt": b"x"})
 
 
 @check
 def random_numbers_differ(executor: Executor) -> None:
-    """Programs do not all draw the same numbers, as forks of one process do that nobody has seeded anew."""
+    """Two programs draw different random numbers. Forks of one process would draw the same, unless seeded again."""
     code = "import random; print(random.random())"
     first, second = run(executor, code), run(executor, code)
     expect(first.stdout != second.stdout, f"two programs drew {first.stdout!r}")
@@ -109,7 +109,7 @@ def random_numbers_differ(executor: Executor) -> None:
 
 @check
 def the_network_is_off_where_declared(executor: Executor) -> None:
-    """Where `describe().network` is False nothing can be reached, and a program is told at once."""
+    """If `describe().network` is False, a program cannot connect to anything, and gets the error at once."""
     if executor.describe().network:
         raise Declared("programs reach the network")
     code = "import socket\ntry: socket.create_connection(('1.1.1.1', 53), timeout=2)\nexcept OSError: print('refused')"

@@ -1,4 +1,4 @@
-"""Verdicts: the same on every executor, and not for sale."""
+"""Checks of verdicts: they are the same on every executor, and a program cannot cheat to pass."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ def _passes(executor: Executor, task: Task, answer: str, passed: list[bool]) -> 
 
 @core_check
 def stdin_tests_are_judged(executor: Executor) -> None:
-    """Each on its own: one that fails leaves the others as they are."""
+    """Each `stdin` test is judged separately: a failed test does not change the results of the others."""
     _passes(executor, _SUM, "print(sum(map(int, input().split())))", [True, True])
     _passes(executor, _SUM, "print(sum(map(abs, map(int, input().split()))))", [True, False])
 
 
 @core_check
 def call_tests_are_judged(executor: Executor) -> None:
-    """By the value that comes back."""
+    """A `call` test is judged by the return value."""
     _passes(executor, _ADD, "def add(a, b): return a + b", [True, True])
     _passes(executor, _ADD, "def add(a, b): return abs(a) + b", [True, False])
 
 
 @core_check
 def assert_suites_are_judged(executor: Executor) -> None:
-    """Each assert is a case."""
+    """Each `assert` of a suite is a case."""
     _passes(executor, _ADD_SUITE, "def add(a, b): return a + b", [True, True])
     _passes(executor, _ADD_SUITE, "def add(a, b): return 3", [True, False])
 
 
 @core_check
 def output_tests_are_judged(executor: Executor) -> None:
-    """By what is printed."""
+    """An `output` test is judged by what the program prints."""
     task = Task("hello", "Print hello.", (OutputTest("hello\n"),))
     _passes(executor, task, "print('hello')", [True])
     _passes(executor, task, "print('goodbye')", [False])
@@ -63,7 +63,7 @@ def output_tests_are_judged(executor: Executor) -> None:
 
 @check
 def cell_tests_are_judged(executor: Executor) -> None:
-    """By what a cell after the program gives."""
+    """A `cell` test is judged by the result of a cell that runs after the program."""
     need_notebooks(executor)
     task = Task("cell", "Set x to 3.", (CellTest("x + 1", "4"),))
     _passes(executor, task, "x = 3", [True])
@@ -72,7 +72,7 @@ def cell_tests_are_judged(executor: Executor) -> None:
 
 @core_check
 def a_loop_in_one_test_leaves_the_others(executor: Executor) -> None:
-    """A test that runs into its limit fails, and those after it are judged."""
+    """A test that reaches its time limit fails, and the tests after it are still judged."""
     tests = (CallTest(args=(0,), expected=0), CallTest(args=(1,), expected=1))
     task = Task("same", "Write same(n).", tests, entry_point="same", limits=_SHORT)
     _passes(executor, task, "def same(n):\n    while n == 0: pass\n    return n", [False, True])
@@ -80,14 +80,14 @@ def a_loop_in_one_test_leaves_the_others(executor: Executor) -> None:
 
 @core_check
 def an_early_exit_passes_nothing(executor: Executor) -> None:
-    """A program that ends before it was tested has passed no test, whatever its exit code."""
+    """A program that ends before it was tested has passed no test, with any exit code."""
     verdict = _judged(executor, _ADD_SUITE, "raise SystemExit(0)")
     equal((verdict.fraction, verdict.passed), (0.0, False), "fraction, and whether it passed")
 
 
 @core_check
 def printed_claims_pass_nothing(executor: Executor) -> None:
-    """What a program says of itself is its output, and nothing else."""
+    """A program that prints that it has passed gets no better verdict: the text is only its output."""
     claims = "print('PASSED')\nprint('{\"passed\": true, \"fraction\": 1.0}')\ndef add(a, b): return None"
     for task in (_ADD, _ADD_SUITE):
         equal(_judged(executor, task, claims).fraction, 0.0, "fraction")
@@ -95,7 +95,7 @@ def printed_claims_pass_nothing(executor: Executor) -> None:
 
 @core_check
 def code_that_does_not_compile_is_a_policy_error(executor: Executor) -> None:
-    """It is the policy's fault that it could not be tested."""
+    """Code that does not compile gets the outcome `policy_error`, because the policy is at fault."""
     verdict = _judged(executor, _ADD, "def add(a, b: return a + b")
     equal((verdict.outcome, verdict.fraction), ("policy_error", 0.0), "outcome and fraction")
 

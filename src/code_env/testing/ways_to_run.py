@@ -1,4 +1,4 @@
-"""Many at once, from threads, from asyncio; cancelled; carried elsewhere."""
+"""Checks of the ways to run programs: many at a time, from threads, from asyncio; cancelling; pickling of results."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .contract import ConformanceFailure, core_check, equal, expect, output, run
 
 @core_check
 def many_results_keep_their_order(executor: Executor) -> None:
-    """`run_many` gives results in the order of the programs, more than there are workers."""
+    """`run_many` returns results in the order of the programs, also for more programs than workers."""
     results = executor.run_many(Program(f"print({n})") for n in range(12))
     equal([result.stdout for result in results], [f"{n}\n" for n in range(12)], "outputs")
 
 
 @core_check
 def a_cancelled_future_ends_its_program(executor: Executor) -> None:
-    """Cancelling frees the worker long before the program's limits would."""
+    """Cancelling frees the worker long before the program reaches its limits."""
     future = executor.submit(Program("while True: pass", limits=Limits(cpu_s=50, wall_s=50)))
     wait([future], timeout=0.5)
     expect(future.cancel(), "the future of a running program cannot be cancelled")
@@ -66,13 +66,13 @@ def it_works_from_threads(executor: Executor) -> None:
 
 @core_check
 def no_programs_give_no_results(executor: Executor) -> None:
-    """An empty batch is one."""
+    """An empty batch is allowed, and gives an empty list."""
     equal(executor.run_many([]), [], "results of no programs")
 
 
 @core_check
 def a_burst_is_served(executor: Executor) -> None:
-    """Many more programs than there are workers all get their results; what waits is not held to a limit of time."""
+    """Many more programs than workers all get their results; waiting time does not count against their limits."""
     limits = Limits(cpu_s=5, wall_s=10)
     results = executor.run_many([Program(f"print({n} * {n})", limits=limits) for n in range(64)])
     equal([taken(result).stdout for result in results], [f"{n * n}\n" for n in range(64)], "outputs")
@@ -80,7 +80,7 @@ def a_burst_is_served(executor: Executor) -> None:
 
 @core_check
 def what_waits_can_be_cancelled(executor: Executor) -> None:
-    """A program that nobody wants any more keeps no other from its result."""
+    """A waiting program can be cancelled, and the other programs still get their results."""
     futures = [executor.submit(Program("while True: pass", limits=Limits(cpu_s=50, wall_s=50))) for _ in range(64)]
     for future in futures:
         expect(future.cancel(), "the future of a program cannot be cancelled")
@@ -89,6 +89,6 @@ def what_waits_can_be_cancelled(executor: Executor) -> None:
 
 @core_check
 def a_result_can_be_pickled(executor: Executor) -> None:
-    """Results pass between processes."""
+    """A result can be sent to another process."""
     result = run(executor, "print('hello')")
     equal(pickle.loads(pickle.dumps(result)), result, "a result that was pickled")

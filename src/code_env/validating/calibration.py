@@ -1,7 +1,7 @@
-"""Sets a task's time limits by what its reference takes on this host.
+"""Sets a task's time limits from the time that its reference takes on this host.
 
-A published limit was meant for some other machine, and mostly for another language. With limits measured here, a slow
-host does not fail answers that are slow but right, and a fast one does not wait for endless loops.
+A published limit was chosen for another machine, and often for another language. With limits measured on this host, a
+slow host does not fail answers that are correct but slow, and a fast host does not wait long for endless loops.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from code_env.tasks.task import (
 )
 
 FACTOR = 10.0
-"""How many times the reference's time an answer may take."""
+"""The time limit of an answer, as a multiple of the reference's time."""
 
 LEAST_CPU_S = 1.0
-"""Least CPU time that calibration sets, in seconds: short measurements are mostly noise."""
+"""The smallest CPU time limit that calibration sets, in seconds: very short measurements are mostly noise."""
 
 WALL_PER_CPU = 3.0
-"""Least time on the clock that calibration sets, in times of the CPU time."""
+"""The smallest wall time limit that calibration sets, as a multiple of the CPU time limit."""
 
 _STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
@@ -41,19 +41,20 @@ def calibrated(
     least_s: float = LEAST_CPU_S,
     suffice: bool = True,
 ) -> Limits:
-    """Limits by what a reference took.
+    """Make limits from the time that a reference took.
 
-    `cpu_s` becomes `factor` times the measured time, at least `least_s`, rounded up to 1, 1.5, 2, 3, 4, 5, 6 or 8 times
-    a power of ten; no more than stated, unless that did not suffice. `wall_s` keeps its proportion to it, and is at
-    least three times of it; a reference that waits gets `factor` times its wait, by the same rule.
+    The new `cpu_s` is `factor` times the measured CPU time, but at least `least_s`, rounded up to 1, 1.5, 2, 3, 4, 5, 6
+    or 8 times a power of ten. It is not larger than the stated limit, unless the stated limits were too small. The
+    new `wall_s` keeps the proportion to `cpu_s` that was stated, and is at least three times `cpu_s`. If the reference
+    waits, `wall_s` is also at least `factor` times its wall time, by the same rule.
 
     Args:
-        limits: As stated.
+        limits: The limits that the task states.
         cpu_s: CPU time that the reference took, in seconds.
-        wall_s: Time on the clock that it took, in seconds.
-        factor: How many times of it an answer may take.
-        least_s: Least CPU time to set, in seconds.
-        suffice: Whether the stated limits suffice for the reference.
+        wall_s: Wall time that the reference took, in seconds.
+        factor: The time limit of an answer, as a multiple of the reference's time.
+        least_s: The smallest CPU time limit to set, in seconds.
+        suffice: Whether the stated limits are large enough for the reference.
 
     Example:
         >>> calibrated(Limits(cpu_s=5, wall_s=20), cpu_s=0.12, wall_s=0.2)  # doctest: +ELLIPSIS
@@ -74,10 +75,10 @@ def calibrated(
 
 
 def taken(runs: Sequence[ExecutionResult]) -> dict[str, float]:
-    """What a reference took, for its task's metadata: the median CPU time, the most memory.
+    """The time and memory that a reference took, for its task's metadata: the median CPU time, the largest memory.
 
     Args:
-        runs: Judged runs of it.
+        runs: Judged runs of the reference.
 
     Example:
         >>> from code_env import Status
@@ -91,7 +92,7 @@ def taken(runs: Sequence[ExecutionResult]) -> dict[str, float]:
 
 
 def rounded_up(seconds: float) -> float:
-    """The next time above, or at, a time that is 1, 1.5, 2, 3, 4, 5, 6 or 8 times a power of ten.
+    """Round a time up to 1, 1.5, 2, 3, 4, 5, 6 or 8 times a power of ten.
 
     Example:
         >>> [rounded_up(seconds) for seconds in (0.9, 1.0, 1.01, 4.2, 17.0)]

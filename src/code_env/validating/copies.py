@@ -1,8 +1,9 @@
-"""Finds tests that look at what blind judging does not show: data that outlives the call which took or gave it.
+"""Finds tests that check something that blind judging cannot show: data that is shared after a call has ended.
 
-Data crosses between a program and its tests once for each call. So a test that changes what a call took or gave, and
-then calls again, does not learn whether the program still holds that data; nor does one that asks whether two calls
-gave one object. A wrong answer may pass it: a mutable default, a cache that is handed out, a list that is kept.
+In blind judging, the data of each call is copied between the program and its tests. So a test that changes an argument
+or a return value, and then calls again, cannot learn whether the program still holds that object. A test that asks
+whether two calls returned the same object cannot learn that either. A wrong answer may pass such a test, for example
+with a mutable default argument, with a cache that it returns, or with a list that it keeps.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ _CHANGING = frozenset(
         *("popitem", "setdefault", "appendleft", "popleft", "extendleft", "rotate", "move_to_end", "fill"),
     )
 )
-"""Methods that change what they belong to."""
+"""Methods that change the object that they are called on."""
 
 
 def looks_at_copies(task: Task) -> list[tuple[int, str]]:
-    """The tests of a task that look at data after the call that took or gave it.
+    """Find the tests of a task that look at an argument or a return value after its call.
 
     Returns:
-        For each, its number and the statement that shows it, on one line.
+        For each such test, its number and the statement that looks at the data, on one line.
 
     Example:
         >>> tests = (AssertTest("a = f()\\na.append(1)\\nassert f() == []"),)
@@ -48,7 +49,7 @@ def looks_at_copies(task: Task) -> list[tuple[int, str]]:
 
 def _first_look(code: str) -> ast.stmt | None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Of the tests' style; nobody here can mend it.
+        warnings.simplefilter("ignore")  # Warnings about the style of the tests do not help the reader.
         tree = ast.parse(code)
     nodes = list(ast.walk(tree))
     own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -68,29 +69,29 @@ def _first_look(code: str) -> ast.stmt | None:
 class _Look:
     """Goes through the statements of one body in their order.
 
-    A call has a root: the function or class of the program that is called, or the name of the object whose method it
-    is.
+    Each call has a root: the function or class of the program that is called; for a method call, the name of the
+    object.
 
     Args:
-        own: Names that are the tests' own.
+        own: Names that the tests define.
     """
 
     def __init__(self, own: set[str]) -> None:
         self._own = own
-        # For names of data that calls took or gave, the roots of these calls.
+        # For each name of an argument or a return value: the roots of the calls that took or returned it.
         self._roots: dict[str, set[str]] = {}
-        # Names of data that calls gave.
+        # Names of return values.
         self._gave: set[str] = set()
-        # Names of objects of classes of the program.
+        # Names of instances of the program's classes.
         self._objects: set[str] = set()
         self._changed: list[tuple[str, set[str], ast.stmt]] = []
 
     def through(self, body: list[ast.stmt]) -> ast.stmt | None:
-        """The first statement that looks at data after its call; None if there is none."""
+        """The first statement that looks at an argument or a return value after its call; None if there is none."""
         for statement in _flat(body):
             calls = [call for node in ast.walk(statement) if (call := self._call(node)) is not None]
             for name, roots, change in self._changed:
-                # What is handed over again crosses again.
+                # If the changed object is an argument of the new call, it is copied again, with its changes.
                 if any(root in roots and name not in given for root, given in calls):
                     return change
             if any(self._is_of_two_calls(node) for node in ast.walk(statement)):
@@ -101,7 +102,7 @@ class _Look:
         return None
 
     def _call(self, node: ast.AST) -> tuple[str, set[str]] | None:
-        """Root of a call of the program, and the names that it is given."""
+        """The root of a call of the program, and the names among its arguments."""
         if not isinstance(node, ast.Call):
             return None
         root = _root(node.func)
@@ -111,7 +112,7 @@ class _Look:
         return root, {arg.id for arg in given if isinstance(arg, ast.Name)}
 
     def _changes(self, statement: ast.stmt) -> Iterator[str]:
-        """Names of data that a statement changes; for data that a call gives at once, the call's root."""
+        """The names of data that a statement changes; if it changes a return value directly, the root of the call."""
         for node in ast.walk(statement):
             owner = None
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
@@ -126,7 +127,7 @@ class _Look:
                 yield root
 
     def _is_of_two_calls(self, node: ast.AST) -> bool:
-        """Whether two things that calls gave are said not to be one object."""
+        """Whether a node asserts that the return values of two calls are not the same object."""
         sides: list[ast.expr] = []
         if isinstance(node, ast.Compare) and [type(op) for op in node.ops] == [ast.IsNot]:
             sides = [node.left, *node.comparators]
@@ -152,7 +153,7 @@ class _Look:
 
 
 def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Simple statements, and what stands in compound ones, in the order of the text."""
+    """The simple statements, with those inside compound statements, in the order of the text."""
     for statement in body:
         inner = [getattr(statement, field, []) for field in ("body", "orelse", "finalbody")]
         if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):

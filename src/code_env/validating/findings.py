@@ -1,4 +1,4 @@
-"""What a proof of a suite says: findings, and the suite as it was proven."""
+"""The result of proving a suite: the findings, and the suite with what the proof changed."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Literal
 from code_env.tasks.suite import TaskSuite
 
 Level = Literal["error", "warning"]
-"""`error`: the task cannot be used as it is; `warning`: it can, and should be looked at."""
+"""`error`: the task cannot be used as it is; `warning`: the task can be used, but should be looked at."""
 
 
 class FindingKind(StrEnum):
-    """What kind of thing was found."""
+    """The kinds of findings."""
 
     NO_REFERENCE = "no_reference"
-    """There is no reference to prove the task with."""
+    """The task has no reference to prove it with."""
     REFERENCE_FAILS = "reference_fails"
     """The reference does not pass in any mode."""
     FLAKY = "flaky"
-    """The reference got different verdicts."""
+    """The reference got different verdicts in different runs."""
     NO_VERDICT = "no_verdict"
     """The sandbox, or the test code, failed."""
     EMPTY_SCORES = "empty_scores"
-    """An empty answer scores."""
+    """An empty answer passes some cases."""
     TRIVIAL_PASSES = "trivial_passes"
     """An answer that solves nothing passes in full."""
     TRIVIAL_SCORES = "trivial_scores"
@@ -32,15 +32,15 @@ class FindingKind(StrEnum):
     SLOW = "slow"
     """The reference uses more than half of a time limit."""
     LIMITS = "limits"
-    """The reference needs more time than the task states; calibration has granted it."""
+    """The reference needs more time than the task states; calibration has raised the limits."""
     SOLUTION_FAILS = "solution_fails"
-    """Further correct solutions fail where the reference passes."""
+    """Other correct solutions fail, although the reference passes."""
     SEVERAL_ANSWERS = "several_answers"
-    """The statement allows several answers, and the tests know one."""
+    """The statement allows several answers, but the tests accept only one."""
     COPIES = "copies"
-    """Tests look at data after the call that took or gave it; what crosses then is a copy."""
+    """Tests look at an argument or a return value after its call, but blind judging gives them a copy."""
     JUDGE_MODE = "judge_mode"
-    """The reference passes in another mode than the task states."""
+    """The reference passes in a different judge mode than the task states."""
 
 
 _WARNINGS = frozenset(
@@ -58,7 +58,7 @@ _WARNINGS = frozenset(
 
 @dataclass(frozen=True)
 class ValidationFinding:
-    """What was found about one task.
+    """One finding about one task.
 
     Example:
         >>> ValidationFinding("add", FindingKind.SLOW, "its reference takes 4 s of 5 s").level
@@ -66,26 +66,26 @@ class ValidationFinding:
     """
 
     task_id: str
-    """The task."""
+    """Id of the task."""
     kind: FindingKind
-    """What kind of thing it is."""
+    """Kind of the finding."""
     problem: str
-    """What was found, in a sentence; shows expected values, so not for the policy."""
+    """What was found, in one sentence. It shows expected values, so the policy must not see it."""
 
     @property
     def level(self) -> Level:
-        """Whether it keeps the task from being used."""
+        """`error` if the finding means that the task cannot be used, otherwise `warning`."""
         return "warning" if self.kind in _WARNINGS else "error"
 
 
 @dataclass(frozen=True)
 class Validation:
-    """What a proof of a suite came to."""
+    """The result of proving a suite."""
 
     suite: TaskSuite
-    """All tasks of the suite, with the modes that their references need, and with limits if these were calibrated."""
+    """All tasks of the suite, with the judge modes that their references need, and with new limits if calibrated."""
     findings: tuple[ValidationFinding, ...]
-    """What was found, in the order of the tasks."""
+    """The findings, in the order of the tasks."""
 
     @property
     def sound(self) -> bool:
@@ -94,12 +94,12 @@ class Validation:
 
     @property
     def errors(self) -> tuple[ValidationFinding, ...]:
-        """What keeps tasks from being used."""
+        """The findings with level `error`: their tasks cannot be used."""
         return tuple(finding for finding in self.findings if finding.level == "error")
 
     @property
     def warnings(self) -> tuple[ValidationFinding, ...]:
-        """What should be looked at."""
+        """The findings with level `warning`: their tasks should be looked at."""
         return tuple(finding for finding in self.findings if finding.level == "warning")
 
     @property

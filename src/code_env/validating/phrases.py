@@ -1,8 +1,8 @@
-"""Finds statements that allow several right answers, where the tests know one.
+"""Finds statements that allow several right answers, while the tests accept only one.
 
-Statements say so in a few set phrases. Each phrase names what it allows, and the comparison rules that grant it: a
-task whose tests compare by another rule fails right answers. `assert` tests are left out: they are code, and may check
-whatever they like.
+Statements allow this in a few common phrases. Each `Phrase` says what is allowed, and which comparison rules accept it:
+if the tests of a task compare by another rule, they fail right answers. `assert` tests are left out: they are code, and
+may compare in any way.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ class Phrase:
     name: str
     """What it allows, in words."""
     pattern: re.Pattern[str]
-    """How statements say so; never over the end of a sentence."""
+    """Matches the phrase in a statement; a match never goes beyond the end of a sentence."""
     rules: frozenset[str]
-    """The comparison rules that grant it."""
+    """The comparison rules that accept all answers that the phrase allows."""
 
 
 _ASKS = r"(?<!not )(?<!n't )\b(?:print|output|return|find|give|choose|report|write|display|construct)"
 _ANSWERS = r"(?:answers?|solutions?|outputs?|results?|ways?|possibilities|options?)"
 _ONE_OF_THEM = r"smallest|largest|minimum|minimal|maximum|maximal|first|last|lexicographical|lowest|highest|earliest"
-"""A statement that goes on to say which of several answers is meant has one right answer."""
+"""If a statement says "if there are several answers" and then one of these words, only one answer is right."""
 
 
 def _pattern(*alternatives: str) -> re.Pattern[str]:
@@ -68,15 +68,15 @@ PHRASES = (
             rf"(?![^.!?]*\b(?:{_ONE_OF_THEM}))",
             rf"\b{_ANSWERS} (?:is|are|may|might|need) not (?:be |necessarily )?unique\b",
         ),
-        # No rule: which answers are right, only a checker could tell.
+        # No comparison rule: only a checker could decide which answers are right.
         frozenset(),
     ),
 )
-"""What is looked for. A statement may say other things; these are what is common, and hardly ever means otherwise."""
+"""The phrases to look for. Statements use other phrases too; these are common, and rarely mean anything else."""
 
 
 def several_answers(statement: str) -> Iterator[tuple[Phrase, str]]:
-    """The phrases of a statement that allow several right answers, each with the words that say so.
+    """Find the phrases of a statement that allow several right answers, each with the words that matched.
 
     Example:
         >>> for phrase, words in several_answers("If there are several solutions, print any of them."):
@@ -91,7 +91,7 @@ def several_answers(statement: str) -> Iterator[tuple[Phrase, str]]:
 
 
 def denied_answers(task: Task) -> Iterator[tuple[Phrase, str, list[int]]]:
-    """What a task's statement allows and its tests deny: the phrase, its words, and the indexes of these tests."""
+    """Find what a task's statement allows but its tests reject: the phrase, its words, and the indexes of the tests."""
     for phrase, words in several_answers(task.prompt):
         tests = [
             index

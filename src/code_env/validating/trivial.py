@@ -1,7 +1,7 @@
-"""Answers that solve nothing: whoever gives one should get nothing for it.
+"""Trivial answers: programs that solve nothing, and should score nothing.
 
-`code-env validate` tries them all. A task that one of them passes is no task; a case that one of them passes tells
-little of an answer, because a policy that has learnt to give a constant gets its share.
+`code-env validate` tries them all. If a trivial answer passes a task, the task is useless. If a trivial answer passes a
+case, that case says little about an answer, because a policy that learns to return a constant passes it too.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _VALUES = {
     "returns True": "True",
     "returns False": "False",
 }
-"""Functions by what they return, an expression."""
+"""Trivial functions that return a value: description to expression."""
 
 _ENDS = {"raises": "raise ValueError", "exits at once": "__import__('os')._exit(0)"}
-"""Functions by how they end, a statement."""
+"""Trivial functions that end in another way: description to statement."""
 
 _PROGRAMS = {
     "does nothing": "pass",
@@ -36,7 +36,7 @@ _PROGRAMS = {
 
 
 def trivial_answers(task: Task) -> dict[str, str]:
-    """Answers to a task that solve nothing, by what they do.
+    """The trivial answers to a task, by a description of what they do.
 
     Example:
         >>> from code_env import CallTest
@@ -55,13 +55,13 @@ def trivial_answers(task: Task) -> dict[str, str]:
         bodies = {what: f"return {value}" for what, value in _VALUES.items()} | _ENDS
         answers |= {what: _function(names, body) for what, body in bodies.items()}
     if kinds & {"stdin", "output"} or not answers:
-        # Where a task has both kinds of test, both kinds of end are tried.
+        # A task with both kinds of tests gets both kinds of trivial answers; "as a program" keeps their names apart.
         answers |= {(f"{what} as a program" if what in answers else what): code for what, code in _PROGRAMS.items()}
     return answers
 
 
 def _answers_in(language: Language, kinds: set[str], entry_point: str | None) -> dict[str, str]:
-    """As `trivial_answers`, in another language than Python."""
+    """Like `trivial_answers`, for a language other than Python."""
     answers: dict[str, str] = {}
     if kinds & {"call", "assert"} and entry_point is not None and entry_point.isidentifier():
         answers = {what: code.format(name=entry_point) for what, code in language.trivial_functions.items()}
@@ -71,7 +71,7 @@ def _answers_in(language: Language, kinds: set[str], entry_point: str | None) ->
 
 
 def _function(names: list[str], body: str) -> str:
-    """A function with this body, or a class with such a method."""
+    """The code of a function with this body, or of a class with a method that has this body."""
     if len(names) == 1:
         return f"def {names[0]}(*args, **kwargs):\n    {body}"
     return (

@@ -1,11 +1,11 @@
 """Proves a suite before use.
 
-Each reference is judged several times and must pass each time; answers that solve nothing must not. What a reference
-shows beside that is reported too: which mode of judging it needs, and how much of its time limits it takes. The mode
-comes from references only, never from an answer.
+Each reference is judged several times and must pass each time; trivial answers must not pass. The proof also reports
+which judge mode a reference needs, and how much of its time limits it uses. The judge mode is chosen from references
+only, never from a policy's answer.
 
-All judging runs where any answer runs, in the executor. Tasks take turns, so a reference meets another process, and
-mostly another judge, each time.
+All judging runs in the executor, like any other answer. The tasks take turns, so that each repetition of a reference
+runs in a different process, and usually with a different judge.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ REPETITIONS = 3
 """How often each reference is judged."""
 
 MAX_SOLUTIONS = 10
-"""How many further solutions of a task are judged; some data sets have hundreds."""
+"""The largest number of other solutions of a task that are judged; some data sets have hundreds."""
 
 _BATCH = 16
-"""Tasks that take turns: enough that a task's runs lie apart, few enough that progress shows."""
+"""How many tasks take turns: enough to keep the runs of one task apart, and few enough to report progress often."""
 
 _IN_FLIGHT = 64
-"""Answers submitted ahead."""
+"""How many answers are being judged at the same time."""
 
 _SHOWN = 8
-"""How many cases a sentence names."""
+"""How many cases a message names at most."""
 
 _SLOW = 0.5
-"""The share of a time limit beyond which a reference is slow."""
+"""A reference that uses more than this share of a time limit counts as slow."""
 
 
 def validate(
@@ -58,14 +58,14 @@ def validate(
     calibrate: bool = False,
     progress: Callable[[int], object] = lambda done: None,
 ) -> Validation:
-    """Prove that references pass each time and that answers which solve nothing do not.
+    """Prove that references pass each time and that trivial answers do not.
 
     Args:
         suite: The tasks.
         executor: Where answers run.
         repetitions: How often each reference is judged.
-        calibrate: Whether to set time limits by what references take on this host, see `calibrated`, and to note it in
-            the tasks' metadata, see `cpu_economy`.
+        calibrate: Whether to set time limits from the time that references take on this host, see `calibrated`, and to
+            record time and memory in the tasks' metadata, see `cpu_economy`.
         progress: Called with the number of tasks done.
 
     Raises:
@@ -96,7 +96,7 @@ def validate(
 
 
 def _prove_references(proofs: Sequence[_Proof], executor: Executor, repetitions: int) -> None:
-    """Judge references in turns: as stated, and those that never pass in the other ways that might help."""
+    """Judge references in turns: first as the task states; if a reference never passes, in other ways that may help."""
     waiting = [(proof, proof.ways()) for proof in proofs if proof.task.reference is not None]
     while waiting:
         tried = [(proof, task) for proof, ways in waiting if (task := next(ways, None)) is not None]
@@ -113,7 +113,7 @@ def _prove_references(proofs: Sequence[_Proof], executor: Executor, repetitions:
 
 
 def _try_others(proofs: Sequence[_Proof], executor: Executor) -> None:
-    """Judge answers that should not pass, and further ones that should."""
+    """Judge the answers that should not pass, and the other solutions, which should."""
     tried = [(proof, what, answer) for proof in proofs for what, answer in proof.others()]
     verdicts = judge_each([(proof.task, answer) for proof, _, answer in tried], executor, in_flight=_IN_FLIGHT)
     outcomes: dict[int, list[tuple[str | int, Verdict]]] = {id(proof): [] for proof in proofs}
@@ -124,7 +124,7 @@ def _try_others(proofs: Sequence[_Proof], executor: Executor) -> None:
 
 
 class _Proof:
-    """One task on its way to being proven. `task` becomes the task as proven."""
+    """The proof of one task. At its end `task` is the task with what the proof changed."""
 
     def __init__(self, task: Task, calibrate: bool) -> None:
         self.task = self._stated = task
@@ -135,27 +135,27 @@ class _Proof:
         self._as_stated: list[Verdict] = []
 
     def ways(self) -> Iterator[Task]:
-        """The task as stated, then as it might be meant."""
+        """The task as stated, then variants with more time or another judge mode."""
         task = self._stated
         yield task
         if self._needs_time:
             limits = task.limits
             more = {name: min(MAX_SECONDS, FACTOR * getattr(limits, name)) for name in ("cpu_s", "wall_s")}
             yield dataclasses.replace(task, limits=dataclasses.replace(limits, **more))
-        # The modes concern the objects that test code gets, and other tests get none.
+        # The judge modes differ in the objects that test code gets. Only `assert` tests have test code.
         if any(isinstance(test, AssertTest) for test in task.tests):
             modes: tuple[JudgeMode, ...] = get_args(JudgeMode)
             for mode in modes[modes.index(task.judge) + 1 :]:
                 yield dataclasses.replace(task, judge=mode)
 
     def take(self, task: Task, verdicts: list[Verdict]) -> None:
-        """Take the verdicts on the reference of the task as it was judged."""
+        """Take the verdicts on the reference, together with the variant of the task that was judged."""
         first = not self._as_stated
         if first:
             self._as_stated = verdicts
         if first and self._needs_time:
             return
-        # If verdicts differ, or the sandbox fails, it is not the way of judging that is wrong.
+        # If verdicts differ, or the sandbox fails, another variant of the task would not help.
         self.settled = any(v.passed or not v.valid for v in verdicts) or bool(_changed(verdicts))
         if self.settled:
             self.task, self._verdicts = task, verdicts
@@ -165,7 +165,7 @@ class _Proof:
         return self._calibrate and _timed_out(self._as_stated)
 
     def conclude(self) -> None:
-        """Say what the reference's verdicts come to, and set mode and limits accordingly."""
+        """Add findings from the reference's verdicts, and set the judge mode and the limits accordingly."""
         if self._stated.reference is None:
             self._find(FindingKind.NO_REFERENCE, "it has no reference to prove it with")
             return
@@ -204,7 +204,7 @@ class _Proof:
         self.task = self._stated
 
     def _look_at_times(self, verdicts: list[Verdict]) -> None:
-        # A moment in which the machine was busy slows a clock; what was used of it at least, was needed.
+        # Wall time also grows when the machine is busy; the smallest wall time is what the reference really needs.
         cpu_s, wall_s = statistics.median(map(_cpu_s, verdicts)), min(map(_wall_s, verdicts))
         stated = self._stated.limits
         took = f"{cpu_s:.3g} s of CPU time and {wall_s:.3g} s on the clock"
@@ -221,7 +221,7 @@ class _Proof:
             self._find(FindingKind.SLOW, f"its reference takes {took}, more than half of a limit; these are {allowed}")
 
     def others(self) -> Iterator[tuple[str | int, str]]:
-        """Answers beside the reference: an empty one, those that solve nothing, and further solutions by number."""
+        """The answers other than the reference: an empty one, the trivial ones, and other solutions by their number."""
         yield "", ""
         yield from trivial_answers(self.task).items()
         if self._is_proven:
@@ -232,12 +232,12 @@ class _Proof:
         return not any(finding.level == "error" for finding in self.findings)
 
     def look_at_others(self, outcomes: Iterable[tuple[str | int, Verdict]]) -> None:
-        """Say what the verdicts on other answers come to."""
+        """Add findings from the verdicts on the answers of `others`."""
         trivial: dict[str, Verdict] = {}
         solutions: list[Verdict] = []
         for what, verdict in outcomes:
             if not verdict.valid:
-                # On a task without any verdict, this was said of the reference already.
+                # If the reference has no verdict either, that finding exists already.
                 if not any(finding.kind is FindingKind.NO_VERDICT for finding in self.findings):
                     name = f"an answer that {what}" if isinstance(what, str) else "a further solution"
                     self._find(FindingKind.NO_VERDICT, f"there is no verdict on {name}: {_why(verdict)}")
@@ -269,7 +269,7 @@ class _Proof:
             self._find(FindingKind.TRIVIAL_SCORES, f"an answer scores {'; '.join(scores)}")
 
     def _passed_by(self, verdict: Verdict) -> str:
-        """The hidden cases that an answer passed by name, and the share of the public ones."""
+        """The cases that an answer passed: the hidden ones by name, the public ones as a count."""
         parts = []
         hidden = [_key(case) for case in verdict.cases if case.passed and case.hidden]
         if hidden:
@@ -280,7 +280,7 @@ class _Proof:
         return ", ".join(parts)
 
     def look_at_statement(self) -> None:
-        """Say where the statement allows what the tests deny."""
+        """Add findings where the statement allows answers that the tests reject."""
         for phrase, words, tests in denied_answers(self.task):
             cases = [(test, 0) for test in tests]
             self._find(
@@ -289,7 +289,7 @@ class _Proof:
             )
 
     def look_at_tests(self) -> None:
-        """Say where tests look at copies."""
+        """Add findings for tests that look at copies."""
         for test, statement in looks_at_copies(self.task):
             self._find(
                 FindingKind.COPIES,
@@ -302,7 +302,10 @@ class _Proof:
 
 
 def _cpu_s(verdict: Verdict) -> float:
-    """CPU time that must fit into the limit: of the dearest test, or the share that a test has in the whole run."""
+    """The CPU time that must fit into the limit.
+
+    It is that of the most expensive test, or one test's share of the whole run if that is larger.
+    """
     tests = [case.cpu_s for case in verdict.cases if case.cpu_s is not None]
     return max([verdict.execution.cpu_s / WHOLE_RUN, *tests])
 
@@ -317,20 +320,20 @@ def _timed_out(verdicts: Iterable[Verdict]) -> bool:
 
 
 def _changed(verdicts: list[Verdict]) -> list[tuple[int, int]]:
-    """The cases that passed in some verdicts only."""
+    """The cases that passed in some verdicts, but not in all."""
     alike = zip(*[verdict.cases for verdict in verdicts], strict=True)
     return [_key(cases[0]) for cases in alike if len({case.passed for case in cases}) > 1]
 
 
 def _solutions(task: Task) -> list[str]:
-    """Further correct solutions, where the format that read the task knew some."""
+    """Other correct solutions, if the task's file had some."""
     known: Any = task.metadata.get("solutions")
     texts = [text for text in known if isinstance(text, str)] if isinstance(known, list | tuple) else []
     return [text for text in dict.fromkeys(texts) if text != task.reference][:MAX_SOLUTIONS]
 
 
 def _slim(verdict: Verdict) -> Verdict:
-    """A verdict without the outputs, of which many would take much room."""
+    """A verdict without the outputs, because the outputs of many verdicts would need much memory."""
     execution = dataclasses.replace(verdict.execution, stdout="", stderr="", files={}, results=())
     cases = tuple(dataclasses.replace(case, actual="", stderr="") for case in verdict.cases)
     return dataclasses.replace(verdict, cases=cases, execution=execution)
@@ -349,7 +352,7 @@ def _why(verdict: Verdict) -> str:
 
 
 def _named(task: Task, cases: list[tuple[int, int]]) -> str:
-    """Cases by name, those of one test together, as in `tests[0] cases 1, 4, tests[2] and 3 more`."""
+    """The names of cases, grouped by test, as in `tests[0] cases 1, 4, tests[2] and 3 more`."""
     by_test: dict[int, list[int]] = {}
     for test, case in cases[:_SHOWN]:
         by_test.setdefault(test, []).append(case)

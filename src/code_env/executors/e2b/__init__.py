@@ -1,4 +1,4 @@
-"""`e2b`: programs in sandboxes of E2B's cloud; see `executor.py`."""
+"""`e2b`: runs programs in sandboxes of E2B's cloud; see `executor.py`."""
 
 from .executor import E2BExecutor
 from .retrying import RetryPolicy

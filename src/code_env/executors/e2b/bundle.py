@@ -1,7 +1,7 @@
-"""What is put into a sandbox: the code that runs a program there, and the order of which program that is.
+"""Makes what is uploaded to a sandbox: the code that runs a program there, and the order, which holds the program.
 
-The code is this package's own, the same that `subprocess` runs here: the harness, and of the executors the modules
-that start, watch and end one program. Nothing of it is secret, and it depends on nothing but the standard library.
+The code is part of this package, and the same that `subprocess` runs here: the harness, and those modules of
+`executors` that start, watch and end one program. It holds no secrets, and needs only the standard library.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from .faults import MissingInterpreter, SandboxFault
 
 DIRECTORY = ".code_env"
-"""Where it is put, below the home of the sandbox's user."""
+"""Directory of the uploaded files, below the home directory of the sandbox's user."""
 
 BUNDLE, JOB = "bundle.tar.gz", "job.json"
 
 COMMAND = (
     f"cd {DIRECTORY} && tar xzf {BUNDLE} && "
-    # No .pth files, no user's packages, nothing of this directory on the path.
+    # -S, -s, -P: no .pth files, no packages of the user, and this directory is not on the import path.
     "exec python3 -S -s -P -B code_env/executors/e2b/supervisor.py"
 )
-"""What runs the program of the order."""
+"""The command that runs the program of the order."""
 
 _MODULES = (
     "checks.py",
@@ -42,7 +42,7 @@ _MODULES = (
     *(f"executors/{name}.py" for name in ("report", "result", "running")),
     "executors/e2b/supervisor.py",
 )
-"""What is needed beside the harness."""
+"""The modules that are needed in addition to the harness."""
 
 _STATUSES = frozenset(Status) - {Status.REFUSED}
 
@@ -52,7 +52,7 @@ def bundle() -> bytes:
     """The code, as a compressed archive."""
     root = Path(code_env.__file__).parent
     harness = [file for file in (root / "harness").rglob("*") if file.suffix in (".py", ".js")]
-    harness = [file for file in harness if "restricted" not in file.parts]  # No policy is kept to there.
+    harness = [file for file in harness if "restricted" not in file.parts]  # Sandboxes apply no policy.
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for path in sorted([*harness, *(root / name for name in _MODULES)]):
@@ -64,11 +64,11 @@ def bundle() -> bytes:
 
 
 def order_of(program: Program, nonce: str) -> bytes:
-    """The order to run a program, without its peer.
+    """The order to run a program; the peer is not part of it.
 
     Args:
         program: The program.
-        nonce: What its result is to be marked with.
+        nonce: The nonce that marks the program's result.
     """
     files = {name: binascii.b2a_base64(content, newline=False).decode() for name, content in program.files.items()}
     order = {
@@ -89,17 +89,17 @@ def order_of(program: Program, nonce: str) -> bytes:
 
 
 def longest_line(program: Program) -> int:
-    """How long the line with a program's result can be, in bytes."""
+    """The largest length of the line with a program's result, in bytes."""
     limits = program.limits
-    # A character of output may be six in JSON, and one of an unprintable stream three bytes.
+    # One character of output may become six characters in JSON, and one undecodable byte becomes three bytes.
     return 4 * 18 * limits.output_bytes + 2 * limits.file_bytes + (1 << 20)
 
 
 def result_from(line: str, nonce: str) -> ExecutionResult | None:
-    """The result that a line holds; None if it is none of this run, or malformed.
+    """The result in a line; None if it is not a result of this run, or is malformed.
 
     Raises:
-        SandboxFault: If it says that the sandbox could not run the program.
+        SandboxFault: If the line says that the sandbox could not run the program.
     """
     try:
         told = json.loads(line)
@@ -115,7 +115,7 @@ def result_from(line: str, nonce: str) -> ExecutionResult | None:
 
 
 def received_of(line: str) -> object:
-    """Up to which number lines had come to what ran a judged program, by the line that has its result."""
+    """How many lines a judged program's supervisor had received, as its line with the result says."""
     return json.loads(line)["result"].get("received", -1)
 
 

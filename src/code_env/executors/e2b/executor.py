@@ -1,14 +1,14 @@
-"""`e2b`: each program in a fresh micro-VM of E2B's cloud, by today's SDK. The trainer's side.
+"""`e2b`: each program runs in a new micro-VM of E2B's cloud, through the current SDK. This is the trainer's side.
 
-What crosses this border is a program and its inputs one way, and data the other. In the sandbox runs the code that
-`subprocess` runs here (`bundle.py`, `supervisor.py`), so limits, statuses and outputs are the same. A program with a
-peer has that on this machine, in the jail of `local` (`judged.py`): expected values never leave it. Programs with
+A program and its inputs go to the sandbox, and data comes back. The sandbox runs the same code that `subprocess` runs
+here (`bundle.py`, `supervisor.py`), so limits, statuses and outputs are the same. If a program has a peer, the peer
+runs on this machine, in the jail of `local` (`judged.py`), so expected values never leave it. Programs with
 `notebook=True` run in the sandbox's Jupyter kernel (`notebook_mode.py`).
 
-All requests are made in the event loop of one thread (`loop.py`); this class is what other threads see of that. What
-goes wrong that is not the program's doing is tried again in a fresh sandbox, so a program may run more than once;
-what remains is a `sandbox_error`, never a wrong answer. A program whose supervisor dies twice while its sandbox still
-answers has killed it, and is held responsible.
+All requests are made in the event loop of one thread (`loop.py`); other threads use it through this class. After a
+failure that is not the program's fault, the program is tried again in a new sandbox, so a program may run more than
+once. If the tries fail too, the status is `sandbox_error`; the failure never counts as a wrong answer. If a program's
+supervisor dies twice while its sandbox still answers, the program has killed it, and is held responsible.
 """
 
 from __future__ import annotations
@@ -52,28 +52,28 @@ LANGUAGES = frozenset(("python", "javascript", "bash"))
 _DOMAIN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?")
 
 _CLOSE_S = 30.0
-"""How long `close` waits for sandboxes to be ended, in seconds; what is left has its lifetime."""
+"""How long `close` waits for sandboxes to end, in seconds; E2B ends the others when their lifetime is over."""
 
 
 class E2BExecutor(Executor):
-    """Runs each program in a sandbox of its own in E2B's cloud; needs the extra `e2b` and a key.
+    """Runs each program in its own sandbox in E2B's cloud; needs the extra `e2b` and an API key.
 
     Args:
         api_key: E2B's key; the environment variable E2B_API_KEY by default.
-        template: Name of the template that sandboxes are made from; E2B's for the code interpreter by default. It has
-            Python 3.11 or newer, and Node.js for JavaScript.
-        max_concurrency: How many sandboxes there are at once at the most.
-        allow_internet_access: Whether programs reach the network.
-        fallback: Name of the executor to run on where there is no key, such as `local`. Without one, no key is an
-            error.
+        template: Name of the template that sandboxes are made from; E2B's for the code interpreter by default. It must
+            have Python 3.11 or newer, and Node.js for JavaScript.
+        max_concurrency: The largest number of sandboxes at a time.
+        allow_internet_access: Whether programs can use the network.
+        fallback: Name of the executor to use if there is no key, such as `local`. Without a fallback, a missing key is
+            an error.
         domain: E2B's domain; the environment variable E2B_DOMAIN by default.
         retry: What is tried again, how often and when: a `RetryPolicy`, or a mapping of its fields.
-        request_timeout_s: How long a single request may take, in seconds; the time of programs is not part of that.
-        workers: `max_concurrency` by the name that other executors have for it, which counts if both are given; the
+        request_timeout_s: How long a single request may take, in seconds, without the time that the program runs.
+        workers: The name that other executors use for `max_concurrency`. If both are given, `workers` is used; the
             fallback gets it too.
 
     Raises:
-        ExecutorError: Without a key or the SDK, or for arguments out of range.
+        ExecutorError: If there is no key or no SDK, or an argument is out of range.
 
     Example:
         >>> E2BExecutor(max_concurrency=0)
@@ -121,14 +121,14 @@ class E2BExecutor(Executor):
         renew_lock_after_fork(self)
         self._closed = False
         self._holder = _Holder()
-        # Who forgets to close it, or ends, leaves nothing running that costs money.
+        # Without `close`, the sandboxes are ended when the executor is collected or Python exits: they cost money.
         weakref.finalize(self, self._holder.close_unseen)
 
     def describe(self) -> Isolation:
-        """What sandboxes isolate, and what is enforced in them; what the fallback does, if it runs there.
+        """What sandboxes isolate and enforce; if programs run on the fallback, the description of the fallback.
 
         Raises:
-            ExecutorClosed: If it was closed.
+            ExecutorClosed: If the executor was closed.
         """
         with self._lock:
             if self._closed:
@@ -152,8 +152,8 @@ class E2BExecutor(Executor):
     def submit(self, program: Program) -> Future[ExecutionResult]:
         """Start a program; see `Executor.submit`.
 
-        Callbacks of the future that are there when its result comes run in a thread of their own, in their order. They
-        may take their time, and use this executor.
+        Callbacks that were added before the future is done run one after another in a separate thread. They may run
+        for a long time, and may use this executor.
 
         Raises:
             E2BMisconfigured: If E2B has refused the key, the template or another setting.
@@ -172,15 +172,16 @@ class E2BExecutor(Executor):
             return self._live().submit(program)
 
     def sweep(self, older_than_s: float | None = None) -> int:
-        """End sandboxes that were left over; how many there were.
+        """End sandboxes that are left over; return how many were ended.
 
         Args:
-            older_than_s: Those of all executors of this package on the account, in any process, that are older than
-                this, in seconds. By default those of this executor that it does not use.
+            older_than_s: If given, end the sandboxes that are older than this, in seconds: those of all executors of
+                this package on the account, in any process. By default, end those of this executor that it does not
+                use.
 
         Raises:
             ExecutorError: If E2B does not answer.
-            ExecutorClosed: If it was closed.
+            ExecutorClosed: If the executor was closed.
         """
         with self._lock:
             if self._closed:
@@ -191,10 +192,10 @@ class E2BExecutor(Executor):
         return live.sweep(older_than_s)
 
     def close(self) -> None:
-        """End what still runs, and all sandboxes. Idempotent: one that comes meanwhile waits for the first.
+        """End all programs that still run, and all sandboxes. Idempotent: a call at the same time waits for the first.
 
         Warns:
-            RuntimeWarning: If sandboxes could not be ended, with how many: their lifetime ends them.
+            RuntimeWarning: If sandboxes could not be ended; it says how many. E2B ends them after their lifetime.
         """
         with self._lock:
             self._closed = True
@@ -248,23 +249,23 @@ def _fallback(name: str | None, workers: int | None) -> Executor:
 
 
 class _Holder:
-    """What an executor has started; apart from it, so that it can be ended when the executor is gone."""
+    """What an executor has started. It is a separate object, so that it can be closed when the executor is gone."""
 
     def __init__(self) -> None:
         self._live: _Live | None = None
-        """What there is in this process; kept when it was closed, so that whoever closes it again waits for that."""
+        """The part that runs in this process. It is kept after `close`, so that a second `close` can wait for it."""
         self.peers: PeerHost | None = None
-        """Where peers run, once one was wanted."""
+        """The host that runs peers; None until a peer is needed for the first time."""
         self._no_peers = False
 
     def live(self, settings: Settings, policy: RetryPolicy, most: int) -> _Live:
-        """What it has in this process."""
-        if self._live is None or self._live.pid != os.getpid():  # A fork has none of its parent's.
+        """The part that runs in this process; it is made when needed."""
+        if self._live is None or self._live.pid != os.getpid():  # A fork cannot use its parent's.
             self._live = _Live(settings, policy, most, self)
         return self._live
 
     def start_peers(self) -> PeerHost | None:
-        """Where peers run; None if they cannot on this machine."""
+        """The host that runs peers; None if peers cannot run on this machine."""
         if self.peers is None and not self._no_peers:
             try:
                 host = PeerHost(SPARE_S)
@@ -276,13 +277,13 @@ class _Holder:
         return self.peers
 
     def close_unseen(self) -> None:
-        """The same where nobody has asked for it: at the end of the process, or of an executor that was forgotten."""
+        """Close without an explicit call: when the process exits, or when the executor is collected."""
         left = self.close()
         if left:
             _log.warning("%s", _left(left))
 
     def close(self) -> int:
-        """End all of it; how many sandboxes are left that nobody was told of yet."""
+        """End everything; return how many sandboxes are left that no earlier call has returned."""
         live, left = self._live, 0
         if live is not None and live.pid == os.getpid():
             left = live.close()
@@ -293,7 +294,7 @@ class _Holder:
 
 
 class _Live:
-    """An executor in one process: its runs, and its sandboxes."""
+    """The part of an executor that belongs to one process: its runs, and its sandboxes."""
 
     def __init__(self, settings: Settings, policy: RetryPolicy, most: int, holder: _Holder) -> None:
         self.pid = os.getpid()
@@ -311,7 +312,7 @@ class _Live:
     def submit(self, program: Program) -> Future[ExecutionResult]:
         if self._refusal is not None:
             raise E2BMisconfigured(self._refusal)
-        # The future stays pending until its result is there: only so can `cancel` reach a running one.
+        # The future stays pending until the result is there: a future in state "running" could not be cancelled.
         future = ResultFuture(self._thread)
         self._thread.loop.call_soon_threadsafe(self._start, program, future, time.monotonic())
         return future
@@ -321,15 +322,15 @@ class _Live:
             return int(self._wait_for(self._sandboxes.sweep(older_than_s=older_than_s)))
         except Exception as error:
             text = described(error, self._settings.key.without)
-        # Not in there: the frames of the SDK's exception hold the key.
+        # Raised outside the `except` block, so that it has no context: frames of the SDK's exception hold the key.
         raise ExecutorError(f"the account's sandboxes cannot be listed: {text}")
 
     def close(self) -> int:
-        """End all of it; how many sandboxes are left, for the first who learns it."""
+        """End everything; return how many sandboxes are left. Only the first call returns that number, later ones 0."""
         with self._lock:
             if self._closed is None:
                 self._closed = asyncio.run_coroutine_threadsafe(self._close(), self._thread.loop)
-        if self._thread.is_current:  # Which must not wait for what it does itself.
+        if self._thread.is_current:  # The loop's thread must not wait for its own work.
             return 0
         try:
             left = self._closed.result(2 * _CLOSE_S + LAST_SWEEP_S)
@@ -369,13 +370,13 @@ class _Live:
             self._refuse_all(str(refused))
         except ExecutorError as refused:
             error = refused
-        # A bug of ours: never the program's fault, and never a future that stays pending.
+        # This package has a bug: it is not the program's fault, and the future must not stay pending.
         except Exception as bug:
             result = sandbox_error(described(bug, self._settings.key.without), 0.0)
         if self._closing:
-            future.cancel()  # `close` ended it, so its result says nothing of the program.
+            future.cancel()  # `close` ended the run, so its result says nothing about the program.
         if future.done() and not future.cancelled():
-            return  # Told by somebody else.
+            return  # `_refuse_all` has completed it.
         if not future.set_running_or_notify_cancel():
             return
         if error is not None:
@@ -384,23 +385,23 @@ class _Live:
             future.set_result(result)
 
     def _refuse_all(self, refusal: str) -> None:
-        """Tell all that are under way that there is nothing to be had."""
+        """Let all other runs fail, because E2B refuses to make sandboxes."""
         if self._refusal is not None:
             return
         self._refusal = refusal
         for task, future in list(self._runs.items()):
             if not future.done() and task is not asyncio.current_task():
-                with contextlib.suppress(Exception):  # It is cancelled meanwhile.
+                with contextlib.suppress(Exception):  # The caller may cancel it at the same time.
                     future.set_exception(E2BMisconfigured(refusal))
                 task.cancel()
 
     async def _run(self, program: Program, submitted: float) -> ExecutionResult:
-        """Run a program, again while that fails and is not its own doing."""
+        """Run a program; run it again after a failure that is not its own fault."""
         faults: list[str] = []
         deaths: list[str] = []
         queue_s: float | None = None
         while True:
-            raise_if_cancelled()  # Nobody would end a further sandbox.
+            raise_if_cancelled()  # After a cancellation no new sandbox must be made.
             came, began = await self._attempt(program)
             if began is not None and queue_s is None:
                 queue_s = began - submitted
@@ -409,12 +410,12 @@ class _Live:
                 case ExecutionResult():
                     start_s = max(0.0, time.monotonic() - submitted - waited_s - came.wall_s)
                     return dataclasses.replace(came, queue_s=waited_s, start_s=start_s)
-                # Errors that are raised are new ones: the frames of the old hold the sandbox, and that the key.
+                # Raise new exceptions: frames of the old ones hold the sandbox, and the sandbox holds the key.
                 case E2BMisconfigured():
                     raise E2BMisconfigured(self._settings.key.without(str(came)))
                 case MissingInterpreter():
                     raise UnsupportedProgram(f"the sandbox's template cannot run this: {came}")
-                case NoSandbox():  # That was tried often enough.
+                case NoSandbox():  # Creation has been tried often enough already.
                     faults.append(str(came))
                     return _failed(faults, deaths, waited_s)
                 case SupervisorDied():
@@ -427,7 +428,11 @@ class _Live:
                         return _failed(faults, deaths, waited_s)
 
     async def _attempt(self, program: Program) -> tuple[ExecutionResult | Exception, float | None]:
-        """Run a program once: its result, or why there is none, without frames; and since when it had a sandbox."""
+        """Run a program once.
+
+        Returns:
+            The result, or the exception without its frames; and the time when the sandbox was there, if it ever was.
+        """
         began: float | None = None
         try:
             async with self._sandboxes.one(lifetime_s(program, self._settings.request_timeout_s)) as sandbox:
@@ -460,5 +465,5 @@ class _Live:
 
 
 def _failed(faults: list[str], deaths: list[str], queue_s: float) -> ExecutionResult:
-    """The result where E2B has failed as often as it may."""
+    """The result after E2B has failed too often."""
     return sandbox_error(f"E2B failed in {len(faults) + len(deaths)} attempts: {'; '.join(faults)}", queue_s)

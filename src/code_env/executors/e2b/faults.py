@@ -1,8 +1,8 @@
-"""What an exception of E2B's SDK means.
+"""What the exceptions of E2B's SDK mean.
 
-It raises many kinds: its own, of which some do not descend from `SandboxException`; those of its HTTP client and of its
-RPC library; `ValueError` and `KeyError` where an answer is not what it expects; bare `Exception`. So nothing is taken
-for the program's but what is known to be: all else is a fault of the sandbox.
+The SDK raises many kinds of exceptions: its own, some of which are not subclasses of `SandboxException`; those of its
+HTTP client and of its RPC library; `ValueError` and `KeyError` if an answer is not what it expects; plain `Exception`.
+So an exception counts as the program's fault only if that is certain; any other exception is a fault of the sandbox.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ import enum
 from collections.abc import Callable
 
 _CONFIGURATION = frozenset((400, 401, 403, 404))
-"""Answers to the wish for a sandbox that the next wish would get too."""
+"""HTTP statuses of a refused request for a sandbox that another request would get again."""
 
 _BUSY = frozenset((429, 500, 502, 503, 504))
 
 _NO_ROOM = "maximum number of concurrent"
-"""What E2B's text says where the account has as many sandboxes as it may have."""
+"""Part of E2B's message if the account has as many sandboxes as it is allowed."""
 
 _LONGEST_RETRY_AFTER_S = 300.0
 
 
 class SandboxFault(Exception):
-    """Something went wrong with a sandbox, and the program in it had no part in that."""
+    """A sandbox failed, and the program in it did not cause that."""
 
 
 class NoSandbox(SandboxFault):
-    """There was none to be had, in all the tries that it was worth."""
+    """No sandbox could be created in any of the tries."""
 
 
 class MissingInterpreter(SandboxFault):
@@ -34,24 +34,24 @@ class MissingInterpreter(SandboxFault):
 
 
 class SupervisorDied(Exception):
-    """What runs the program ended without a result, while its sandbox still answers."""
+    """The supervisor, which runs the program, ended without a result, while its sandbox still answers."""
 
 
 class CreateFault(enum.Enum):
-    """Why there is no sandbox."""
+    """Why a sandbox could not be created."""
 
     CONFIGURATION = enum.auto()
-    """It was refused for good."""
+    """E2B refuses it, and would refuse it again."""
     NO_ROOM = enum.auto()
-    """The account has as many as it may have."""
+    """The account has as many sandboxes as it is allowed."""
     BUSY = enum.auto()
-    """Another try may have more luck."""
+    """Another try may succeed."""
     OTHER = enum.auto()
-    """Nothing is known."""
+    """The reason is unknown."""
 
 
 def fault_of_create(error: BaseException | None) -> CreateFault:
-    """What it means that creating a sandbox raised this."""
+    """Why a sandbox could not be created, from the exception."""
     import e2b
     import httpx
 
@@ -62,14 +62,14 @@ def fault_of_create(error: BaseException | None) -> CreateFault:
     if isinstance(error, refusals) or status in _CONFIGURATION:
         return CreateFault.CONFIGURATION
     busy = (e2b.RateLimitException, e2b.exceptions.ServiceBusyException, e2b.TimeoutException)
-    # An answer that cannot be read is one of a server in trouble, too.
+    # An answer that cannot be parsed means that the server has a problem, too.
     if isinstance(error, (*busy, httpx.TransportError, ValueError, KeyError)) or (status or 0) in _BUSY:
         return CreateFault.BUSY
     return CreateFault.OTHER
 
 
 def may_have_created(error: BaseException) -> bool:
-    """Whether there may be a sandbox all the same: anything but an answer that says no."""
+    """Whether E2B may have created a sandbox in spite of the exception: true unless E2B has answered with a refusal."""
     import e2b
 
     answers = (e2b.RateLimitException, e2b.AuthenticationException, e2b.exceptions.ServiceBusyException)
@@ -77,9 +77,9 @@ def may_have_created(error: BaseException) -> bool:
 
 
 def retry_after_s(error: BaseException | None) -> float:
-    """How long E2B says to wait, in seconds; 0 where it says nothing.
+    """How long E2B says to wait, in seconds; 0 if it does not say.
 
-    The exception does not tell; the answer that it was made of does, in the frame that raised it.
+    The exception itself does not hold this. It is in the HTTP response, a local variable of the frame that raised it.
     """
     trace = None if error is None else error.__traceback__
     while trace is not None:
@@ -98,6 +98,6 @@ def described(error: BaseException, hide: Callable[[str], str] = str) -> str:
 
     Args:
         error: The exception.
-        hide: Takes out of its whole text what must not be shown, before that is cut.
+        hide: Removes secrets from the text, before the text is cut.
     """
     return hide(f"{type(error).__name__}: {error}".strip(": ")).replace("\n", " ")[:500]

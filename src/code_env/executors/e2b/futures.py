@@ -1,7 +1,7 @@
-"""Futures that are completed in the event loop's thread, and whose callbacks do not run there.
+"""Futures that are completed in the event loop's thread, but call their callbacks in another thread.
 
-A callback may do what it likes: run another program, and wait for that, close the executor, or sleep. In the loop's
-thread that would hold up all programs, or wait for itself.
+A callback may run another program and wait for it, close the executor, or sleep. In the loop's thread that would delay
+all programs, or cause a deadlock.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _log = logging.getLogger(__name__)
 
 
 class ResultFuture(Future[ExecutionResult]):
-    """A program's result. Callbacks that its completion calls run in a thread of their own, in their order.
+    """The future of a program's result. When it is completed, its callbacks run in order in a separate thread.
 
     Args:
-        thread: Where it is completed.
+        thread: The thread in which it is completed.
     """
 
     def __init__(self, thread: LoopThread) -> None:
@@ -33,24 +33,24 @@ class ResultFuture(Future[ExecutionResult]):
         self._later: deque[Callable[[Future[ExecutionResult]], Any]] = deque()
 
     def add_done_callback(self, fn: Callable[[Future[ExecutionResult]], Any]) -> None:
-        """Have a function called when it is done, or at once if it is; see `concurrent.futures.Future`."""
+        """Call a function when the future is done; at once if it is done already; see `concurrent.futures.Future`."""
         super().add_done_callback(lambda _: self._put_off(fn) if self._thread.is_current else fn(self))
 
     def when_done(self, function: Callable[[Future[ExecutionResult]], None]) -> None:
-        """The same for a function that takes no time, which is called by whoever completes it."""
+        """Like `add_done_callback`, for a short function: the thread that completes the future calls it directly."""
         super().add_done_callback(function)
 
     def _put_off(self, function: Callable[[Future[ExecutionResult]], Any]) -> None:
-        # All are put off in one go, in the loop's thread; the thread begins when the last is there.
+        # In the loop's thread all callbacks are collected first; the separate thread starts after the last of them.
         self._later.append(function)
         if len(self._later) == 1:
             self._thread.loop.call_soon(self._begin)
 
     def _begin(self) -> None:
-        # Not a daemon: as elsewhere, the process does not end while callbacks run.
+        # Not a daemon thread: the process must not end while callbacks run, as with other futures.
         try:
             threading.Thread(target=self._call_all, name="code_env-e2b-callbacks").start()
-        except RuntimeError:  # The interpreter is about to end.
+        except RuntimeError:  # The interpreter is shutting down.
             self._call_all()
 
     def _call_all(self) -> None:

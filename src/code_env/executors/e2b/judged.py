@@ -1,10 +1,10 @@
-"""A judged run: the program in a sandbox, its peer in the jail of this machine, and the relay between them.
+"""A judged run: the program in a sandbox, its peer in a jail on this machine, and the relay between them.
 
-The peer holds the tests and the expected values, and none of that leaves this machine. What the program sends comes
-as lines of the command's output and goes into the peer's channel; what the peer sends goes to the command's input.
-The peer is started when the program's process runs, so that it waits for nothing that E2B does before; and its limits
-have room for the way, so that a slow line is not the program's fault. If the sandbox fails, what the peer has reported
-is thrown away.
+The peer holds the tests and the expected values, which never leave this machine. What the program sends arrives as
+lines of the command's output, and is written to the peer's channel; what the peer sends is written to the command's
+input. The peer is started when the program's process runs, so the time that E2B needs before that does not count
+against the peer's limits. These limits also have extra time for the connection, so that a slow connection is not
+counted as the program's fault. If the sandbox fails, the peer's report is dropped.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .faults import SandboxFault
 from .process_mode import Run
 
 SPARE_S = 60.0
-"""How much longer a peer waits for a program than it would on one machine, in seconds: longer than a silent line is
-listened to."""
+"""How much longer a peer waits for a program than it would if both were on this machine, in seconds. It is longer than
+the time after which a silent connection is given up."""
 
 _PIECE = 1 << 18
-"""How much goes to the sandbox in one request, in bytes."""
+"""How many bytes at most go to the sandbox in one request."""
 
 _LAST_WORDS_S = 3.0
-"""How long one waits for the result of a program that nothing can be sent to any more, in seconds."""
+"""How long to wait for the result of a program after sending to it has failed, in seconds."""
 
 
 async def run_judged(
@@ -43,7 +43,7 @@ async def run_judged(
     """Run a program with its peer; see `Run`.
 
     Raises:
-        SandboxFault: If the line broke, or the peer's jail failed.
+        SandboxFault: If the connection broke, or the peer's jail failed.
     """
     run = Run(sandbox, program, request_timeout_s, silence_s)
     peer = _Peer(program, host)
@@ -68,7 +68,7 @@ async def run_judged(
 
 
 async def _converse(run: Run, peer: _Peer) -> None:
-    """Start the peer when its program runs, and carry what it sends."""
+    """Start the peer when its program runs, and send the program what the peer sends."""
     await run.started.wait()
     try:
         await peer.start()
@@ -77,13 +77,13 @@ async def _converse(run: Run, peer: _Peer) -> None:
         if not run.is_over:
             await run.send(b".")
     except Exception as error:
-        # The program may just have ended. If it has not, what was to be sent is lost.
+        # The program may just have ended. If it has not, the data that could not be sent is lost.
         if not await run.wait_for_result(_LAST_WORDS_S):
             run.fail(error)
 
 
 class _Peer:
-    """A program's peer, and this side's ends of what joins them."""
+    """A program's peer, with this process's ends of its channel and bell."""
 
     def __init__(self, program: Program, host: PeerHost) -> None:
         self._program, self._host = program, host
@@ -95,14 +95,14 @@ class _Peer:
         self._closed = False
 
     async def start(self) -> None:
-        """Have it run, in a thread that watches it."""
+        """Run the peer, in a thread that watches it."""
         threading.Thread(target=self._work, name="code_env-e2b-peer", daemon=True).start()
         await asyncio.shield(self._channel)
 
     def _work(self) -> None:
         try:
             told = self._host.run(self._program, self._take_ends, self._place)
-        # No server, no descriptor to be had: whoever waits for the result is told.
+        # For example, no server or no file descriptor was available: the waiting caller gets the exception.
         except Exception as error:
             self._call(_settle, self._channel, None, error)
             self._call(_settle, self._told, None, error)
@@ -128,19 +128,19 @@ class _Peer:
             self._close_ends()
 
     def _call(self, function: Any, *args: Any) -> None:
-        with contextlib.suppress(RuntimeError):  # The loop is gone, and with it whoever waits.
+        with contextlib.suppress(RuntimeError):  # The loop is closed, so no caller waits.
             self._loop.call_soon_threadsafe(function, *args)
 
     async def receive(self) -> bytes:
-        """What it sends next; nothing when it has closed."""
+        """The next data that the peer sends; empty when the peer has closed the channel."""
         channel = await asyncio.shield(self._channel)
         try:
             return await self._loop.sock_recv(channel, _PIECE)
-        except OSError:  # Closed on this side, because the program has ended.
+        except OSError:  # This process has closed the channel, because the program has ended.
             return b""
 
     async def take(self, piece: bytes | None) -> None:
-        """Give it what its program sends; None when that has closed the channel."""
+        """Send the peer what its program has sent; None if the program has closed the channel."""
         channel = await asyncio.shield(self._channel)
         if piece is None:
             self.close()
@@ -150,9 +150,9 @@ class _Peer:
             try:
                 view = view[channel.send(view) :]
             except BlockingIOError:
-                self._ring()  # It sleeps, and must make room.
+                self._ring()  # The peer sleeps, and has to read to make room.
                 await self._room(channel)
-            except OSError:  # It has heard enough.
+            except OSError:  # The peer has closed its end.
                 return
         self._ring()
 
@@ -166,11 +166,11 @@ class _Peer:
 
     def _ring(self) -> None:
         if self._bell is not None:
-            with contextlib.suppress(OSError):  # Full of rings, or nobody there to hear.
+            with contextlib.suppress(OSError):  # The pipe is full, or the peer has ended.
                 os.write(self._bell, b".")
 
     def close(self) -> None:
-        """Close the channel: the program has ended. The peer has its report to finish."""
+        """Close the channel, because the program has ended. The peer still has to finish its report."""
         self._closed = True
         self._close_ends()
 
@@ -184,11 +184,11 @@ class _Peer:
             os.close(bell)
 
     async def result(self) -> ExecutionResult:
-        """Its result, once it has ended."""
+        """Wait until the peer has ended, and return its result."""
         return await asyncio.shield(self._told)
 
     def abandon(self) -> None:
-        """Leave nothing of it: end it, if it has not ended by now."""
+        """Free everything, and end the peer if it still runs."""
         self._place.over = True
         self._closed = True
         self._close_ends()
@@ -203,7 +203,7 @@ class _Peer:
 
 
 class _Place:
-    """What the peer's watcher asks: whether anybody wants its result."""
+    """Tells the thread that watches the peer whether its result is still wanted."""
 
     def __init__(self) -> None:
         self.over = False

@@ -1,4 +1,4 @@
-"""E2B's key, held so that nothing shows it: no repr, no message, no pickle."""
+"""E2B's key, in an object that never shows it: not in its repr, in a message, or in a pickle."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VARIABLE = "E2B_API_KEY"
 
 
 class ApiKey:
-    """A key. Another process that gets a pickled one reads its own environment instead.
+    """A key. A pickle does not hold the key: the process that unpickles it reads the key from its own environment.
 
     Example:
         >>> ApiKey("e2b_secret")
@@ -25,10 +25,10 @@ class ApiKey:
 
     @classmethod
     def find(cls, given: str | None = None) -> ApiKey | None:
-        """The key that was given, else the environment's; None if there is neither. Blanks around it are no part of it.
+        """The given key, otherwise that of the environment, without spaces around it; None if there is neither.
 
         Raises:
-            ExecutorError: If it is none that a request could carry.
+            ExecutorError: If the key has characters that a request cannot carry.
         """
         value = (given or "").strip() or os.environ.get(VARIABLE, "").strip()
         if not (value.isascii() and value.isprintable()):
@@ -41,7 +41,7 @@ class ApiKey:
         return self._value
 
     def without(self, text: str) -> str:
-        """A text with the key blotted out, should it be there."""
+        """A text in which the key, if it occurs, is replaced."""
         for form in (self._value, repr(self._value)[1:-1]):
             text = text.replace(form, "...")
         return text

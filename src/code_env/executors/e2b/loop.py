@@ -1,8 +1,8 @@
-"""The thread whose event loop all talk with E2B runs in: one for a process, started when it is first needed.
+"""The thread with the event loop for all requests to E2B: one for each process, started when it is first needed.
 
-A fork has no threads of its parent, so it starts its own. What the parent's executors have in the cloud stays theirs.
-But the SDK's own transport is one for a process too, and does not work in a fork of one that has used it: every
-request would wait for ever. So that is an error, at once.
+A fork does not have its parent's threads, so it starts its own. The sandboxes of the parent's executors stay theirs.
+But the SDK keeps one transport for each process too. In a fork of a process that has used E2B, this transport does not
+work, and every request would wait forever. So using E2B in such a fork raises an error at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from code_env.executors.pool import renew_lock_after_fork
 T = TypeVar("T")
 
 LET_GO_S = 5.0
-"""How long the SDK may take to let go of a request that is over, in seconds."""
+"""How long the SDK may take to release a request that is over, in seconds."""
 
 _log = logging.getLogger(__name__)
 
@@ -31,8 +31,8 @@ class LoopThread:
     def __init__(self) -> None:
         self.pid = os.getpid()
         self.loop = asyncio.new_event_loop()
-        # Where a request is given up, tasks of the SDK's are left with errors that nobody asks for. They are no news,
-        # and their frames hold what must not be shown.
+        # When a request is given up, the SDK leaves tasks behind, whose exceptions are never retrieved. They are not
+        # worth a warning, and their frames hold the key, which must not be shown.
         self.loop.set_exception_handler(lambda _, context: _log.debug("%s", context.get("message")))
         self._thread = threading.Thread(target=self._work, name="code_env-e2b", daemon=True)
         self._thread.start()
@@ -43,15 +43,15 @@ class LoopThread:
 
     @property
     def is_current(self) -> bool:
-        """Whether the caller is this thread, which must not wait for what it does itself."""
+        """Whether the caller runs in this thread, which must not wait for its own work."""
         return threading.current_thread() is self._thread
 
 
 async def within(seconds: float, request: Awaitable[T]) -> T:
-    """What a request answers, if it does so in time.
+    """The answer of a request, if it comes in time.
 
     Raises:
-        TimeoutError: If it does not.
+        TimeoutError: If there is no answer within `seconds`.
     """
     async with asyncio.timeout(seconds):
         answer = await request
@@ -60,7 +60,10 @@ async def within(seconds: float, request: Awaitable[T]) -> T:
 
 
 def raise_if_cancelled() -> None:
-    """Raise the task's cancellation again: one that comes together with an answer is lost in the SDK's transport."""
+    """Raise CancelledError if the task was cancelled.
+
+    The SDK's transport loses a cancellation that comes together with an answer.
+    """
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
@@ -88,9 +91,9 @@ _shared = _Shared()
 
 
 def loop_thread() -> LoopThread:
-    """This process's thread.
+    """The thread of this process; it is started if needed.
 
     Raises:
-        ExecutorError: In a fork of a process that had one.
+        ExecutorError: If this process is a fork of a process that had such a thread.
     """
     return _shared.get()

@@ -1,11 +1,11 @@
-"""What is run first in a notebook's kernel, before the program; its text is uploaded, and never imported here.
+"""The code that runs first in a notebook's kernel, before the program. It is sent as text, and never imported here.
 
-It gives the program its input and arguments, and has IPython call it before and after each cell. After each it shows
-one more result, with the run's nonce: where that is missing, the stream was cut short. And it notes in a file which
-cell has begun and which has ended, so that a cell which takes too long is told from a line that is dead.
+It gives the program its input and arguments, and registers hooks that IPython calls before and after each cell. After
+each cell it shows one more result, with the run's nonce: if that result is missing, the stream was cut off. It also
+writes to a file which cell has begun and which has ended, so that a slow cell can be told from a dead connection.
 
-It has names and built-in functions of its own, and holds what it needs of modules: the program may rebind what it
-likes, or remove the file, and the end of a cell is shown all the same.
+It has its own namespace and its own copies of built-in functions, and keeps references to what it needs from modules.
+So it still shows the end of a cell if the program rebinds names or removes the file.
 """
 
 TEXT = """
@@ -67,11 +67,11 @@ def _code_env_begin(nonce, stdin, argv, progress):
 """
 
 PROGRESS = ".code_env/progress"
-"""Where it notes which cell has begun or ended, below the home of the sandbox's user."""
+"""The file that says which cell has begun or ended, below the home directory of the sandbox's user."""
 
 
 def beginning(nonce: str, stdin: str, argv: tuple[str, ...]) -> str:
-    """The cell that is run first."""
+    """The text of the cell that runs first."""
     text = f"{TEXT}\n_code_env_begin({nonce!r}, {stdin!r}, {list(argv)!r}, {PROGRESS!r})\n"
     names = '{"__builtins__": dict(vars(__import__("builtins"))), "get_ipython": get_ipython}'
     return f"exec({text!r}, {names})\n"

@@ -1,9 +1,9 @@
-"""A program with `notebook=True`: its code and its cells in the Jupyter kernel of a fresh sandbox.
+"""Runs a program with `notebook=True`: its code and its cells in the Jupyter kernel of a new sandbox.
 
-The SDK tells little of how a cell ended: a stream that was cut short looks like one that has ended, a dead line like an
-endless loop. So the kernel is given a beginning of ours (`notebook_kernel.py`), and a cell counts only with what that
-shows after it. The time limit is kept here, not by the SDK, and after one the sandbox is not used again. CPU time and
-memory of a kernel are not limited; what a cell can take of them is its template's.
+The SDK says little about how a cell ended: a stream that was cut off looks like a stream that has ended, and a dead
+connection looks like an endless loop. So the kernel first runs code of this package (`notebook_kernel.py`), and a cell
+counts only if that code shows its result after the cell. This module enforces the time limit, not the SDK, and after a
+timeout the sandbox is not used again. CPU time and memory of a kernel are not limited, except by the template.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from .loop import LET_GO_S, within
 from .notebook_kernel import PROGRESS, beginning
 
 _INFRA = frozenset(("UnexpectedEndOfExecution", "WebSocketError", "ExecutionAborted"))
-"""Errors that E2B's server reports as if they were the program's."""
+"""Errors of the sandbox that E2B's server reports as if they were exceptions of the program."""
 
 _KERNEL_DIED = "ContextRestarting"
 
 _GRACE_S = 5.0
-"""How long one waits, past the time limit, for a cell that was sent to begin, and for the end of one that has ended, in
-seconds."""
+"""How long to wait after the time limit, in seconds: for a cell that was sent, but has not begun; and for the answer of
+a cell that has ended."""
 
 _LOOK_S = 0.25
-"""How often one looks for that, in seconds."""
+"""The interval between two looks at the kernel's progress, in seconds."""
 
 _MAX_TEXT_CHARS = 1 << 16
 _MAX_IMAGE_BYTES = 2 << 20
@@ -59,30 +59,30 @@ _DATA = {"json": "application/json", "data": "application/vnd.e2b.data+json"}
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 _FIGURE = "<Figure size"
-"""How the text begins that matplotlib gives with a picture."""
+"""Beginning of the text that matplotlib gives together with a picture."""
 
 
 @dataclass
 class _Cell:
-    """What came of one cell so far."""
+    """The output of one cell so far."""
 
     stdout: HeadAndTail = field(default_factory=lambda: HeadAndTail(_MAX_TEXT_CHARS))
     results: list[Mapping[str, Any]] = field(default_factory=list)
     error: ErrorInfo | None = None
     variable: str | None = None
     ended: bool = False
-    """Whether the kernel has said so."""
+    """Whether the kernel has reported the end of the cell."""
 
 
 class _TooMuch(Exception):
-    """The program has written more than it may."""
+    """The program has written more than the limit allows."""
 
 
 class _Kernel:
-    """One kernel, and what its cells have given.
+    """One kernel, and the output of its cells.
 
     Args:
-        sandbox: The SDK's.
+        sandbox: The sandbox object of the SDK.
         program: The program.
         request_timeout_s: How long a request may take, in seconds.
     """
@@ -96,10 +96,10 @@ class _Kernel:
         self.stderr = HeadAndTail(program.limits.output_bytes)
 
     async def begin(self, program: Program) -> None:
-        """Make it ready for a program.
+        """Prepare the kernel for a program.
 
         Raises:
-            SandboxFault: If that fails.
+            SandboxFault: If the kernel cannot be prepared.
         """
         files = [{"path": name, "data": content} for name, content in program.files.items()]
         files.append({"path": PROGRESS, "data": b""})
@@ -117,8 +117,8 @@ class _Kernel:
         """Run a cell.
 
         Raises:
-            TimeoutError: If it takes longer than it may.
-            _TooMuch: If it writes more than it may.
+            TimeoutError: If it takes longer than `seconds`.
+            _TooMuch: If it writes more than the limit allows.
             SupervisorDied: If the kernel died.
             SandboxFault: If the sandbox failed.
         """
@@ -130,7 +130,7 @@ class _Kernel:
                 on_stdout=lambda message: self._take(message.line, self.stdout, cell.stdout),
                 on_stderr=lambda message: self._take(message.line, self.stderr),
                 on_result=lambda result: self._take_result(result, cell),
-                timeout=0,  # Without: the SDK's is not exact, and says nothing of who was slow.
+                timeout=0,  # No timeout of the SDK: it is not exact, and does not say what was slow.
                 request_timeout=self._timeout_s,
             )
         )
@@ -156,21 +156,24 @@ class _Kernel:
         return cell
 
     async def _is_late(self, running: asyncio.Future[Any]) -> bool:
-        """Whether a cell that was not through in time has only begun after that; what came of it is there now.
+        """Wait a little longer for a cell that has not answered in time.
 
-        Most have not ended at all, which is an error of one kind or the other: it is running, or the line is dead.
+        Most of these cells have not ended at all, and this raises: either the cell runs, or the connection is dead.
+
+        Returns:
+            Whether the cell began only after the time limit. Its answer is there when this returns.
 
         Raises:
             TimeoutError: If the cell is running.
-            SandboxFault: If the line is dead.
+            SandboxFault: If the connection is dead.
         """
         deadline = time.monotonic() + _GRACE_S
         while True:
             noted = await self._noted()
             on_its_way = noted == f"{self._nonce} {self._number - 1} ended"
             has_ended = noted == f"{self._nonce} {self._number} ended"
-            if not on_its_way and not has_ended and noted != "":  # Empty it is while it is written.
-                raise TimeoutError  # It runs, or has done away with the note, as only a program can.
+            if not on_its_way and not has_ended and noted != "":  # The file is empty while it is written.
+                raise TimeoutError  # The cell runs, or has removed the file: only a program can do that.
             if time.monotonic() > deadline:
                 if noted == "":
                     raise TimeoutError
@@ -180,7 +183,7 @@ class _Kernel:
                 return on_its_way
 
     async def _noted(self) -> str | None:
-        """What the kernel has noted last; None if the note is not there any more."""
+        """The last line that the kernel has written about its progress; None if the file does not exist any more."""
         from e2b import FileNotFoundException
 
         try:
@@ -213,7 +216,7 @@ class _Kernel:
 
 
 def _shown(result: Any) -> dict[str, Any]:
-    """A result by MIME types, within bounds."""
+    """A result by MIME types, with limited sizes."""
     shown: dict[str, Any] = {}
     for name, kind in _TEXTS.items():
         text = getattr(result, name, None)
@@ -231,9 +234,9 @@ def _shown(result: Any) -> dict[str, Any]:
             shown[kind] = value
     text = shown.get("text/plain", "")
     if text and not text.startswith("<"):
-        shown.pop("application/json", None)  # A list's or a dict's, whose text says the same.
+        shown.pop("application/json", None)  # The value is a list or dict, and the text shows it too.
     if "image/png" in shown and text.startswith(_FIGURE):
-        del shown["text/plain"]  # It stands for the picture where that cannot be shown.
+        del shown["text/plain"]  # This text only replaces the picture in a console without pictures.
     return shown
 
 
@@ -283,7 +286,7 @@ async def run_notebook(sandbox: Any, program: Program, request_timeout_s: float)
 
 
 def _end_of(error: ErrorInfo | None, stderr: HeadAndTail) -> tuple[Status, int, ErrorInfo | None]:
-    """Status, exit code and exception of a program that raised this."""
+    """Status, exit code and exception of a program that ended with this exception, or with none."""
     if error is None:
         return Status.OK, 0, None
     if error.name == "SystemExit":
@@ -299,7 +302,7 @@ def _end_of(error: ErrorInfo | None, stderr: HeadAndTail) -> tuple[Status, int, 
 
 
 async def _files(sandbox: Any, program: Program, request_timeout_s: float) -> dict[str, bytes]:
-    """The files to bring back, which are not more than the program may have written."""
+    """The files to bring back, together not larger than `file_bytes`."""
     from e2b import FileNotFoundException, FileType, NotFoundException
 
     left, found = program.limits.file_bytes, {}
@@ -307,7 +310,7 @@ async def _files(sandbox: Any, program: Program, request_timeout_s: float) -> di
         try:
             async with asyncio.timeout(request_timeout_s):
                 about = await sandbox.files.get_info(name, request_timeout=request_timeout_s)
-                # A FIFO would block; a link may lead anywhere.
+                # Reading a FIFO would block; a link may point anywhere.
                 if about.type is not FileType.FILE or about.symlink_target or about.size > left:
                     continue
                 content = await sandbox.files.read(name, format="bytes", request_timeout=request_timeout_s)

@@ -1,11 +1,13 @@
-"""One program as a process in a sandbox: what is uploaded, the command that runs it, and the line that is its result.
+"""Runs one program as a process in a sandbox: the uploads, the command that runs it, and the line with its result.
 
-Only a line with the run's nonce is a result. All that comes otherwise is a fault of the sandbox, but for one thing: if
-the command has ended without that line, and the sandbox still answers, then what ran the program was killed, and
-nobody is in there but the program. That holds from its first word on: what ends before has never run a program.
+Only a line with the run's nonce is a result; anything else is a sandbox fault, with one exception: if the command has
+ended without that line, and the sandbox still answers, then the supervisor, which runs the program, was killed. Only
+the program can have done that, because nothing else runs in the sandbox. The exception holds only after the supervisor
+has sent its first line: if it ends before that, it has never run a program.
 
-Lines that are sent there are numbered, and count from before the request on: E2B may lose one, never answer, or say
-that it has failed. A result that came without one of them says nothing of the program, which may have waited for it.
+Lines that are sent to the supervisor are numbered. A line counts as sent already before the request, because E2B may
+lose it, never answer, or report a failure. If the supervisor has not received all lines, the result says nothing about
+the program, because the program may have waited for a lost line.
 """
 
 from __future__ import annotations
@@ -29,36 +31,36 @@ from .faults import SandboxFault, SupervisorDied, described
 from .loop import LET_GO_S, within
 
 COMMAND_SPARE_S = 20.0
-"""How much longer than its program a command may take, in seconds: what the program waited for a core it gets back."""
+"""How much longer than its program a command may take, in seconds: time without a core does not count for a program."""
 
 OUTER_SPARE_S = 25.0
-"""How much longer than its program a run as a whole is waited for, in seconds."""
+"""How much longer than the program's time limit a whole run may take, in seconds."""
 
 _LIFETIME_SPARE_S = 60.0
-"""How much longer a sandbox lives than all that is waited for, in seconds."""
+"""How much longer a sandbox lives than the longest wait for its run, in seconds."""
 
 _ARRIVAL_S, _ARRIVAL_LATEST_S = 0.2, 5.0
-"""After how long what was sent is there, in seconds: when the run has ended, and while it goes on."""
+"""The time after which a sent line must have arrived, in seconds: if the run has ended, and while it goes on."""
 
 _ANSWER_S = 0.5
-"""After how long E2B has answered a request that brings a line, in seconds, if the program takes what comes."""
+"""The time after which E2B must have answered a request that sends a line, in seconds, if the program reads it."""
 
 _SLOW_LINE_BYTES_PER_S = 1 << 20
-"""How fast a line at the least gets there, beyond that, in bytes per second."""
+"""The lowest speed at which a long line arrives, in bytes per second; its time is added to the times above."""
 
 _NO_COMMAND = (126, 127)
-"""Exit codes of a shell that has not found or not started what it was to run."""
+"""Exit codes of a shell that did not find the command, or could not start it."""
 
 _STDERR_CHARS = 500
 
 NEEDS = "a template needs Python 3.11 or newer as python3, bash, tar and gzip"
 
 Frames = Callable[[bytes | None], Awaitable[None]]
-"""Takes what a program sends to its peer; None when it has closed the channel."""
+"""A function that takes what a program sends to its peer; None if the program has closed the channel."""
 
 
 def time_limit_s(program: Program) -> float:
-    """How long a program may take at the most, in seconds, with all that it waits for its peer."""
+    """The longest time that a program may take, in seconds, with the time that it waits for its peer."""
     return program.limits.wall_s * (1 if program.peer is None else WHOLE_RUN)
 
 
@@ -71,10 +73,10 @@ class Run:
     """One run of a program in a sandbox.
 
     Args:
-        sandbox: The SDK's.
+        sandbox: The sandbox object of the SDK.
         program: The program.
         request_timeout_s: How long a request may take, in seconds.
-        silence_s: After how long without a line it is given up, in seconds.
+        silence_s: The run is given up after this time without a line, in seconds.
     """
 
     def __init__(self, sandbox: Any, program: Program, request_timeout_s: float, silence_s: float) -> None:
@@ -89,26 +91,26 @@ class Run:
         self._handle: Any = None
         self._is_busy = False
         self._due: list[float] = []
-        """When each line that was sent is there at the latest, without the time that is given to all."""
+        """For each sent line, the time at which it has arrived, without the extra time that every line gets."""
         self._unanswered: float | None = None
-        """When the last of them is there at the latest, while E2B has not said so. All further ones wait for that."""
+        """The same time for the last line, until E2B has answered its request; all later lines wait for that answer."""
         self._closed: float | None = None
-        """When the program has closed the channel, after which it misses no line."""
+        """When the program closed the channel; it does not need lines that are sent later."""
         self._has_spoken = False
-        """Whether what runs the program has said anything."""
+        """Whether the supervisor has sent any line."""
         self._line_began = 0.0
         self._result: asyncio.Future[ExecutionResult] = asyncio.get_running_loop().create_future()
         self.started = asyncio.Event()
         """Set when the program's process runs."""
 
     async def begin(self, frames: Frames | None = None) -> None:
-        """Upload and start it.
+        """Upload the code and the order, and start the command.
 
         Args:
-            frames: Takes what it sends to its peer, if it has one.
+            frames: Gets what the program sends to its peer, if it has a peer.
 
         Raises:
-            Exception: What the SDK raises.
+            Exception: Any exception of the SDK.
         """
         self._frames = frames
         files = [
@@ -131,26 +133,26 @@ class Run:
         self._heard = time.monotonic()
 
     async def _within(self, request: Awaitable[Any]) -> Any:
-        # The SDK's own limit comes after twice the time for some requests.
+        # For some requests, the SDK's own timeout comes only after twice the time.
         try:
             return await within(self._request_timeout_s, request)
         except TimeoutError:
             raise SandboxFault(f"no answer within {self._request_timeout_s:g} s") from None
 
     async def send(self, line: bytes) -> None:
-        """Send a line to what runs the program."""
+        """Send a line to the supervisor."""
         self._due.append(time.monotonic() + len(line) / _SLOW_LINE_BYTES_PER_S)
         self._unanswered = self._due[-1]
         numbered = b"%d %s\n" % (len(self._due), line)
         await self._handle.send_stdin(numbered, request_timeout=self._request_timeout_s)
-        self._unanswered = None  # It stays where that failed: nothing further is sent then.
+        self._unanswered = None  # If sending has raised, it stays set, and no further line is sent.
 
     async def result(self) -> ExecutionResult:
-        """The result, once it is there.
+        """Wait for the result, and return it.
 
         Raises:
-            SupervisorDied: If what runs it was killed.
-            E2BMisconfigured: If the template has not what it takes to run it.
+            SupervisorDied: If the supervisor was killed.
+            E2BMisconfigured: If the template does not have what is needed to run the program.
             SandboxFault: If the sandbox failed.
         """
         ended = asyncio.ensure_future(self._handle.wait())
@@ -163,7 +165,7 @@ class Run:
                 left_s = min(deadline, self._heard + self._silence_s) - now
                 if left_s <= 0:
                     what = f"nothing was heard of the program for {now - self._heard:.0f} s"
-                    if await self._is_stopped():  # A dead line stops nobody; only the program can have.
+                    if await self._is_stopped():  # Only the program can stop the supervisor; a dead connection cannot.
                         raise SupervisorDied(f"{what}: it has stopped what runs it")
                     raise SandboxFault(what)
                 await asyncio.wait({self._result, ended}, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
@@ -180,12 +182,12 @@ class Run:
         return self._result.done()
 
     async def wait_for_result(self, seconds: float) -> bool:
-        """Wait for so long; whether the result is there."""
+        """Wait at most this long for the result; return whether it is there."""
         await asyncio.wait({self._result}, timeout=seconds)
         return self.is_over
 
     async def close(self) -> None:
-        """Let go of the command."""
+        """Disconnect from the command."""
         if self._result.done() and not self._result.cancelled():
             self._result.exception()
         if self._handle is not None:
@@ -193,7 +195,7 @@ class Run:
                 await within(LET_GO_S, self._handle.disconnect())
 
     async def _is_stopped(self) -> bool:
-        """Whether what runs the program was stopped by a signal; False where that cannot be learnt."""
+        """Whether the supervisor was stopped by a signal; False if that cannot be found out."""
         with contextlib.suppress(Exception):
             told = await self._within(
                 self._sandbox.commands.run(
@@ -234,7 +236,7 @@ class Run:
             self._line_began = self._heard
         self._lines.append(first)
         self._length += len(first)
-        # More than any result has: whoever writes that is not what runs the program.
+        # A line longer than any result does not come from the supervisor.
         if self._length > self._longest:
             self._lines, self._length = [], 0
         for further in rest:
@@ -250,12 +252,12 @@ class Run:
                 self._settle(fault)
                 return
             if result is not None and not self._result.done():
-                # What it was sent later than this it could not say that it has.
+                # The result cannot confirm lines that were sent after this time.
                 ended = self._line_began if self._closed is None else self._closed
                 if self._frames is not None and self._missed(received_of(line), ended, _ARRIVAL_S, _ANSWER_S):
                     self._settle(SandboxFault("what was sent to the sandbox did not come there"))
                     return
-                # Who has found the nonce may say anything, but not name files that nobody asked for.
+                # A program that has found the nonce may fake a result, but must not add files that were not requested.
                 files = {name: result.files[name] for name in self._program.collect if name in result.files}
                 self._result.set_result(dataclasses.replace(result, files=files))
                 self.started.set()
@@ -269,7 +271,7 @@ class Run:
         elif self._frames is not None and line[:1] in (">", "."):
             if line[0] == "." and self._closed is None:
                 self._closed = time.monotonic()
-            self._is_busy = True  # Nothing more is read until the peer has taken it.
+            self._is_busy = True  # No more output is read until the peer has taken this.
             try:
                 await self._frames(None if line[0] == "." else binascii.a2b_base64(line[1:]))
             except ValueError:
@@ -279,13 +281,13 @@ class Run:
                 self._heard = time.monotonic()
 
     def _missed(self, received: object, moment: float, arrival_s: float, answer_s: float) -> bool:
-        """Whether a program may have waited in vain by a moment.
+        """Whether a line was lost, so that the program may have waited for it without end.
 
         Args:
-            received: The number up to which lines have come there; -1 if it does not take them.
-            moment: When.
-            arrival_s: After how long a line is there, in seconds.
-            answer_s: After how long the next can be sent, in seconds.
+            received: How many lines the supervisor has received; -1 if the program does not read them.
+            moment: The time for which to decide, on the monotonic clock.
+            arrival_s: The time after which a line must have arrived, in seconds.
+            answer_s: The time after which E2B must have answered, so that the next line can be sent, in seconds.
         """
         try:
             count = int(str(received))
@@ -295,7 +297,7 @@ class Run:
         return count >= 0 and (waits or any(due < moment - arrival_s for due in self._due[count:]))
 
     def fail(self, error: Exception) -> None:
-        """Say that the line to it is broken."""
+        """Let the run fail, because the connection to the sandbox is broken."""
         self._settle(SandboxFault(f"the line to the sandbox broke: {described(error)}"))
 
     def _settle(self, fault: SandboxFault) -> None:

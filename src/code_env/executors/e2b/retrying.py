@@ -1,4 +1,4 @@
-"""When and how often something is tried again that E2B failed to do. The SDK's own retries are switched off."""
+"""When and how often requests that E2B failed to serve are tried again. The SDK's own retries are switched off."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RetryPolicy:
     """What is tried again, how often, and after how long.
 
     Raises:
-        ExecutorError: If a number is negative, or none.
+        ExecutorError: If a value is negative, or is not a number.
 
     Example:
         >>> RetryPolicy(create_tries=3).reruns
@@ -28,24 +28,25 @@ class RetryPolicy:
     """
 
     create_tries: int = 5
-    """How often a sandbox is asked for, where E2B is busy or the connection fails."""
+    """How many times to ask for a sandbox if E2B is busy or the connection fails."""
     first_wait_s: float = 0.5
-    """The most that is waited before the second try, in seconds; twice that before the third, and so on. How long it
-    is within that is drawn, so that many do not come at once."""
+    """The longest wait before the second try, in seconds; twice as long before the third, and so on. The real wait is
+    random, between 0 and this time, so that many requests do not come at the same time."""
     longest_wait_s: float = 30.0
-    """The most that is waited before any try, unless E2B says how long to wait, in seconds."""
+    """The longest wait before any try, in seconds, unless E2B says how long to wait."""
     create_budget_s: float = 180.0
-    """After how long no further try begins, in seconds."""
+    """The time after which no further try begins, in seconds."""
     capacity_wait_s: float = 900.0
-    """How long one waits for a place where the account's sandboxes are all in use, in seconds."""
+    """How long to wait for a sandbox if the account has as many as it is allowed, in seconds."""
     reruns: int = 2
-    """How often a program is run again in a fresh sandbox after a fault that is not its own."""
+    """How many times a program is run again in a new sandbox after a fault that the program did not cause."""
     kill_tries: int = 3
-    """How often a sandbox is ended at once; after that, again every so often until its lifetime is over."""
+    """How many times to try at once to end a sandbox; after that, it is tried at longer intervals until the sandbox's
+    lifetime is over."""
     silence_s: float = 20.0
-    """After how long without a sign of life a run is given up, in seconds."""
+    """A run is given up after this time without a sign of life, in seconds."""
     regrow_s: float = 30.0
-    """How long after the account's limit was met one more sandbox at a time is tried, in seconds."""
+    """After the account's limit was reached, one more sandbox is tried each time that this many seconds have passed."""
 
     def __post_init__(self) -> None:
         for item in dataclasses.fields(self):
@@ -57,10 +58,10 @@ class RetryPolicy:
 
     @classmethod
     def of(cls, given: RetryPolicy | Mapping[str, Any] | None) -> RetryPolicy:
-        """A policy from plain data, with defaults for what is not named.
+        """Make a policy from plain data, with defaults for the fields that are not named.
 
         Raises:
-            ExecutorError: If a name is unknown, or it is something else.
+            ExecutorError: If a name is unknown, or `given` is neither a policy nor a mapping nor None.
         """
         if given is None or isinstance(given, RetryPolicy):
             return given or cls()
@@ -74,15 +75,15 @@ class RetryPolicy:
 async def create_with_retries(
     policy: RetryPolicy, create: Callable[[], Awaitable[T]], no_room: Callable[[], object]
 ) -> T:
-    """What `create` gives, tried again while E2B is busy.
+    """Call `create`, again while E2B is busy, and return what it returns.
 
     Args:
-        policy: How often.
-        create: Makes a sandbox.
-        no_room: Is told each time that the account's sandboxes are all in use.
+        policy: How often and how long to try.
+        create: Creates a sandbox.
+        no_room: Called each time that the account has no free sandbox.
 
     Raises:
-        Exception: What the last try raised.
+        Exception: The exception of the last try.
     """
     import tenacity
 

@@ -1,9 +1,9 @@
-"""Sandboxes from their creation to their confirmed end: how many at once, how long they may live, what may be left.
+"""Sandboxes from their creation to their confirmed end: how many at a time, how long they live, which are left over.
 
-A sandbox costs money until it is gone. So each has a lifetime that ends it whatever happens to this process; each is
-ended as soon as it has served, by a task of its own that no cancellation reaches; and it counts among those that are
-in use until E2B has confirmed that. Each carries the executor's number in its metadata: what a request has made whose
-answer was lost is found by that.
+A sandbox costs money until it has ended. So each sandbox has a lifetime, after which E2B ends it, whatever happens to
+this process. Each sandbox is ended as soon as its run is over, by a separate task, which is not cancelled with the run.
+It counts as in use until E2B has confirmed its end. Each sandbox has the executor's id in its metadata: by that id a
+sandbox is found if E2B created it, but the answer of the request was lost.
 """
 
 from __future__ import annotations
@@ -26,26 +26,27 @@ from .loop import within
 from .retrying import RetryPolicy, create_with_retries
 
 RUN, CREATION, PROCESS = "code_env_run", "code_env_creation", "code_env_pid"
-"""Keys of the metadata: the executor, the one request, and the trainer's process."""
+"""Keys of the metadata: the executor's id, the id of the request, and the pid of the trainer's process."""
 
 _KILL_AGAIN_S = 5.0
-"""How often a sandbox is ended that did not let itself be ended at once, in seconds."""
+"""The interval between later tries to end a sandbox, after the first tries have failed, in seconds."""
 
 _KILL_WAIT_S = 0.2
-"""How long after a failed attempt to end it the next is made, at first, in seconds."""
+"""The wait after the first failed try to end a sandbox, in seconds."""
 
 _SWEEPS_S = (1.0, 5.0, 30.0)
-"""How long after a lost answer one looks for what it was about, in seconds: it may take a while to come up."""
+"""The waits between looks for a sandbox after the answer about it was lost, in seconds: its creation may take time."""
 
 LAST_SWEEP_S = 10.0
-"""How long the last look for what is left may take, in seconds: where nobody answers, nobody has to wait for long."""
+"""How long the last look for left-over sandboxes may take, in seconds: if E2B does not answer, `close` must not wait
+for long."""
 
 _UPPER_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What sandboxes are made with."""
+    """The settings that sandboxes are created with."""
 
     key: ApiKey
     template: str | None
@@ -60,11 +61,11 @@ class Settings:
 
 
 class Gate:
-    """Lets so many in at once; how many can change.
+    """Limits how many tasks are inside at the same time, like a semaphore whose limit can change.
 
     Args:
-        most: How many at the most.
-        regrow_s: How long after it was narrowed it opens by one again, in seconds.
+        most: The largest limit.
+        regrow_s: How long after the limit was lowered it may rise by 1 again, in seconds.
     """
 
     def __init__(self, most: int, regrow_s: float) -> None:
@@ -72,10 +73,10 @@ class Gate:
         self._narrowed = 0.0
         self._waiting: list[asyncio.Future[None]] = []
         self.inside = 0
-        """How many are in."""
+        """How many tasks are inside."""
 
     async def enter(self) -> None:
-        """Wait to be let in; those who came first go first."""
+        """Wait until this task may enter; tasks enter in the order in which they came."""
         if self.inside < self._limit and not self._waiting:
             self.inside += 1
             return
@@ -86,22 +87,22 @@ class Gate:
         except asyncio.CancelledError:
             if turn in self._waiting:
                 self._waiting.remove(turn)
-            elif turn.done() and not turn.cancelled():  # Let in, and away again.
+            elif turn.done() and not turn.cancelled():  # It was let in before it was cancelled.
                 self.leave()
             raise
 
     def leave(self) -> None:
-        """Leave, and let the next in."""
+        """Leave, and let the next task in."""
         self.inside -= 1
         self._let_in()
 
     def narrow(self, most: int) -> None:
-        """Let no more in than this from now on: one of those inside has found no place."""
+        """Lower the limit to `most`, because E2B has refused a sandbox for a task that is inside."""
         self._limit = max(1, min(self._limit, most))
         self._narrowed = time.monotonic()
 
     def found_a_place(self) -> None:
-        """One of those inside has found a place: let one more in, if that was long ago."""
+        """Raise the limit by 1, if it was lowered long ago: a task that is inside has got a sandbox."""
         if self._limit < self._most and time.monotonic() > self._narrowed + self._regrow_s:
             self._limit += 1
             self._narrowed = time.monotonic()
@@ -116,12 +117,12 @@ class Gate:
 
 
 class Sandboxes:
-    """The sandboxes of one executor in one process. All of it runs in the event loop's thread.
+    """The sandboxes of one executor in one process. All its methods run in the event loop's thread.
 
     Args:
-        settings: What they are made with.
-        policy: What is tried again.
-        most: How many there are at once at the most.
+        settings: The settings that sandboxes are created with.
+        policy: What is tried again, and how often.
+        most: The largest number of sandboxes at a time.
     """
 
     def __init__(self, settings: Settings, policy: RetryPolicy, most: int) -> None:
@@ -132,23 +133,23 @@ class Sandboxes:
         self._known: set[str] = set()
         self._asked = False
         self.run_id = uuid.uuid4().hex
-        """The executor's number in the metadata."""
+        """The executor's id in the metadata."""
 
     @property
     def known(self) -> int:
-        """How many there are whose end was not confirmed."""
+        """The number of sandboxes whose end is not confirmed."""
         return len(self._known)
 
     @contextlib.asynccontextmanager
     async def one(self, lifetime_s: float) -> AsyncIterator[Any]:
-        """A fresh sandbox, the SDK's; it is ended at the end of the context, which does not wait for that.
+        """A new sandbox, as an object of the SDK. When the context ends, the sandbox is ended in the background.
 
         Args:
-            lifetime_s: After how long E2B ends it, in seconds.
+            lifetime_s: The time after which E2B ends the sandbox, in seconds.
 
         Raises:
-            E2BMisconfigured: If E2B refuses to make one.
-            NoSandbox: If there is none to be had.
+            E2BMisconfigured: If E2B refuses to create a sandbox.
+            NoSandbox: If no sandbox could be created in any of the tries.
         """
         await self._gate.enter()
         try:
@@ -164,7 +165,7 @@ class Sandboxes:
 
     async def _create(self, lifetime_s: float) -> Any:
         async def create() -> Any:
-            # What is on its way cannot be called back: it goes on, and what comes of it is ended.
+            # A request that was sent cannot be taken back. After a cancellation it continues, and its sandbox is ended.
             request = self._begin(self._create_once(lifetime_s))
             try:
                 return await asyncio.shield(request)
@@ -179,7 +180,7 @@ class Sandboxes:
         except Exception as error:
             refused = fault_of_create(error) is CreateFault.CONFIGURATION
             text = described(error, self._settings.key.without)
-        # Not in there: the frames of the SDK's exception hold the key.
+        # Raised outside the `except` block, so that it has no context: frames of the SDK's exception hold the key.
         if refused:
             raise E2BMisconfigured(self._refusal(text))
         raise NoSandbox(f"{text} (tried for {time.monotonic() - began:.0f} s)")
@@ -197,7 +198,7 @@ class Sandboxes:
         settings = self._settings
         self._asked = True
         try:
-            # The SDK's own limit comes after twice the time in some versions.
+            # In some versions, the SDK's own timeout comes only after twice the time.
             sandbox = await within(
                 settings.request_timeout_s,
                 AsyncSandbox.create(
@@ -231,7 +232,7 @@ class Sandboxes:
         await self._end(sandbox.sandbox_id, expires)
 
     async def _end(self, sandbox_id: str, expires: float) -> None:
-        """End a sandbox, and leave its place when that is confirmed or its life must be over."""
+        """End a sandbox, and leave the gate when its end is confirmed or its lifetime is over."""
         tries, wait_s = 0, _KILL_WAIT_S
         try:
             while time.monotonic() < expires:
@@ -246,12 +247,12 @@ class Sandboxes:
             self._gate.leave()
 
     async def _kill(self, sandbox_id: str) -> bool:
-        """End a sandbox; whether it is gone."""
+        """End a sandbox; return whether it has ended."""
         from e2b_code_interpreter import AsyncSandbox
 
         settings = self._settings
         try:
-            # What is not there any more (False) is gone as well.
+            # The SDK returns False if the sandbox does not exist any more: it has ended as well.
             await within(settings.request_timeout_s, AsyncSandbox.kill(sandbox_id, **settings.connection()))
         except Exception:
             return False
@@ -260,23 +261,26 @@ class Sandboxes:
     async def _sweep_again(self, metadata: dict[str, str]) -> None:
         for wait_s in _SWEEPS_S:
             await asyncio.sleep(wait_s)
-            with contextlib.suppress(Exception):  # There is another time, and its lifetime.
+            with contextlib.suppress(Exception):  # It is tried again, and the lifetime ends the sandbox in any case.
                 if await self.sweep(metadata):
                     return
 
     async def sweep(self, metadata: dict[str, str] | None = None, older_than_s: float | None = None) -> int:
-        """End sandboxes that should not be there; how many were ended. See `_sweep`."""
+        """End sandboxes that should not exist; return how many were ended. See `_sweep`."""
         return (await self._sweep(metadata, older_than_s))[0]
 
     async def _sweep(self, metadata: dict[str, str] | None, older_than_s: float | None) -> tuple[int, int]:
-        """End sandboxes that should not be there; how many were ended, and how many could not be.
+        """End sandboxes that should not exist.
 
         Args:
-            metadata: Whose; this executor's by default, without those in use.
-            older_than_s: Those of all executors that are older than this, in seconds.
+            metadata: End only sandboxes with this metadata; by default those of this executor that are not in use.
+            older_than_s: If given, end the sandboxes of all executors that are older than this, in seconds.
+
+        Returns:
+            How many sandboxes were ended, and how many could not be ended.
 
         Raises:
-            Exception: What the SDK raises, if they cannot be listed.
+            Exception: Any exception of the SDK, if the sandboxes cannot be listed.
         """
         from e2b_code_interpreter import AsyncSandbox
 
@@ -295,18 +299,22 @@ class Sandboxes:
         return ended, left
 
     async def close(self, patience_s: float) -> int:
-        """Wait until all are ended, and look for what may be left; how many are known to be left to their lifetime."""
+        """Wait until all sandboxes have ended, and look for left-over ones.
+
+        Returns:
+            How many sandboxes are known to be left; they end when their lifetime is over.
+        """
         until = time.monotonic() + patience_s
-        while self._tasks and (left_s := until - time.monotonic()) > 0:  # One may begin another.
+        while self._tasks and (left_s := until - time.monotonic()) > 0:  # A task may start another task.
             await asyncio.wait(set(self._tasks), timeout=left_s)
         for task in [*self._tasks, *self._sweeps]:
             task.cancel()
-        if self._asked:  # Also where all is well: an answer that came may have been wrong.
+        if self._asked:  # Also if nothing failed: an answer of E2B may have been wrong.
             left = len(self._known)
             self._known.clear()
             with contextlib.suppress(Exception):
                 async with asyncio.timeout(LAST_SWEEP_S):
-                    for _ in range(self._policy.kill_tries):  # What is said to be ended is looked for once more.
+                    for _ in range(self._policy.kill_tries):  # Look once more for sandboxes that E2B says it has ended.
                         ended, left = await self._sweep(None, None)
                         if not ended and not left:
                             break
@@ -321,7 +329,7 @@ class Sandboxes:
         def forget(_: object) -> None:
             tasks.discard(task)
             if not task.cancelled():
-                task.exception()  # Whoever waits for it is told; where nobody does, it is of no interest.
+                task.exception()  # Marks the exception as retrieved; a waiting task gets it anyway.
 
         task.add_done_callback(forget)
         return task

@@ -1,20 +1,20 @@
-"""Runs one program in a sandbox of E2B's, as `subprocess` runs it on the trainer's machine, and tells how it went.
+"""Runs one program in a sandbox of E2B, as `subprocess` runs it on the trainer's machine, and reports its result.
 
-It is run by path from the directory into which the bundle was unpacked, and reads its order from `job.json` beside
-that. What it prints are lines:
+It is run by path from the directory into which the bundle was unpacked, and reads its order from `job.json` in the
+same directory. It prints lines:
 
-* `~` and up to which number all lines have come: first of all, which says that the template can run this, and now and
-  then, so that silence means that the line is dead;
+* `~` and the number of the last line up to which all lines have arrived. The first such line says that the template can
+  run this file. Later ones come regularly, so that silence means that the connection is dead;
 * `!` once, when the program's process has started;
-* `>` and base64, what the program sends to its peer, and `.` when it has closed the channel;
+* `>` and base64: what the program sends to its peer; `.` when the program has closed the channel;
 * `{...}` last: the nonce of the order, and the whole result.
 
-What comes on standard input are lines likewise: a number, a blank, and base64 that goes to the program, or `.` when the
-peer has closed. They are numbered from 1, since one may be lost on the way, or come twice: each is passed on once, and
-after all that go before it.
+Standard input consists of lines too: a number, a space, and base64 for the program, or `.` when the peer has closed the
+channel. The lines are numbered from 1, because a line may be lost or arrive twice: each line is passed on once, after
+all lines with smaller numbers.
 
-The program has the same user as this process, and may do to it what it likes. So nobody takes more from it than a
-result of that program, and it is given nothing that must not be known: no expected value, no key.
+The program runs as the same user as this process, and can do anything to it. So the trainer accepts nothing from this
+process except a result of that program, and this process gets nothing secret: no expected value, no key.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from collections.abc import Callable
 from typing import Any
 
 _SILENCE_S = 2.0
-"""How often it says at the least that it is there, in seconds."""
+"""The longest silence before it prints a sign of life, in seconds."""
 
 _PIECE = 48 << 10
-"""How much of the channel is sent in one line, in bytes: as base64 it fits into one piece of what E2B sends."""
+"""How many bytes of the channel are sent in one line at most: as base64 they fit into one piece that E2B sends."""
 
 _DRAIN_S = 1.0
-"""How long what an ended program has sent is still waited for, in seconds: a survivor may hold the channel."""
+"""How long the channel is still read after the program has ended, in seconds: a surviving child may hold it open."""
 
 
 def name_packages(root: str) -> None:
@@ -54,16 +54,17 @@ def name_packages(root: str) -> None:
 
 
 class Output:
-    """Lines to whoever waits for the result; usable from several threads."""
+    """Writes lines to the trainer's side; it can be used from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._said = time.monotonic()
         self.received = 0
-        """The number up to which all lines have come; -1 while, or since, the program does not take what has."""
+        """The number of the last line up to which all lines have arrived and were passed on; -1 while a line is being
+        passed on, and after the program has not taken a line."""
 
     def say(self, line: bytes) -> None:
-        """Write a line, whole."""
+        """Write a whole line."""
         with self._lock:
             view = memoryview(line + b"\n")
             while view:
@@ -71,7 +72,7 @@ class Output:
             self._said = time.monotonic()
 
     def keep_alive(self) -> None:
-        """Say now and then that there is somebody."""
+        """Print a sign of life after each longer silence, for ever."""
         while True:
             time.sleep(_SILENCE_S / 2)
             if time.monotonic() > self._said + _SILENCE_S:
@@ -79,14 +80,14 @@ class Output:
 
 
 class Relay:
-    """Carries frames between a program and standard streams.
+    """Carries data between a program and the standard streams of this process.
 
     Args:
-        channel: The end of the channel that a peer would have.
-        bell: The end of the bell that it would listen to, if there is one.
-        output: Where what the program sends goes.
-        excuse: Takes the seconds for which the program waited for its peer. It is called when something comes for the
-            program; until then nobody can tell whether the program waits or sleeps.
+        channel: The peer's end of the channel.
+        bell: The peer's end of the bell, if there is one.
+        output: Gets what the program sends.
+        excuse: Called with the number of seconds for which the program waited for its peer. It is called when data for
+            the program arrives; before that it is not known whether the program waits for its peer or sleeps.
     """
 
     def __init__(
@@ -94,26 +95,26 @@ class Relay:
     ) -> None:
         self._channel, self._bell, self._output, self._excuse = channel, bell, output, excuse
         self._moved = time.monotonic()
-        """When something last went through, either way."""
+        """When data last went through the channel, in either direction."""
         self._sender = threading.Thread(target=self._send, daemon=True)
         self._ended = self._is_passing_on = False
 
     def start(self, ended: Any) -> None:
-        """Begin.
+        """Start the threads.
 
         Args:
-            ended: Is called when the peer has closed.
+            ended: Called when the peer has closed the channel.
         """
         self._sender.start()
         threading.Thread(target=self._take, args=(ended,), daemon=True).start()
 
     def finish(self) -> None:
-        """Wait until what an ended program has sent is sent on."""
+        """Wait until all that the ended program has sent is written to the output."""
         self._ended = True
         self._sender.join(_DRAIN_S)
 
     def received(self) -> int:
-        """Up to which number lines have come, with those that are there now; -1 if it does not take what has."""
+        """`Output.received`, after all lines that have arrived by now are passed on."""
         deadline = time.monotonic() + _DRAIN_S
         while time.monotonic() < deadline and (select.select([0], [], [], 0)[0] or self._is_passing_on):
             time.sleep(0.001)
@@ -132,14 +133,14 @@ class Relay:
                     early[int(number)] = text
                 while count + 1 in early:
                     self._is_passing_on, self._output.received = True, -1
-                    # Once the program has not taken one, it misses none that follow.
+                    # After the program has not taken a line, it does not need the later lines.
                     taken = self._pass_on(early.pop(count + 1), ended) and taken
                     count += 1
                     self._output.received = count if taken else -1
                     self._is_passing_on = False
 
     def _pass_on(self, line: bytes, ended: Any) -> bool:
-        """Give the program a line; whether it took it."""
+        """Pass a line on to the program; return whether the program took it."""
         try:
             if line == b".":
                 self._channel.shutdown(socket.SHUT_WR)
@@ -148,12 +149,12 @@ class Relay:
                 self._excuse(time.monotonic() - self._moved)
                 self._channel.sendall(binascii.a2b_base64(line))
                 self._moved = time.monotonic()
-        except OSError:  # The program is gone.
+        except OSError:  # The program has ended.
             return False
         return True
 
     def _send(self) -> None:
-        # With a bell, what comes is left to gather until it rings: the program goes on, and there are fewer pieces.
+        # With a bell, data is read only when the bell rings: the program need not wait, and the pieces are fewer.
         while self._bell is None or os.read(self._bell, 4096):
             if not self._send_what_is_there():
                 break
@@ -180,11 +181,11 @@ class Relay:
 
 
 def run(order: dict[str, Any], output: Output) -> dict[str, Any]:
-    """Run the program of an order; its result as plain data.
+    """Run the program of an order, and return its result as plain data.
 
     Args:
-        order: What `bundle.order_of` gave.
-        output: Where lines go.
+        order: The order that `bundle.order_of` made.
+        output: Gets the lines.
     """
     from code_env.executors.process import ProgramProcess
     from code_env.executors.program import Limits, Program
@@ -243,24 +244,24 @@ def plain(result: Any) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Carry out the order beside the directory of the package."""
+    """Carry out the order in `job.json`, which lies in the directory of the bundle."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     path = os.path.join(root, "job.json")
     with open(path, encoding="ascii") as file:
         order = json.load(file)
-    os.unlink(path)  # The program needs not find its own input there.
+    os.unlink(path)  # The program should not find its own order there.
     name_packages(root)
     output = Output()
     output.say(b"~0")
     threading.Thread(target=output.keep_alive, daemon=True).start()
     try:
         told: dict[str, Any] = {"result": run(order, output)}
-    # No directory, no process, no interpreter to be had: a fault of the sandbox, which is told as such.
+    # For example, a directory, a process or an interpreter is missing: that is reported as a fault of the sandbox.
     except Exception as error:
         told = {"fault": [type(error).__name__, str(error)]}
-    # On a line of its own, whatever the program may have written here.
+    # The line break first: the program may have written an unfinished line here.
     output.say(b"\n" + json.dumps({"nonce": order["nonce"], **told}).encode())
-    os._exit(0)  # Threads wait for lines that nobody will send.
+    os._exit(0)  # Does not join the threads, which wait for lines that will not come.
 
 
 if __name__ == "__main__":

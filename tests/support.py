@@ -128,6 +128,14 @@ def unstartable(directory, when):
         yield executor
 
 
+def workers_of(executor):
+    """The workers that a `local` executor has open, for programs and for peers."""
+    slots = list(executor._live.slots)
+    keepers = [slot._peers for slot in slots]
+    workers = [worker for slot in slots for worker in list(slot._workers.values())]
+    return [*workers, *(keeper.worker for keeper in keepers if keeper is not None)]
+
+
 def kill_servers(executor):
     """Kill all servers of an executor; how many that were."""
     servers = list(executor._live.servers._servers.values())

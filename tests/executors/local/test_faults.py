@@ -23,7 +23,7 @@ import pytest
 import code_env.executors.local.servers as servers
 from code_env import AssertTest, Limits, Program, Status, Task, judge_many
 from code_env.harness.process.watching import children_of, descendants
-from support import LEVELS, PATIENCE_S, ROOT, local, wait_until
+from support import LEVELS, PATIENCE_S, ROOT, local, wait_until, workers_of
 
 TASK = Task(
     id="double",
@@ -35,10 +35,6 @@ TASK = Task(
 
 def servers_of(executor):
     return list(executor._live.servers._servers.values())
-
-
-def workers_of(executor):
-    return [worker for slot in executor._live.slots for worker in list(slot._workers.values())]
 
 
 def guardian(executor, number):

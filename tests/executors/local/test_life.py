@@ -17,9 +17,11 @@ from pathlib import Path
 import pytest
 
 import code_env
+import code_env.executors.local.executor as local_executor
+import code_env.executors.local.peer as local_peer
 from code_env import ExecutorClosed, Limits, Program, Status, make_executor
 from code_env.harness.process.watching import descendants
-from support import LEVELS, PATIENCE_S, local, wait_until
+from support import LEVELS, PATIENCE_S, local, wait_until, workers_of
 
 SLEEP = Program("import time; time.sleep(60)", limits=Limits(wall_s=50))
 
@@ -155,10 +157,6 @@ def test_it_works_from_threads_and_asyncio_at_once(jail):
             assert [result.stdout for result in future.result()] == [f"{n}\n" for n in range(5)]
 
 
-def workers_of(executor):
-    return [worker for slot in executor._live.slots for worker in slot._workers.values()]
-
-
 def test_programs_of_a_server_that_dies_are_run_again(jail):
     """A server that is killed from outside costs its programs nothing but time."""
     slow = "import time; time.sleep(1); print('ran')"
@@ -172,9 +170,7 @@ def test_programs_of_a_server_that_dies_are_run_again(jail):
 
 def test_a_program_under_which_the_sandbox_dies_twice_is_held_responsible(jail, monkeypatch):
     """Whatever kills its sandbox each time, its result is an error, not a fault of the sandbox."""
-    import code_env.executors.local.executor as module
-
-    watch, deaths = module.watch, 0
+    watch, deaths = local_executor.watch, 0
 
     def deadly(programs, place):
         nonlocal deaths
@@ -186,7 +182,7 @@ def test_a_program_under_which_the_sandbox_dies_twice_is_held_responsible(jail, 
         finally:
             timer.join()
 
-    monkeypatch.setattr(module, "watch", deadly)
+    monkeypatch.setattr(local_executor, "watch", deadly)
     result = jail.run(Program("import time; time.sleep(20)"))
     assert (result.status, result.error.name, deaths) == (Status.ERROR, "SandboxKilled", 2), result
     monkeypatch.undo()
@@ -236,11 +232,9 @@ def test_many_programs_leave_everything_flat(jail):
 
 def test_a_worker_that_was_given_up_answers_for_no_other_program(jail, monkeypatch):
     """Where something of ours fails while a program runs, its late answer must not become the next one's."""
-    import code_env.executors.local.executor as module
-
     jail.run_many([Program("print(1)")] * 4)
     failures = 2
-    watch = module.watch
+    watch = local_executor.watch
 
     def failing(programs, place):
         nonlocal failures
@@ -250,7 +244,7 @@ def test_a_worker_that_was_given_up_answers_for_no_other_program(jail, monkeypat
             raise OSError(24, "Too many open files")
         watch(programs, place)
 
-    monkeypatch.setattr(module, "watch", failing)
+    monkeypatch.setattr(local_executor, "watch", failing)
     slow = Program("import time; time.sleep(0.5); print('slow')")
     results = jail.run_many([slow] * 2)
     assert {result.status for result in results} == {Status.SANDBOX_ERROR}
@@ -258,10 +252,8 @@ def test_a_worker_that_was_given_up_answers_for_no_other_program(jail, monkeypat
         assert jail.run(Program(f"print({n})")).stdout == f"{n}\n"
 
 
-@pytest.mark.parametrize("half", ["JailedPeer", "JailedProgram"])
-def test_a_judged_run_of_which_one_half_cannot_be_started_costs_nothing(half, jail, monkeypatch):
-    import code_env.executors.local.executor as module
-
+@pytest.mark.parametrize(("module", "half"), [(local_peer, "JailedPeer"), (local_executor, "JailedProgram")])
+def test_a_judged_run_of_which_one_half_cannot_be_started_costs_nothing(module, half, jail, monkeypatch):
     start, calls = getattr(module, half), 0
 
     def failing(*args):
@@ -385,8 +377,8 @@ def test_a_judged_program_that_may_fork_leaves_nothing_behind(jail):
 
 def judge_pid(jail):
     """The process of the judge that the only worker keeps, None if it keeps none."""
-    peer = jail._live.slots[0]._peer
-    return None if peer is None else next(iter(descendants(peer.worker.pid)))
+    keeper = jail._live.slots[0]._peers
+    return None if keeper is None or keeper._peer is None else next(iter(descendants(keeper.worker.pid)))
 
 
 @pytest.fixture(params=LEVELS)
@@ -449,12 +441,12 @@ def test_a_judge_that_did_not_get_to_its_end_is_not_used_again(code, single):
 def test_a_judge_that_died_while_it_was_kept_is_replaced_and_nothing_else(single):
     task = adding("t", 3)
     assert code_env.judge(task, "def add(a, b): return a + b", single).passed
-    pid, workers = judge_pid(single), {w.pid for w in single._live.slots[0]._workers.values()}
+    pid, workers = judge_pid(single), {worker.pid for worker in workers_of(single)}
     os.kill(pid, signal.SIGKILL)
     verdict = code_env.judge(task, "def add(a, b): return b + a", single)
     assert verdict.passed
     assert judge_pid(single) != pid
-    assert {w.pid for w in single._live.slots[0]._workers.values()} == workers
+    assert {worker.pid for worker in workers_of(single)} == workers
 
 
 LEAVING = {

@@ -31,7 +31,7 @@ from code_env.checks import require_flag, require_number, require_whole
 from code_env.errors import E2BMisconfigured, ExecutorClosed, ExecutorError, ExecutorNotFound, UnsupportedProgram
 from code_env.executors.base import Executor, Isolation
 from code_env.executors.interpreters import refuse_unsupported
-from code_env.executors.local.peers import PeerHost
+from code_env.executors.local.peer_host import PeerHost
 from code_env.executors.pool import renew_lock_after_fork
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, sandbox_error, sandbox_killed

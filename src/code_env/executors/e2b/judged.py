@@ -18,7 +18,7 @@ import socket
 import threading
 from typing import Any
 
-from code_env.executors.local.peers import PeerHost
+from code_env.executors.local.peer_host import PeerHost
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, Status
 from code_env.harness.wire.channel import BELL_VARIABLE, CHANNEL_VARIABLE

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
@@ -33,16 +32,12 @@ from code_env.executors.result import ExecutionResult, Status, sandbox_killed
 from code_env.executors.running import joined, role_of, watch
 
 from .interpreter import find_interpreter
-from .jail import linux
 from .neighbours import Neighbours, found_no_space
-from .peer import JailedPeer
+from .peer import PeerKeeper
 from .run import JailedProgram
-from .servers import LEVELS, Level, Servers
+from .servers import LEVELS, Level, Servers, refuse_unsupported_machine
 from .stocks import COMMON, Stock, stock_for
 from .worker import ServerDied, Worker
-
-MACHINES = ("x86_64", "aarch64")
-"""Processor architectures whose system calls the filters know."""
 
 HEAVY_MODULES = ("numpy", "pandas", "matplotlib.pyplot")
 """Modules that take long to import, for which there are servers that have them loaded."""
@@ -82,11 +77,7 @@ class LocalExecutor(Executor):
         readable: Iterable[str] = (),
         max_isolation: str = "full",
     ) -> None:
-        if sys.platform != "linux" or linux.MACHINE not in MACHINES:
-            raise ExecutorError(
-                f"the local executor needs Linux on {' or '.join(MACHINES)}, not {sys.platform} on {linux.MACHINE}; "
-                'programs that you trust run without isolation on executor="subprocess"'
-            )
+        refuse_unsupported_machine()
         if workers is not None:
             require_whole("workers", workers, ExecutorError, least=1)
         least, highest = _level("min_isolation", min_isolation), _level("max_isolation", max_isolation)
@@ -227,8 +218,8 @@ class _Slot:
 
     def __init__(self, servers: Servers, preload: tuple[str, ...]) -> None:
         self._servers, self._preload = servers, preload
-        self._peer: JailedPeer | None = None
-        self._workers: dict[tuple[str, Stock], Worker] = {}
+        self._workers: dict[Stock, Worker] = {}
+        self._peers: PeerKeeper | None = None
 
     def run(self, program: Program, place: Place) -> ExecutionResult:
         """Run a program; where its neighbours have left no space for its files, once more when one has ended."""
@@ -237,16 +228,16 @@ class _Slot:
     def _run(self, program: Program, place: Place) -> ExecutionResult:
         """Run a program, once more on a server of its own if its server dies, or it does before it has begun."""
         stock = stock_for(program, self._preload)
-        used = []
+        used: list[Worker] = []
         try:
-            used.append(self._worker("program", stock))
+            used.append(self._worker(stock))
             if program.peer is not None:
-                used.append(self._worker("peer", COMMON))
-            result = self._attempt(program, used, place)
+                used.append(self._keeper().worker)
+            result = self._attempt(program, used[0], self._peers, place)
             if result.status is not Status.SANDBOX_ERROR or found_no_space(result):
                 return result
         except ServerDied:
-            self._drop_peer()
+            self._close_keeper()
             for worker in used:
                 self._servers.drop(worker.server)
         # Alone: nobody else's program suffers if it happens again, and none can be what did it.
@@ -254,74 +245,51 @@ class _Slot:
             if program.peer is not None:  # Both halves come from this one.
                 stock = stock._replace(modules=(*COMMON.modules, *stock.modules), judges=True)
             server = stack.enter_context(contextlib.closing(self._servers.fresh(stock)))
-            halves = 1 if program.peer is None else 2
-            own = [stack.enter_context(contextlib.closing(server.open_worker())) for _ in range(halves)]
+            own = stack.enter_context(contextlib.closing(server.open_worker()))
+            peers = None
+            if program.peer is not None:
+                peers = stack.enter_context(contextlib.closing(PeerKeeper(server.open_worker())))
             try:
-                return self._attempt(program, own, place)
+                return self._attempt(program, own, peers, place)
             except ServerDied as died:
                 return sandbox_killed(str(died), with_peer=program.peer is not None, queue_s=place.queue_s)
 
     def close(self) -> None:
         """Have its workers end."""
-        self._drop_peer()
+        self._close_keeper()
         for worker in self._workers.values():
             worker.close()
         self._workers.clear()
 
-    def _worker(self, role: str, stock: Stock) -> Worker:
-        key = (role, stock)
-        worker = self._workers.get(key)
+    def _worker(self, stock: Stock) -> Worker:
+        worker = self._workers.get(stock)
         if worker is not None and not worker.usable:
             worker.close()
             worker = None
         if worker is None:
-            server = self._servers.get(stock)
-            try:
-                worker = self._workers[key] = server.open_worker()
-            except ServerDied:
-                self._servers.drop(server)
-                raise
+            worker = self._workers[stock] = self._servers.open_worker(stock)
         return worker
 
-    def _attempt(self, program: Program, workers: list[Worker], place: Place) -> ExecutionResult:
-        if program.peer is None:
-            with JailedProgram(workers[0], program, "program") as main:
+    def _keeper(self) -> PeerKeeper:
+        if self._peers is not None and not self._peers.worker.usable:
+            self._close_keeper()
+        if self._peers is None:
+            self._peers = PeerKeeper(self._servers.open_worker(COMMON))
+        return self._peers
+
+    def _attempt(self, program: Program, worker: Worker, peers: PeerKeeper | None, place: Place) -> ExecutionResult:
+        with contextlib.ExitStack() as stack:
+            if program.peer is None or peers is None:
+                main = stack.enter_context(JailedProgram(worker, program, "program"))
                 watch([main], place)
                 return main.result(place.queue_s)
-        with contextlib.ExitStack() as stack:
-            with joined(program) as (programs, peers):
-                peer = stack.enter_context(self._peer_with(program.peer, workers[1], peers))
-                main = stack.enter_context(JailedProgram(workers[0], program, role_of(program), programs))
+            with joined(program) as (ours, theirs):
+                peer = stack.enter_context(peers.peer(program.peer, theirs))
+                main = stack.enter_context(JailedProgram(worker, program, role_of(program), ours))
             watch([main, peer], place)
             return main.result(place.queue_s, peer.result(place.queue_s))
 
-    @contextlib.contextmanager
-    def _peer_with(self, program: Program, worker: Worker, descriptors: dict[str, int]) -> Iterator[JailedPeer]:
-        """The peer at the other end of descriptors: the one that was kept if it serves, else a new one.
-
-        It is kept if it is done with this program and waits for another.
-        """
-        peer, self._peer = self._peer, None
-        if peer is not None and not (peer.worker is worker and peer.serves(program)):
-            peer.close()
-            peer = None
-        if peer is not None:
-            try:
-                peer.converse(program, descriptors)
-            except ServerDied:  # It died while nobody looked, and nobody but it.
-                peer.close()
-                peer = None
-        if peer is None:
-            peer = JailedPeer(worker, program, descriptors)
-        try:
-            yield peer
-        finally:
-            if peer.idle and worker in self._workers.values():
-                self._peer = peer
-            else:
-                peer.close()
-
-    def _drop_peer(self) -> None:
-        peer, self._peer = self._peer, None
-        if peer is not None:
-            peer.close()
+    def _close_keeper(self) -> None:
+        keeper, self._peers = self._peers, None
+        if keeper is not None:
+            keeper.close()

@@ -1,8 +1,9 @@
-"""A peer that is kept: one process that talks to one program after the other.
+"""A peer that is kept: one process that talks to one program after the other; and its keeper.
 
 A peer says on a socket of its own that it is done with a program, and is sent the channel to the next there, with
 another standard input if it takes one: so one judge serves all tasks. One that ends instead, or that had to be killed,
-is not used again.
+is not used again. Its keeper decides that, for executors whose programs run here (`executor.py`) or elsewhere
+(`peer_host.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
@@ -127,11 +128,6 @@ class JailedPeer(JailedProgram):
                 self._status = None
         return super().result(queue_s, peer)
 
-    @property
-    def worker(self) -> Worker:
-        """Whose child it is."""
-        return self._worker
-
     def close(self) -> None:
         """End it."""
         try:
@@ -148,3 +144,59 @@ class JailedPeer(JailedProgram):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class PeerKeeper:
+    """A worker for peers, and the peer in it that waits for its next program. One thread uses it at a time.
+
+    Args:
+        worker: A worker that runs nothing else. It is closed with this.
+        spare_s: How much longer than on one machine its peers wait for their programs, in seconds.
+    """
+
+    def __init__(self, worker: Worker, spare_s: float = 0.0) -> None:
+        self.worker, self._spare_s = worker, spare_s
+        self._peer: JailedPeer | None = None
+
+    def serves(self, program: Program) -> bool:
+        """Whether it keeps a process that can be this peer."""
+        return self._peer is not None and self._peer.serves(program)
+
+    @contextlib.contextmanager
+    def peer(self, program: Program, joined: Mapping[str, int]) -> Iterator[JailedPeer]:
+        """The process that is a peer: the kept one if it can be, else a new one.
+
+        Afterwards it is kept if it is done with its program and waits for another, else ended.
+
+        Args:
+            program: The peer.
+            joined: Descriptors that join it to its program, by the variables that tell it their numbers.
+
+        Raises:
+            ServerDied: If the worker is gone.
+        """
+        if self._peer is not None and self._peer.serves(program):
+            try:
+                self._peer.converse(program, joined)
+            except ServerDied:  # It died while nobody looked, and nobody but it.
+                self._end()
+        else:
+            self._end()
+        if self._peer is None:
+            self._peer = JailedPeer(self.worker, program, joined, self._spare_s)
+        peer = self._peer
+        try:
+            yield peer
+        finally:
+            if not peer.idle:
+                self._end()
+
+    def _end(self) -> None:
+        peer, self._peer = self._peer, None
+        if peer is not None:
+            peer.close()
+
+    def close(self) -> None:
+        """End the peer and the worker."""
+        self._end()
+        self.worker.close()

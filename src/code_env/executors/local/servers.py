@@ -14,13 +14,14 @@ import os
 import socket
 import struct
 import subprocess
+import sys
 import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, cast
 
 import code_env
-from code_env.errors import IsolationUnavailable
+from code_env.errors import ExecutorError, IsolationUnavailable
 from code_env.executors.files import remove_directory
 from code_env.executors.loader import loader_environment
 from code_env.harness.process.memory_file import memory_file
@@ -39,6 +40,9 @@ Level = Literal["full", "contained"]
 LEVELS: tuple[Level, ...] = ("contained", "full")
 """Levels of isolation, weakest first."""
 
+MACHINES = ("x86_64", "aarch64")
+"""Processor architectures whose system calls the filters know."""
+
 BOOT = Path(__file__).with_name("jail") / "boot.py"
 """First code of a guardian."""
 
@@ -52,6 +56,19 @@ _END_S = 5.0
 """How long a server may take to end, in seconds: it has processes to kill, and their memory to give back."""
 
 _CREDENTIALS = struct.Struct("iII")
+
+
+def refuse_unsupported_machine() -> None:
+    """Refuse a system, or an architecture, that has no such jails.
+
+    Raises:
+        ExecutorError: If this machine is none of those that have.
+    """
+    if sys.platform != "linux" or linux.MACHINE not in MACHINES:
+        raise ExecutorError(
+            f"the local executor needs Linux on {' or '.join(MACHINES)}, not {sys.platform} on {linux.MACHINE}; "
+            'programs that you trust run without isolation on executor="subprocess"'
+        )
 
 
 class Server:
@@ -298,6 +315,20 @@ class Servers:
             if stock not in self._servers:
                 self._servers[stock] = self._start(stock)
             return self._servers[stock]
+
+    def open_worker(self, stock: Stock) -> Worker:
+        """A worker of the server with this stock.
+
+        Raises:
+            IsolationUnavailable: If the kernel does not grant the least level asked for.
+            ServerDied: If there is none to be had; the server is dropped then.
+        """
+        server = self.get(stock)
+        try:
+            return server.open_worker()
+        except ServerDied:
+            self.drop(server)
+            raise
 
     def fresh(self, stock: Stock) -> Server:
         """A server that nobody else uses; the caller closes it."""

@@ -19,7 +19,7 @@ from code_env.errors import SuiteNotFound, TaskError
 from code_env.executors.base import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.tasks.loading import SuiteSource
-from code_env.wrappers.applying import apply_rewards, apply_vector_rewards
+from code_env.wrappers.reward_names import apply_rewards, apply_vector_rewards
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

@@ -609,7 +609,7 @@ os._exit(0)
     ids=str,
 )
 def test_a_forged_end_of_a_call_is_a_failed_test(ended, executor):
-    from code_env.envs.transcript import feedback
+    from code_env.envs.feedback import feedback
 
     problem = task(CallTest((1,), {}, 1))
     verdict = judge(problem, FORGE.replace("ENDED", repr(ended)), executor)

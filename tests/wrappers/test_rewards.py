@@ -15,7 +15,7 @@ from code_env import (
     TaskSuite,
     TermReward,
 )
-from code_env.wrappers.applying import apply_rewards
+from code_env.wrappers.reward_names import apply_rewards
 
 ADD = Task("add", "Write add.", (CallTest((1, 2), {}, 3), CallTest((5, 7), {}, 12)), entry_point="add")
 COUNT = Task("count", "Print 1 2 3 4.", (OutputTest("1 2 3 4"),))

@@ -17,7 +17,7 @@ from code_env import (
     judge,
     save_suite,
 )
-from code_env.wrappers.applying import apply_rewards
+from code_env.wrappers.reward_names import apply_rewards
 
 FILES = Task("files", "Write two files.", (FileTest("a", "1"), FileTest("b", weight=3.0)), reference="open('a')")
 DATA = Task(

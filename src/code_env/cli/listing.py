@@ -13,7 +13,7 @@ from code_env.executors import executor_names, make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.registration import DEFAULT_REWARDS, environment_id
 from code_env.tasks import load_suite
-from code_env.wrappers.applying import REWARDS
+from code_env.wrappers.reward_names import REWARDS
 
 from .application import app
 from .console import out, say, user_errors

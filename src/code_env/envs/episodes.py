@@ -22,8 +22,8 @@ from code_env.tasks.drawing import DrawnTask, draw_tests
 from code_env.tasks.suite import TaskOrder
 from code_env.tasks.task import Task
 
+from .feedback import Turn, feedback, messages, transcript
 from .rules import EpisodeRules
-from .transcript import Turn, feedback, messages, transcript
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from code_env.checks import require_whole
-from code_env.envs.transcript import feedback
+from code_env.envs.feedback import feedback
 from code_env.errors import ExecutorError, TaskError
 from code_env.executors.base import Executor
 from code_env.executors.program import Program

@@ -10,7 +10,6 @@ import socket
 import time
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from code_env.executors.program import Program
 from code_env.executors.report import REFUSALS
@@ -92,39 +91,53 @@ class JailedProgram(RunningProgram):
             self._release()
             raise
 
-    def _send(self, joined: Mapping[str, int]) -> None:
+    def _order(self, joined: Mapping[str, int]) -> wire.ProgramOrder:
         program = self.program
         code = program.code.encode("utf-8", "surrogatepass")
         files = {str(name): bytes(content) for name, content in program.files.items()}
         scratch = namespaces.SCRATCH if self._directory is None else str(self._directory.run)
-        directory = namespaces.work_in(scratch)
         environment: dict[str, str] = {}
         if not self.has_peer:
             numbers = {name: str(number) for number, name in enumerate(joined, start=wire.FIRST + 5)}
             environment = {**numbers, **self.environment}
-        rest: dict[str, Any] | None = None
         command = None if program.language == PYTHON.name else self._worker.server.commands.order(program.limits)
-        if self.is_served or environment or program.notebook or command is not None or self._has_policy:
-            rest = {
-                "environment": environment,
-                "command": command,
-                "cells": [str(one) for one in program.cells] if program.notebook else None,
-                "limits": order_limits(program),
-                "processes": program.limits.processes,
-                "scratch": scratch,
-                "policy": self._has_policy,
-            }
-        rlimits = process_limits(program.limits, 1).rlimits()
-        if self.is_served and rest is not None:
-            own = process_limits(program.limits, 1).of_whole_run(max(map(len, (code, *files.values())))).rlimits()
+        limits = process_limits(program.limits, 1)
+        rlimits, of_tests = limits.rlimits(), []
+        if self.is_served:
+            own = limits.of_whole_run(max(map(len, (code, *files.values())))).rlimits()
             # CPU time is watched; the kernel's limit is a precaution, and the serving process's own is good enough.
-            rest["test_rlimits"] = [one for one in rlimits if one not in own and one[0] != resource.RLIMIT_CPU]
+            of_tests = [one for one in rlimits if one not in own and one[0] != resource.RLIMIT_CPU]
             rlimits = own
-        order = wire.pack((self.role, directory, code, [str(one) for one in program.argv], files, rlimits, rest))
+        further = None
+        if self.is_served or environment or program.notebook or command is not None or self._has_policy:
+            further = wire.FurtherOrder(
+                environment=environment,
+                command=command,
+                cells=[str(one) for one in program.cells] if program.notebook else None,
+                limits=order_limits(program),
+                processes=program.limits.processes,
+                scratch=scratch,
+                policy=self._has_policy,
+                test_rlimits=of_tests,
+            )
+        return wire.ProgramOrder(
+            role=self.role,
+            directory=namespaces.work_in(scratch),
+            code=code,
+            argv=[str(one) for one in program.argv],
+            files=files,
+            rlimits=rlimits,
+            further=further,
+        )
+
+    def _send(self, joined: Mapping[str, int]) -> None:
+        program = self.program
+        order = wire.pack(self._order(joined))
         # A test of a served program has a copy of what was put in.
         size = _in_pages(program.limits.file_bytes) + self._input_bytes() * (2 if self.is_served else 1)
         gated = 0 if self.is_served else program.limits.processes
-        flags = (wire.WANT_DIRECTORY if program.collect else 0) | (0 if command is None else wire.COMMAND)
+        is_command = program.language != PYTHON.name
+        flags = (wire.WANT_DIRECTORY if program.collect else 0) | (wire.COMMAND if is_command else 0)
         message = wire.ORDER.pack(size, len(order), min(gated, 1 << 20), flags)
         theirs: list[int] = []  # Ours to close; the worker has copies.
         try:

@@ -172,7 +172,10 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
     """
     try:
         _close(sock)
-        role, directory, code, argv, files, rlimits, rest = _loads(_read(wire.FIRST, size))
+        # The fields of a `ProgramOrder`. To make one, as `wire.unpack` does, touches ten pages more, of 220 in all.
+        role, directory, code, argv, files, rlimits, further = _loads(_read(wire.FIRST, size))
+        if further is not None:
+            further = wire.FurtherOrder(*further)
         _dup2(wire.FIRST + 1, 0)
         _dup2(wire.FIRST + 2, 1)
         _dup2(wire.FIRST + 3, 2)
@@ -188,7 +191,7 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         _close(fd)
         _setsid()
         if role == "served":
-            _serve(layers, argv, {**files, "main.py": code}, rlimits, rest)
+            _serve(layers, argv, {**files, "main.py": code}, rlimits, further)
         set_limits(rlimits)
         for layer in layers.plain if gate is None else ():
             if _syscall(*layer.args) < 0:
@@ -197,8 +200,8 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
             confine(layers, gate)
         else:
             _closerange(_LAST_JOINED + 1, _ALL_DESCRIPTORS)
-        if rest is not None:
-            take_rest(rest, code)
+        if further is not None:
+            take_over(further, code)
         if files or b"logging" in code:
             _shut_logging_down()
         if may_draw(code, brings_files=bool(files)):
@@ -211,9 +214,9 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         _exit(BROKEN_EXIT_CODE)
     if role == "loaded":
         answer_alone(code, "main.py", argv, CHANNEL, CHANNEL + 1)
-    if rest is not None and rest["cells"] is not None:
+    if further is not None and further.cells is not None:
         sys.argv += argv
-        run_as_notebook(code, "main.py", _main, rest["cells"], _send_report)
+        run_as_notebook(code, "main.py", _main, further.cells, _send_report)
     try:
         compiled = compile_program(code, "main.py")
     except COMPILE_ERRORS as error:
@@ -244,7 +247,7 @@ def _serve(
     argv: list[str],
     files: dict[str, bytes],
     rlimits: list[tuple[int, int, int]],
-    rest: dict[str, Any],
+    further: wire.FurtherOrder,
 ) -> NoReturn:
     """Be the serving process of a judged run: trusted, and so with the right to fork."""
     try:
@@ -253,7 +256,7 @@ def _serve(
         if not layers.full:
             linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
         layers.confine(layers.server_rules)
-        take_rest(rest, files["main.py"])
+        take_over(further, files["main.py"])
         if len(files) > 1 or b"logging" in files["main.py"]:
             _shut_logging_down()
         if may_draw(files["main.py"], brings_files=len(files) > 1):
@@ -261,9 +264,8 @@ def _serve(
         _gc_enable()
         _write(REPORT, b"{}\n")
         _close(REPORT)
-        limits = ProcessLimits(**rest["limits"])
-        tests = JailedTests(layers, rest["processes"], rest["scratch"])
-        serve(files, "main.py", argv, limits, rest["test_rlimits"], CHANNEL, tests)
+        tests = JailedTests(layers, further.processes, further.scratch)
+        serve(files, "main.py", argv, ProcessLimits(**further.limits), further.test_rlimits, CHANNEL, tests)
         _exit(0)
     except BaseException as error:
         told = str(error) if type(error).__name__ == "PolicyFault" else describe_error(error)["traceback"]
@@ -298,14 +300,14 @@ def put_files(files: dict[str, bytes]) -> None:
             file.write(content)
 
 
-def take_rest(rest: dict[str, Any], code: bytes = b"") -> None:
+def take_over(further: wire.FurtherOrder, code: bytes = b"") -> None:
     """Take over what few programs have otherwise than the server.
 
     Raises:
         PolicyFault: If a policy of one's own fails at the program's code.
     """
-    os.environ.update(rest["environment"])
-    if rest["policy"] and policy is not None:
+    os.environ.update(further.environment)
+    if further.policy and policy is not None:
         policy.apply()
         policy.furnish(_main)
         policy.look_over(code)
@@ -369,5 +371,5 @@ def prepare() -> None:
     """Do once, in the server, what every child would have to do for the first time."""
     global _main
     _main = prepare_main("main.py", [])
-    marshal.loads(wire.pack(("program", "", b"", [], {}, [(0, 1, 2)], None)))
+    marshal.loads(wire.pack(wire.ProgramOrder("program", "", b"", [], {}, [(0, 1, 2)], None)))
     describe_error(ValueError("x"))

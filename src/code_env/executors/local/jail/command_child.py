@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import marshal
 import os
 import signal
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from code_env.harness.interpreted.commands import Command, become
 from code_env.harness.interpreted.serving import serve_command
@@ -20,7 +19,7 @@ from code_env.harness.process.limits import ProcessLimits, set_limits
 from code_env.harness.program.main_module import describe_error
 
 from . import linux, wire
-from .child import BROKEN_EXIT_CODE, CHANNEL, REPORT, ChildLayers, JailedTests, confine, put_files, take_rest
+from .child import BROKEN_EXIT_CODE, CHANNEL, REPORT, ChildLayers, JailedTests, confine, put_files, take_over
 
 
 def become_command(layers: ChildLayers, sock: int, size: int, gate: ForkGate | None) -> NoReturn:
@@ -34,26 +33,29 @@ def become_command(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
     """
     try:
         os.close(sock)
-        role, directory, code, argv, files, rlimits, rest = marshal.loads(os.read(wire.FIRST, size))
+        order = wire.unpack(os.read(wire.FIRST, size))
+        further = order.further
+        if further is None or further.command is None:
+            raise ValueError("an order that says how its program is run was expected")
         for number in range(3):
             os.dup2(wire.FIRST + 1 + number, number)
         os.closerange(wire.FIRST, wire.FIRST + 4)
         if layers.user is not None:
             layers.become_user()
-        os.chdir(directory)
-        command = Command(**rest["command"])
-        files = {**files, command.file: code}
+        os.chdir(order.directory)
+        command = Command(**further.command)
+        files = {**order.files, command.file: order.code}
         put_files(files)
         os.setsid()
         gc.enable()
-        set_limits(rlimits)
-        take_rest(rest)
-        if role == "served":
-            _serve(layers, command, argv, files, rest)
+        set_limits(order.rlimits)
+        take_over(further)
+        if order.role == "served":
+            _serve(layers, command, order.argv, files, further)
         confine(layers, gate)
         if not command.driver:  # A driver says so itself, when the interpreter has started.
             os.write(REPORT, b"{}\n")
-        become(command.to_run(REPORT, argv), command.environment, REPORT)
+        become(command.to_run(REPORT, order.argv), command.environment, REPORT)
     except BaseException as error:
         with contextlib.suppress(BaseException):
             os.write(2, f"{type(error).__name__}: {error}\n".encode())
@@ -62,7 +64,7 @@ def become_command(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
 
 
 def _serve(
-    layers: ChildLayers, command: Command, argv: list[str], files: dict[str, bytes], rest: dict[str, Any]
+    layers: ChildLayers, command: Command, argv: list[str], files: dict[str, bytes], further: wire.FurtherOrder
 ) -> NoReturn:
     """Be the serving process of a judged run: trusted, and so with the right to fork."""
     try:
@@ -72,9 +74,9 @@ def _serve(
         layers.confine(layers.server_rules)
         os.write(REPORT, b"{}\n")
         os.close(REPORT)
-        tests = JailedTests(layers, rest["processes"], rest["scratch"])
-        limits = ProcessLimits(**rest["limits"])
-        serve_command(files, command, argv, limits, rest["test_rlimits"], CHANNEL, tests)
+        tests = JailedTests(layers, further.processes, further.scratch)
+        limits = ProcessLimits(**further.limits)
+        serve_command(files, command, argv, limits, further.test_rlimits, CHANNEL, tests)
         os._exit(0)
     except BaseException as error:
         os.write(2, describe_error(error)["traceback"].encode())

@@ -1,4 +1,4 @@
-"""The environments, and the space of their texts."""
+"""The environments, and the space of their observations and actions."""
 
 from .code_exec import CodeExecEnv
 from .code_exec_vector import CodeExecVectorEnv

@@ -1,8 +1,8 @@
-"""`CodeExecEnv`: the prompt is the observation, a program the action, the verdict the outcome.
+"""`CodeExecEnv`: the observation is a prompt, the action is a program, and the outcome is a verdict.
 
-The env draws a task, hands the answer to the judge and reports. It gives no reward: its own is 0.0,
-and reward wrappers read `info["verdicts"]` (see `code_env.wrappers`). The answer runs once per step,
-however many wrappers look at it.
+The env draws a task, gives the answer to the judge and reports the verdict. The env's own reward is always 0.0; reward
+wrappers compute rewards from `info["verdicts"]` (see `code_env.wrappers`). The answer runs once per step, for any
+number of wrappers.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from .rules import EpisodeOptions, OwnJudging, check_render_mode, rules_of
 class CodeExecEnv(gym.Env[str, Any]):
     """A Gymnasium environment whose action is a program.
 
-    `gym.make("CodeExec-v0", rewards={...}, ...)` builds it in its reward wrappers and takes the same
-    arguments; this class itself is the bare env. `docs/environment.md` lists what `info` holds.
+    `gym.make("CodeExec-v0", rewards={...}, ...)` takes the same arguments and builds this env with reward wrappers
+    around it; this class is the env without wrappers. `docs/environment.md` lists what `info` holds.
 
-    `terminated` is True when the task is solved or the turns are used up; `truncated` only when there
-    is no verdict, for which the program is not to blame (`info["valid"]` is then False).
+    `terminated` is True when the task is solved or all turns are used. `truncated` is True only when there is no
+    verdict, which is never the program's fault (`info["valid"]` is then False).
 
     Args:
         suite: Name of a suite, path of a file of tasks, a `TaskSuite`, or a list or a `datasets.Dataset` of tasks or
-            rows, with which `env.spec` does not survive JSON.
-        executor: Name of an executor, or an `Executor`, which stays its maker's to close, and with
-            which `env.spec` does not survive JSON.
-        executor_kwargs: Plain data for the executor that is built by name.
-        format: Format of the file of tasks; found out if None.
-        render_mode: With `ansi`, `render` gives text; with `human` it prints it, and so does each reset and step. None
-            for neither.
-        **options: Options of the episodes, as `max_turns` and `limits`; `EpisodeRules` lists them.
+            rows. With any of these but a name or a path, `env.spec` cannot be written as JSON.
+        executor: Name of an executor, or an `Executor`, which the caller must close. With an `Executor`, `env.spec`
+            cannot be written as JSON.
+        executor_kwargs: Arguments for the executor that is built by name; plain data.
+        format: Format of the file of tasks; None to detect it.
+        render_mode: With `ansi`, `render` returns text; with `human`, `render` and also each reset and step print the
+            text. None for no rendering.
+        **options: Options of the episodes, such as `max_turns` and `limits`; `EpisodeRules` lists them.
 
     Raises:
         SuiteNotFound, ExecutorNotFound: If there is no such suite or executor.
         TaskError: If a task is malformed or an argument out of range.
-        TypeError: If there is no such option.
+        TypeError: If an option is unknown.
 
     Example:
         >>> env = CodeExecEnv("starter", order="sequential")
@@ -83,8 +83,8 @@ class CodeExecEnv(gym.Env[str, Any]):
         """Begin an episode with the next task.
 
         Args:
-            seed: Begins the order of tasks anew; the same seed gives the same tasks.
-            options: `{"task_id": ...}` takes this task instead of the next.
+            seed: Restarts the order of tasks; the same seed gives the same tasks.
+            options: `{"task_id": ...}` chooses this task instead of the next one.
 
         Raises:
             TaskNotFound: If the suite has no such task.
@@ -103,7 +103,7 @@ class CodeExecEnv(gym.Env[str, Any]):
 
         Raises:
             ResetNeeded: If the episode is over.
-            TypeError: If the action is not text, or not as many texts as `samples_per_step`.
+            TypeError: If the action is not text, or not a tuple of `samples_per_step` texts.
         """
         episodes = self._episodes
         episodes.start(self._judging.submit(episodes.answers(action, self.np_random)))
@@ -116,10 +116,10 @@ class CodeExecEnv(gym.Env[str, Any]):
         return outcome.observation, 0.0, outcome.terminated, outcome.truncated, outcome.info
 
     def render(self) -> str | None:
-        """The last step as text: prompt, program, result, reward ledger; the prompt before a step.
+        """The last step as text: prompt, program, result and reward ledger; before the first step, only the prompt.
 
-        In the mode `human` it is printed, and None comes back. What a step prints has no ledger yet: reward wrappers
-        write it when the step has ended here.
+        In the mode `human` the text is printed, and None is returned. The text that a step prints has no ledger yet,
+        because reward wrappers write the ledger after this env's step has ended.
         """
         if self.render_mode is None:
             gym.logger.warn('render() needs a render mode: gym.make(..., render_mode="human")')
@@ -130,10 +130,10 @@ class CodeExecEnv(gym.Env[str, Any]):
         return self._episodes.render()
 
     def _print(self) -> None:
-        """Print the last step, if a human is to see it."""
+        """Print the last step, if the render mode is `human`."""
         if self.render_mode == "human":
             sys.stdout.write(f"{self._episodes.render()}\n")
 
     def close(self) -> None:
-        """Close the executor, if this env made it. Idempotent."""
+        """Close the executor, if this env made it. May be called several times."""
         self._judging.close()

@@ -1,4 +1,4 @@
-"""`CodeExecVectorEnv`: many `CodeExecEnv`s as one, all programs of a step on one executor at once."""
+"""`CodeExecVectorEnv`: many `CodeExecEnv`s as one; one executor runs all programs of a step at once."""
 
 from __future__ import annotations
 
@@ -27,43 +27,45 @@ from .options import chosen_tasks, reset_mask
 from .rules import EpisodeOptions, OwnJudging, check_render_mode, rules_of
 
 MAX_ENVS = 1024
-"""Most environments in one."""
+"""The largest number of environments in a vector environment."""
 
 _Flags = npt.NDArray[np.bool_]
 _Step = tuple[tuple[str, ...], npt.NDArray[np.float64], _Flags, _Flags, dict[str, Any]]
 
 
 class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
-    """Many environments, each as `CodeExecEnv`, stepped together.
+    """Many environments that behave like `CodeExecEnv` and are stepped together.
 
-    `gym.make_vec("CodeExec-v0", num_envs=64, rewards={...}, ...)` builds it in its reward wrappers. An environment
-    whose episode has ended begins the next in the same step (`AutoresetMode.SAME_STEP`): what it ended with is in
-    `info["final_obs"]` and `info["final_info"]`. With `AutoresetMode.DISABLED` it stays ended until a reset whose
-    `reset_mask` is for it. With the same seeds and actions, it gives what `gymnasium.vector.SyncVectorEnv` over single
-    environments gives in that mode.
+    `gym.make_vec("CodeExec-v0", num_envs=64, rewards={...}, ...)` builds it with reward wrappers around it. An
+    environment whose episode has ended begins the next episode in the same step (`AutoresetMode.SAME_STEP`); the last
+    observation and info of the ended episode are in `info["final_obs"]` and `info["final_info"]`. With
+    `AutoresetMode.DISABLED` the episode stays ended until a reset whose `reset_mask` includes the environment. With the
+    same seeds and actions, the results are those of `gymnasium.vector.SyncVectorEnv` over single environments in the
+    same mode.
 
-    With a deadline, a step returns when it has passed. An environment whose answer is not judged by then gives its last
-    observation, reward 0.0, both flags False and `info["pending"]` True; what is sent to it is ignored until the step
-    that brings its verdict. Later steps do not wait for it, as long as there is another to wait for.
+    With a deadline, a step returns at the latest when the deadline has passed. An environment whose answer is not
+    judged by then returns its last observation, reward 0.0, both flags False and `info["pending"]` True. Its actions
+    are ignored until the step that returns its verdict. Later steps do not wait for this environment, unless there is
+    no other environment to wait for.
 
     Args:
-        num_envs: How many environments, at most 1,024.
+        num_envs: The number of environments, at most 1,024.
         suite: See `CodeExecEnv`.
-        executor: See `CodeExecEnv`; one for all environments.
+        executor: See `CodeExecEnv`; all environments share it.
         executor_kwargs: See `CodeExecEnv`.
         format: See `CodeExecEnv`.
         render_mode: None or `ansi`; see `CodeExecEnv`.
-        deadline_s: How long a step may take, in seconds; None to wait for all.
-        autoreset_mode: When an environment whose episode has ended begins the next: `AutoresetMode.SAME_STEP` or
-            `AutoresetMode.DISABLED`, or `"SameStep"` or `"Disabled"`.
-        **options: Options of the episodes; see `EpisodeRules`. Each environment has an order of its own, and they share
-            one cache. With `samples_per_step=n`, actions are, as Gymnasium batches tuples, n tuples of a text for each
-            environment.
+        deadline_s: The longest time that a step may take, in seconds; None to wait for all verdicts.
+        autoreset_mode: When an environment begins its next episode: `AutoresetMode.SAME_STEP` or
+            `AutoresetMode.DISABLED`, or the texts `"SameStep"` or `"Disabled"`.
+        **options: Options of the episodes; see `EpisodeRules`. Each environment has its own order of tasks, and all
+            share one cache. With `samples_per_step=n`, actions are n tuples with one text per environment, as Gymnasium
+            batches tuples.
 
     Raises:
         SuiteNotFound, ExecutorNotFound: If there is no such suite or executor.
         TaskError: If a task is malformed or an argument out of range.
-        TypeError: If there is no such option.
+        TypeError: If an option is unknown.
 
     Example:
         >>> env = CodeExecVectorEnv(2, "starter", order="sequential")
@@ -108,14 +110,14 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
 
-    @property  # type: ignore[misc]  # As `SyncVectorEnv` has it: to be read, and one for each.
+    @property  # type: ignore[misc]  # Read-only, with one value per environment, as in `SyncVectorEnv`.
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """The generator of each environment."""
         return tuple(self._generator(index) for index in range(self.num_envs))
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The seed of each environment's generator; -1 where there is none yet."""
+        """The seed of each environment's generator; -1 for an environment that has no generator yet."""
         return tuple(self._seeds)
 
     @property
@@ -129,16 +131,17 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         """Begin an episode in each environment.
 
         Args:
-            seed: One for each environment; a number stands for itself in the first, one more in the second, and so on.
-                The same for several gives them the same tasks.
-            options: `{"task_ids": [...]}` takes these tasks, `{"task_id": ...}` one for all;
-                `{"reset_mask": array}` leaves the environments alone for which it is False.
+            seed: A list with a seed for each environment, or a number: the first environment's seed is then this
+                number, the second environment's seed is one larger, and so on. Environments with the same seed get the
+                same tasks.
+            options: `{"task_ids": [...]}` chooses a task for each environment, `{"task_id": ...}` one task for all.
+                `{"reset_mask": array}` resets only the environments for which the array is True.
 
         Raises:
             TaskNotFound: If the suite has no such task.
-            TaskError: If an option is unknown, or does not fit.
-            TypeError: If a seed is no number.
-            ValueError: If there are not as many seeds as environments, or one is below 0. Nothing is reset then.
+            TaskError: If an option is unknown, or does not fit the number of environments.
+            TypeError: If a seed is not a number.
+            ValueError: If the numbers of seeds and environments differ, or a seed is below 0. Then nothing is reset.
         """
         seeds = self._seeds_of(seed)
         options = options or {}
@@ -161,17 +164,17 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         return self.step_wait()
 
     def step_async(self, actions: Any) -> None:
-        """Begin a step: submit the answers of all environments that have no step under way.
+        """Begin a step: submit the answers of all environments that are not still waiting for a verdict.
 
         Args:
-            actions: A text for each environment; with `samples_per_step=n`, n tuples of a text for each. None leaves
-                an environment as it is, and its info says that it is pending.
+            actions: A text for each environment; with `samples_per_step=n`, n tuples with one text per environment.
+                None submits nothing for an environment, and its info says that it is pending.
 
         Raises:
-            ResetNeeded: Before the first reset, and for an answer to an episode that is over, where that stays so until
-                a reset; then nothing is submitted.
-            TypeError: If they are not as many texts as there are to be; then nothing is submitted.
-            RuntimeError: If a step was begun and not waited for.
+            ResetNeeded: Before the first reset. Also for an answer to an episode that is over, if episodes begin only
+                with a reset. Then nothing is submitted.
+            TypeError: If `actions` has a wrong number of texts. Then nothing is submitted.
+            RuntimeError: If a step has begun and `step_wait` was not called for it.
         """
         if self._began_at is not None:
             raise RuntimeError("a step has begun already; call step_wait() before the next step_async()")
@@ -186,7 +189,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
                 'reset(options={"reset_mask": mask}) with a mask that is True for them, or send them None'
             )
         began_at = time.monotonic()
-        # One after the other, so that the first run while the code is still looked for in the last.
+        # A generator, so that the first programs run while the last responses are still searched for code.
         answers = (
             answer
             for index in self._fresh
@@ -201,17 +204,18 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         """End a step that was begun.
 
         Args:
-            deadline_s: How long the step may take from its beginning, in seconds, instead of the environment's own.
+            deadline_s: The longest time from the beginning of the step, in seconds; it replaces the environment's own
+                deadline.
 
         Raises:
-            RuntimeError: If none was begun.
+            RuntimeError: If no step has begun.
         """
         if self._began_at is None:
             raise RuntimeError("no step has begun; call step_async(actions) first")
         allowed_s = self.deadline_s if deadline_s is None else _checked_deadline(deadline_s)
         until = None if allowed_s is None else self._began_at + allowed_s
         judged = [self._episodes[index].wait(until) for index in self._fresh]
-        # Who has kept a step waiting once keeps no other: it is only looked at, unless there is nobody else.
+        # An env that missed a deadline is only polled from then on, unless no other env was stepped.
         until = time.monotonic() if judged and until is not None else until
         ready = [one.is_pending and one.wait(until) for one in self._episodes]
         outcomes = [one.conclude() if is_ready else None for one, is_ready in zip(self._episodes, ready, strict=True)]
@@ -219,24 +223,24 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         return self._returned(outcomes)
 
     def render(self) -> tuple[str, ...] | None:
-        """The last step of each environment as text; where an episode has just begun, its prompt."""
+        """The last step of each environment as text; only the prompt, if its episode has just begun."""
         if self.render_mode is None:
             gym.logger.warn('render() needs a render mode: gym.make_vec(..., render_mode="ansi")')
             return None
         return tuple(one.render() for one in self._episodes)
 
     def note_reward(self, index: int, name: str, value: float, added: float) -> None:
-        """Have `render` show what a reward has added to the last step of an environment."""
+        """Make `render` show what a reward term has added to the last step of an environment."""
         self._episodes[index].note_reward(name, value, added)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """End steps that are under way, and close the executor if this env made it."""
+        """Abandon steps that have begun, and close the executor if this env made it."""
         for one in self._episodes:
             one.abandon()
         self._judging.close()
 
     def _returned(self, outcomes: list[Outcome | None]) -> _Step:
-        """What a step returns, when those that have ended have begun anew if they are to."""
+        """The values that a step returns; begins the next episodes where the autoreset mode asks for it."""
         infos: list[dict[str, Any]] = []
         final: list[dict[str, Any] | None] = [None] * self.num_envs
         for index, outcome in enumerate(outcomes):
@@ -278,7 +282,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         return seeds
 
     def _each(self, actions: Any) -> list[Any]:
-        """The action of each environment, all of them checked."""
+        """The checked action of each environment."""
         samples, count = self.rules.samples_per_step, self.num_envs
         if None in self.task_ids:
             raise ResetNeeded("no episode has begun; call reset() before step()")
@@ -299,7 +303,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
 
 
 def _items(actions: Any) -> list[Any] | None:
-    """What is in a tuple, list or array; a text is none, though one could take it for its characters."""
+    """The items of a tuple, list or array; None for anything else. A text is not split into characters."""
     return list(actions) if isinstance(actions, tuple | list | np.ndarray) else None
 
 
@@ -311,7 +315,7 @@ def _texts_for(name: str, actions: Any, count: int) -> list[Any]:
 
 
 def _is_left_alone(action: Any) -> bool:
-    """Whether an environment is sent nothing."""
+    """Whether an action means that nothing is submitted for its environment."""
     return action is None or (isinstance(action, tuple) and all(text is None for text in action))
 
 

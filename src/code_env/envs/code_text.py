@@ -22,12 +22,12 @@ _LONGEST_SAMPLE = 256
 class CodeText(spaces.Text):
     """Text of any characters, up to `max_length` of them.
 
-    `spaces.Text` insists on a charset: its default has no space, and all of Unicode takes seconds to
-    build. Here only the length counts, as real prompts and programs need it. Samples are short and
-    plain.
+    `spaces.Text` needs a charset: its default has no space character, and a charset with all of Unicode takes seconds
+    to build. This space checks only the length, because real prompts and programs may contain any character. Samples
+    are short and consist of plain characters.
 
     Args:
-        max_length: Most characters, inclusive.
+        max_length: The largest number of characters, inclusive.
         seed: Seed for sampling.
 
     Example:
@@ -52,14 +52,14 @@ class CodeText(spaces.Text):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CodeText) and self.max_length == other.max_length
 
-    __hash__ = None  # type: ignore[assignment]  # As every space: it holds a generator.
+    __hash__ = None  # type: ignore[assignment]  # As for every space, which holds a generator.
 
     def __repr__(self) -> str:
         return f"CodeText({self.max_length})"
 
 
-# Flattened, each character is one more than its code point, and 0 is behind the last. What Gymnasium does for
-# `spaces.Text` knows the characters of the charset only, which are those of samples here.
+# A flattened text has its code points plus one, and then zeros. Gymnasium's functions for `spaces.Text` know only the
+# characters of the charset, which here are the characters of samples.
 
 
 @spaces.flatten_space.register(CodeText)
@@ -83,5 +83,5 @@ def _unflattened(space: CodeText, x: npt.NDArray[Any]) -> str:  # type: ignore[m
 
 @create_shared_memory.register(CodeText)
 def _refuse_shared_memory(space: CodeText, n: int = 1, ctx: Any = None) -> Any:
-    # Gymnasium decodes shared text once, when the vector env is built, and shows that for ever.
+    # Gymnasium decodes shared text only once, when the vector env is built, and never updates it.
     raise CustomSpaceError("CodeText cannot be kept in shared memory; build AsyncVectorEnv with shared_memory=False")

@@ -1,7 +1,7 @@
-"""One environment's episodes, apart from how answers get their verdicts.
+"""The episodes of one environment, without the code that obtains verdicts for answers.
 
-`CodeExecEnv` holds one of these and waits for each verdict; `CodeExecVectorEnv` holds many and waits for all at once.
-Both get the same from it: so they are the same environment.
+`CodeExecEnv` has one `Episodes` object and waits for each verdict; `CodeExecVectorEnv` has many and waits for all
+verdicts at once. Both use the same code, so both behave as the same environment.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from .rules import EpisodeRules
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a step comes to, as Gymnasium returns it; the reward is the wrappers' part."""
+    """The result of a step, as Gymnasium returns it, without the reward, which the wrappers compute."""
 
     observation: str
     """What the policy is shown next."""
     terminated: bool
-    """Whether the task is solved or the turns are used up."""
+    """Whether the task is solved or all turns are used."""
     truncated: bool
     """Whether there is no verdict."""
     info: dict[str, Any]
-    """What else is known."""
+    """Everything else that is known about the step."""
 
 
 class Episodes:
     """The episodes of one environment, one after the other.
 
     Args:
-        rules: Of the environment.
+        rules: The environment's rules.
         isolation: What its executor isolates.
     """
 
@@ -64,12 +64,12 @@ class Episodes:
 
     @property
     def task_id(self) -> str | None:
-        """The task of this episode; None before the first."""
+        """The id of this episode's task; None before the first episode."""
         return None if self._task is None else self._task.id
 
     @property
     def is_over(self) -> bool:
-        """Whether the episode has ended, or none has begun."""
+        """Whether the episode has ended, or no episode has begun yet."""
         return self._over
 
     @property
@@ -78,15 +78,15 @@ class Episodes:
         return bool(self._pending)
 
     def restart_order(self) -> None:
-        """Begin the order of tasks anew, as for a new seed."""
+        """Restart the order of tasks, as for a new seed."""
         self._order.restart()
 
     def begin(self, rng: np.random.Generator, task: Task | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode.
 
         Args:
-            rng: What the task is drawn from.
-            task: The task, if it is not to be drawn.
+            rng: The random generator that draws the task.
+            task: The task; None to draw one.
         """
         self.abandon()
         self._task = task or self._order.draw(rng)
@@ -95,15 +95,15 @@ class Episodes:
         return self.observation, self.common_info()
 
     def answers(self, action: Any, rng: np.random.Generator) -> list[tuple[Task, str]]:
-        """The answers in an action, each with the task that it is to.
+        """The answers in an action, each with the task that it answers.
 
         Args:
-            action: Text, or as many texts as `samples_per_step`.
-            rng: What the tests are drawn from, if not all are taken.
+            action: Text, or a tuple of `samples_per_step` texts.
+            rng: The random generator that draws the tests, if `tests_per_step` is set.
 
         Raises:
             ResetNeeded: If the episode is over.
-            TypeError: If the action is not text, or not as many texts as there are to be.
+            TypeError: If the action is not text, or has a wrong number of texts.
         """
         if self._task is None or self._over:
             raise ResetNeeded("this episode is over, or none has begun; call reset() before step()")
@@ -116,21 +116,21 @@ class Episodes:
         return [(judged, code) for code in codes]
 
     def start(self, pending: Sequence[PendingVerdict]) -> None:
-        """Take what was submitted for the answers of this step."""
+        """Start the step with the verdicts that its answers will get."""
         self._pending = list(pending)
 
     def wait(self, until: float | None = None) -> bool:
-        """Wait for the verdicts of this step; whether they are there."""
+        """Wait for the verdicts of this step; returns whether all have arrived."""
         return all(one.wait(until) is not None for one in self._pending)
 
     def abandon(self) -> None:
-        """End a step that has begun: nobody waits for it."""
+        """Abandon a step that has begun, because its verdicts are not needed."""
         for one in self._pending:
             one.cancel()
         self._pending = []
 
     def conclude(self) -> Outcome:
-        """End the step, whose verdicts are there."""
+        """End the step after its verdicts have arrived."""
         task, rules = self._of_episode(), self._rules
         verdicts = tuple(map(self._verdict, self._pending, self._responses))
         timing = _timing(self._pending)
@@ -163,22 +163,22 @@ class Episodes:
         }
 
     def pending_info(self) -> dict[str, Any]:
-        """The info of a step that has not ended when everybody else's has."""
+        """The info of an environment whose verdict has not arrived when the vector environment's step ends."""
         return self.common_info() | {"pending": True, "reward_terms": {}, "reward_raw": {}}
 
     def note_reward(self, name: str, value: float, added: float) -> None:
-        """Have `render` show what a reward has added to the last step."""
+        """Make `render` show what a reward term has added to the last step."""
         self._shown["reward_raw"][name], self._shown["reward_terms"][name] = value, added
 
     def render(self) -> str:
-        """The last step as text; the prompt before a step.
+        """The last step as text; before the first step, the prompt.
 
         Raises:
             ResetNeeded: If no episode has begun.
         """
         if self._task is None:
             raise ResetNeeded("there is nothing to render; call reset() first")
-        from .rendering import render_step  # rich takes long to import, and few draw.
+        from .rendering import render_step  # rich takes long to import, and few users render.
 
         return render_step(self._task, self._shown)
 
@@ -188,7 +188,7 @@ class Episodes:
         return self._task
 
     def _verdict(self, pending: PendingVerdict, response: str) -> Verdict:
-        """The verdict on one answer, which others may share, as that of this response to the whole task."""
+        """The verdict, which several answers may share, changed to refer to this response and to the whole task."""
         verdict = pending.verdict
         if verdict is None:
             raise RuntimeError("a step has no verdict yet")
@@ -203,7 +203,7 @@ def check_action(action: Any, samples: int) -> list[str]:
     """The texts in an action.
 
     Raises:
-        TypeError: If it is not text, or not as many texts as there are samples.
+        TypeError: If the action is not text, or not a tuple of `samples` texts.
     """
     if samples == 1:
         if not isinstance(action, str):
@@ -241,5 +241,5 @@ def _timing(pending: Sequence[PendingVerdict]) -> StepTiming:
 
 
 def _encodable(text: str) -> str:
-    """The text as the policy wrote it, but for lone surrogates, which no tokenizer takes."""
+    """The text as the policy wrote it, with `?` for lone surrogates, which no tokenizer accepts."""
     return text.encode("utf-8", "replace").decode()

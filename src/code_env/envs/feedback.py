@@ -1,8 +1,8 @@
 """What the policy is shown: the transcript of an episode, and feedback on each answer.
 
-What the policy is shown it will copy. So feedback tells a hidden test's kind of fault and nothing
-that the test fed to the program: no input, no expected value, no output or message in which the
-program could have put either.
+The policy copies what it is shown. So feedback on a hidden test names only the kind of fault, and nothing that the
+program got from the test: no input and no expected value, and also no output or message, because the program could have
+put one of them there.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from code_env.tasks.task import Task
 from code_env.text import clip, printable
 
 MAX_FEEDBACK_CHARS = 4000
-"""Longest feedback on one answer."""
+"""The largest length of the feedback on one answer, in characters."""
 
 _LEAST_TURN_CHARS = 400
-"""What is left of a turn, at the least, however long the others are."""
+"""The smallest number of characters to which a turn is shortened, for any length of the other turns."""
 
 _MAX_SHOWN_CASES = 5
 
@@ -32,14 +32,14 @@ class Turn:
     response: str
     """What the policy wrote."""
     feedback: str
-    """What it was told."""
+    """The feedback that the policy got."""
 
 
 def feedback(task: Task, verdict: Verdict) -> str:
     """What the policy is told about an answer."""
     lines = [_headline(verdict)]
     if verdict.outcome is Outcome.POLICY_ERROR:
-        # No test has fed the program anything yet, so its own words are safe to show.
+        # The program has not got anything from a test yet, so its own messages are safe to show.
         error = verdict.execution.error
         text = (error.traceback or f"{error.name}: {error.message}") if error else verdict.cases[0].message
         lines.append(clip(text, MAX_SHOWN_CHARS))
@@ -63,14 +63,14 @@ def _headline(verdict: Verdict) -> str:
 
 
 def _kind_of_fault(case: CaseResult) -> str:
-    """The fault in one of few words: the name of an exception would be a word that the program chose."""
+    """The fault as one of a few fixed words: the program could choose the name of an exception."""
     if case.status is Status.OK:
         return "wrong result" if case.tested else "not reached"
     return _KINDS_OF_FAULT.get(case.status, "error")
 
 
 _KINDS_OF_FAULT = {Status.TIMEOUT: "timeout", Status.MEMORY: "memory"}
-"""What is told of a hidden test beside `error`."""
+"""The words for a hidden test's fault, apart from `error`."""
 
 
 def _public_case(task: Task, case: CaseResult) -> str:
@@ -81,13 +81,13 @@ def _public_case(task: Task, case: CaseResult) -> str:
 def transcript(prompt: str, turns: list[Turn], turns_left: int, max_chars: int) -> str:
     """The episode so far as one text of at most `max_chars`.
 
-    Where it would be longer, the oldest turns lose their middle first, and the text says so.
+    If it would be longer, the middle of the oldest turns is left out first, and the text says so.
 
     Args:
         prompt: The task's prompt.
         turns: The answers so far, oldest first.
         turns_left: How many answers may follow.
-        max_chars: Longest text.
+        max_chars: The largest length of the text.
     """
     if not turns:
         return prompt
@@ -100,7 +100,7 @@ def transcript(prompt: str, turns: list[Turn], turns_left: int, max_chars: int) 
             bodies[index] = clip(body, max(_LEAST_TURN_CHARS, len(body) - excess))
             excess -= len(body) - len(bodies[index])
     whole = prompt + "".join(head + body for head, body in zip(heads, bodies, strict=True)) + end
-    return clip(whole, max_chars)  # A prompt that leaves no room even for that loses its own middle.
+    return clip(whole, max_chars)  # If even the shortened turns do not fit, the prompt's middle is left out too.
 
 
 def messages(prompt: str, turns: list[Turn]) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""The options of a reset, checked: a misspelt one would be passed over in silence."""
+"""Checks the options of a reset; without the checks, a misspelt option would be ignored silently."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from code_env.tasks.task import Task
 
 
 def chosen_task(suite: TaskSuite, options: Mapping[str, Any]) -> Task | None:
-    """The task that the options of a reset choose, if they choose one.
+    """The task that the options of a reset choose; None if they choose no task.
 
     Raises:
         TaskNotFound: If the suite has no such task.
@@ -26,16 +26,16 @@ def chosen_task(suite: TaskSuite, options: Mapping[str, Any]) -> Task | None:
 
 
 def _check_names(options: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    """Refuse options of a reset that there are not.
+    """Refuse unknown options of a reset.
 
     Raises:
-        TaskError: If one is unknown.
+        TaskError: If an option is unknown.
     """
     require_known("reset has no option", options, known, TaskError)
 
 
 def chosen_tasks(suite: TaskSuite, options: Mapping[str, Any], num_envs: int) -> list[Task | None]:
-    """The task that the options of a reset of many environments choose for each, None where it is to be drawn.
+    """For each of many environments, the task that a reset's options choose; None if its task is drawn.
 
     Raises:
         TaskNotFound: If the suite has no such task.
@@ -54,10 +54,10 @@ def chosen_tasks(suite: TaskSuite, options: Mapping[str, Any], num_envs: int) ->
 
 
 def reset_mask(options: Mapping[str, Any], num_envs: int) -> npt.NDArray[np.bool_]:
-    """Which environments a reset is for; all, unless options say otherwise.
+    """The environments that a reset is for; all of them, unless the options say otherwise.
 
     Raises:
-        TaskError: If the mask is no array of `num_envs` truth values, at least one of which is true.
+        TaskError: If the mask is not an array of `num_envs` truth values, or none of them is True.
     """
     if "reset_mask" not in options:
         return np.ones(num_envs, dtype=np.bool_)

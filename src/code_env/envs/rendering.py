@@ -1,4 +1,4 @@
-"""Draws a step as text for a terminal: prompt, program, result, reward ledger."""
+"""Renders a step as text for a terminal: prompt, program, result, reward ledger."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_CASES = 12
 
 
 class Drawing(str):
-    """Text that a notebook and IPython show as it is, where they show other text with its escapes.
+    """Text that notebooks and IPython print directly, instead of showing its `repr` with escapes.
 
     Example:
         >>> Drawing("a") == "a"
@@ -35,7 +35,7 @@ class Drawing(str):
 
 
 def render_step(task: Task, info: dict[str, Any]) -> Drawing:
-    """The step that `info` tells of, as text with ANSI escapes of ours and none of the program's."""
+    """The step that `info` describes, as text. It contains ANSI escapes of this package, but none from the program."""
     console = Console(file=io.StringIO(), force_terminal=True, width=_WIDTH, color_system="standard")
     console.print(step_panels(task, info))
     file = console.file
@@ -43,7 +43,7 @@ def render_step(task: Task, info: dict[str, Any]) -> Drawing:
 
 
 def step_panels(task: Task, info: dict[str, Any]) -> RenderableType:
-    """The step as something rich can print; only the prompt if no step was made yet."""
+    """The step in a form that rich can print; only the prompt if there was no step yet."""
     parts: list[RenderableType] = [Panel(_text(task.prompt), title=_text(task.id), title_align="left")]
     for verdict in info.get("verdicts", ()):
         parts.append(Panel(_text(verdict.code), title="program", title_align="left"))
@@ -86,5 +86,5 @@ def _name(case: CaseResult) -> str:
 
 
 def _text(text: str) -> Text:
-    """Foreign text: no markup, no control characters, not too long."""
+    """Text from outside this package, without markup and control characters, and not too long."""
     return Text(printable(clip(text, _MAX_TEXT)))

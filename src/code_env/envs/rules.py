@@ -1,4 +1,4 @@
-"""What holds for all episodes of an environment, whether it is one or one of many: its arguments, checked."""
+"""The checked arguments that hold for all episodes of an environment, single or in a vector environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .code_text import CodeText
 
 
 class EpisodeOptions(TypedDict, total=False):
-    """Options that every environment takes by name; `EpisodeRules` says what each means and what it is by default."""
+    """Keyword options of every environment; `EpisodeRules` documents each option and its default."""
 
     order: Order
     max_turns: int
@@ -48,28 +48,29 @@ class EpisodeRules:
     """
 
     suite: TaskSuite
-    """Where tasks are drawn from, with the limits and examples that were asked for."""
+    """The suite that tasks are drawn from, with the chosen limits and examples."""
     order: Order = "shuffle"
     """How tasks are drawn: `shuffle`, `sequential` or `random`."""
     max_turns: int = 1
-    """Answers that an episode allows; after each but the last the policy gets feedback."""
+    """The largest number of answers in an episode; after each answer except the last, the policy gets feedback."""
     samples_per_step: int = 1
-    """Programs in one action. With more than one the action is a tuple of them, the episode has one turn, and `outcome`
-    and `status` in the info are those of the first."""
+    """The number of programs in one action. If it is more than one, the action is a tuple of programs, the episode has
+    one turn, and `outcome` and `status` in the info are those of the first program."""
     extract: Extraction = "fence"
-    """`fence` finds the code in a response, `raw` takes the response as code."""
+    """`fence` finds the code in a response; `raw` takes the whole response as code."""
     tests_per_step: int | None = None
-    """How many tests are drawn anew for each step, each with a chance in proportion to its weight, such that the pass
-    fraction is unbiased; None takes all."""
+    """The number of tests that are drawn for each step; None takes all tests. The probability of a test is proportional
+    to its weight, and the pass fraction stays unbiased."""
     until_failure: bool = False
-    """Whether tests after the first that fails are not run. For rewards that ask for a pass only: the pass fraction
-    then says nothing."""
+    """Whether to stop after the first test that fails. Use it only for rewards that depend on nothing but a pass,
+    because the pass fraction is then meaningless."""
     cache_size: int = 0
-    """How many verdicts are remembered, to be served to equal answers once two runs gave equal ones."""
+    """The number of verdicts in the cache. An answer that was judged before gets the cached verdict, after two runs of
+    it have given equal verdicts."""
     limits: InitVar[Mapping[str, Any] | None] = None
-    """Limits that replace the tasks' own, as `{"cpu_s": 1}`; see `Limits` for their names."""
+    """Limits that replace the tasks' own limits, for example `{"cpu_s": 1}`; see `Limits` for their names."""
     examples: InitVar[int] = 0
-    """How many public tests a prompt shows at its end, at the most."""
+    """The largest number of public tests that a prompt shows at its end."""
 
     def __post_init__(self, limits: Mapping[str, Any] | None, examples: int) -> None:
         for name, least in (("max_turns", 1), ("samples_per_step", 1), ("cache_size", 0)):
@@ -82,7 +83,7 @@ class EpisodeRules:
             raise TaskError("samples_per_step above 1 needs max_turns=1: feedback is on one answer")
         require_choice("extract", self.extract, get_args(Extraction), TaskError)
         require_flag("until_failure", self.until_failure, TaskError)
-        # The dataclass is frozen; this is still its construction.
+        # The dataclass is frozen, but the object is still being constructed.
         object.__setattr__(self, "suite", self.suite.with_limits(limits).with_examples(examples))
         TaskOrder(self.suite, self.order)
 
@@ -100,36 +101,36 @@ class EpisodeRules:
 
 
 def rules_of(taker: Callable[..., Any], suite: TaskSuite, options: EpisodeOptions) -> EpisodeRules:
-    """The rules that the options of an environment give.
+    """Make the rules from an environment's options.
 
     Args:
-        taker: Whoever was given the options; a message names it and what it takes.
-        suite: Where tasks are drawn from.
+        taker: The function or class that the caller gave the options to; an error message names it and its arguments.
+        suite: The suite that tasks are drawn from.
         options: The options.
 
     Raises:
-        TypeError: If there is no such option.
-        TaskError: If one is out of range.
+        TypeError: If an option is unknown.
+        TaskError: If an option is out of range.
     """
     require_arguments([taker], options, EpisodeOptions.__annotations__)
     return EpisodeRules(suite, **options)
 
 
 def check_render_mode(render_mode: str | None, known: Sequence[str]) -> None:
-    """Refuse a render mode that there is not.
+    """Refuse an unknown render mode.
 
     Raises:
-        RenderModeError: If there is none such.
+        RenderModeError: If the render mode is not in `known`.
     """
     if render_mode is not None and render_mode not in known:
         raise RenderModeError(f"render_mode must be None or {' or '.join(map(repr, known))}; got {render_mode!r}")
 
 
 def refuse_secrets(executor_kwargs: object) -> None:
-    """Refuse a key among an executor's arguments: an environment's arguments are in its spec, which people log.
+    """Refuse an API key among an executor's arguments: an environment's arguments are in its spec, which users log.
 
     Raises:
-        ExecutorError: If there is one.
+        ExecutorError: If the arguments contain a key.
     """
     if isinstance(executor_kwargs, Mapping) and "api_key" in executor_kwargs:
         raise ExecutorError(
@@ -140,12 +141,12 @@ def refuse_secrets(executor_kwargs: object) -> None:
 
 
 class OwnJudging(SharedJudging):
-    """Judging over an executor that may have been made for it, and is closed with it then.
+    """Judging with an executor; if the executor is made here, it is closed together with this object.
 
     Args:
-        executor: Name of an executor, or an `Executor`, which stays its maker's to close.
-        executor_kwargs: Plain data for the executor that is built by name.
-        rules: Of the environment.
+        executor: Name of an executor, or an `Executor`, which the caller must close.
+        executor_kwargs: Arguments for the executor that is built by name; plain data.
+        rules: The environment's rules.
 
     Raises:
         ExecutorError: If the executor cannot be made, or `executor_kwargs` hold a key.
@@ -173,9 +174,9 @@ class OwnJudging(SharedJudging):
                 f"tests (its describe().peer is 'none'){why}; take an executor that does, such as 'local'"
             )
         self.isolation = isolation.level
-        """What the executor isolates."""
+        """The executor's level of isolation."""
 
     def close(self) -> None:
-        """Close the executor, if it was made here. Idempotent."""
+        """Close the executor, if it was made here. May be called several times."""
         if self._owned:
             self.executor.close()

@@ -96,7 +96,7 @@ def compute(
         TaskError: If a reference is not Python, or tests nothing.
         ValueError: If there are not as many references as predictions, or a `k` or `num_workers` is below 1, or
             another executor than `restricted` is asked for together with its options.
-        TypeError: If it has no such argument.
+        TypeError: If a keyword is not an argument of this function.
         ExecutorError: If an option is out of range, or the extra `restricted` is not installed.
 
     Example:

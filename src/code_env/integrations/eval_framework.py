@@ -362,9 +362,10 @@ def execute_python_code_with_tests(
         parse_output_fn: Tells from what that program wrote, standard error first, whether it passed. **The program
             itself can write that.** Without it the tests run apart from the program and are judged by what they find.
         dockerfile: A recipe for an image to run in.
-        executor: Where it runs: an executor or the name of one.
+        executor: Where the program runs: an executor, or the name of an executor.
         judge: How it is judged without a parse function.
-        limits: Further limits, or others than those of `timeout`, as `{"cpu_s": 1}`; see `Limits` for their names.
+        limits: Further limits, or limits that replace those of `timeout`, for example `{"cpu_s": 1}`; see `Limits` for
+            their names.
 
     Raises:
         NoVerdict: If the sandbox failed.
@@ -372,7 +373,7 @@ def execute_python_code_with_tests(
             there is no such limit.
         ExecutorNotFound: If an image is asked for, and there is no executor `container`.
         UnsupportedProgram: If a package that is imported is missing; names what to install.
-        TypeError: If it has no such argument.
+        TypeError: If a keyword is not an argument of this function.
 
     Example:
         >>> execute_python_code_with_tests("def f(): return 1", "assert f() == 2", {})

@@ -54,11 +54,11 @@ def reward_func(
         queries: For each its prompt and the response behind that.
         prompts: The prompts.
         labels: For each its task as JSON text.
-        rewards: As for `gym.make_vec`: the share of tests passed, by default. With `functools.partial`, in a file of
+        rewards: As for `gym.make_vec`; the default is the share of tests passed. With `functools.partial`, in a file of
             your own.
-        executor: Where programs run: an executor, which stays its maker's to close, the name of one, or None for the
-            default, which all share.
-        limits: Limits that replace the task's own, as `{"cpu_s": 1}`; see `Limits` for their names.
+        executor: Where programs run: an executor, which the caller must close, the name of an executor, or None for the
+            default executor, which all calls share.
+        limits: Limits that replace the task's own limits, for example `{"cpu_s": 1}`; see `Limits` for their names.
 
     Returns:
         `rewards`; `scores`, the share of tests passed, by which OpenRLHF filters groups; and `extra_logs`. All three
@@ -67,7 +67,7 @@ def reward_func(
     Raises:
         CodeEnvError: If a task is malformed, or the rewards, the limits or the executor do not exist or
             do not fit.
-        TypeError: If it has no such argument.
+        TypeError: If a keyword is not an argument of this function.
         ValueError: If there are not as many of one as of another.
 
     Example:

@@ -48,11 +48,11 @@ def compute_score(
             `inputs` and `outputs` and maybe `fn_name`, with `assert_case`, or with `functional`.
         extra_info: For ground truths that are no task, `question` may hold the problem's text: only it tells that a
             function is to be a method of a class `Solution`, or that a tolerance is granted.
-        rewards: As for `gym.make_vec`: the share of tests passed, by default. Set by `reward_kwargs`.
+        rewards: As for `gym.make_vec`; the default is the share of tests passed. Set by `reward_kwargs`.
         executor: Where programs run: the name of an executor, or one that stays its maker's to close; None is the
             default, which all share. Set by `reward_kwargs`.
-        limits: Limits that replace the task's own, as `{"cpu_s": 1}`; see `Limits` for their
-            names. Set by `reward_kwargs`.
+        limits: Limits that replace the task's own limits, for example `{"cpu_s": 1}`; see `Limits` for their names. Set
+            by `reward_kwargs`.
         kwargs: What else verl passes, as the address of a router; which that is depends on its version. Not looked at.
 
     Returns:

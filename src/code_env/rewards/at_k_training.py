@@ -1,8 +1,8 @@
 """Rewards for single samples that train for pass@k: Walder and Karkhanis 2025 (arXiv:2505.15201).
 
-A policy that is to have one right answer among k is not to be rewarded for each by itself. The functions here turn the
-results of n samples of one task, n at least k, into n rewards such that the sum of each sample's reward times the
-gradient of its log-probability is an unbiased estimate of the gradient of the expected best of k samples.
+If the aim is one right answer among k samples, rewarding each sample on its own is wrong. The functions here turn the
+results of n samples of one task (n at least k) into n rewards. Multiply each sample's reward by the gradient of its
+log-probability: the sum of these products is an unbiased estimate of the gradient of the expected best of k samples.
 """
 
 from __future__ import annotations
@@ -15,23 +15,25 @@ from typing import Literal, get_args
 from code_env.checks import require_choice
 
 Baseline = Literal["auto", "loo", "loo-1", "none"]
-"""What is taken off each sample's reward, from the other samples only, so that the estimate stays unbiased:
+"""The baseline that is subtracted from each sample's reward. It depends on the other samples only, so that the estimate
+stays unbiased:
 
-- `loo`: what the others' rewards would be without it, on average; needs n above k (where samples without a verdict
-  leave no more than k, `loo-1` is taken).
-- `loo-1`: for each set of k that it is in, the best of the k - 1 others; the least variance. Nothing for k = 1.
-- `none`: nothing.
-- `auto`: `loo-1`, and for k = 1 `loo`.
+- `loo`: the mean reward that the other samples would have without this sample; needs n above k (if samples without a
+  verdict leave only k or fewer, `loo-1` is used).
+- `loo-1`: for each set of k samples that contains this sample, the best of the other k - 1; the least variance. 0 for k
+  = 1.
+- `none`: no baseline.
+- `auto`: `loo-1`, or `loo` for k = 1.
 """
 
 
 def pass_at_k_rewards(passed: Sequence[bool | None], k: int, baseline: Baseline = "auto") -> list[float | None]:
-    """For each sample of a task its reward in training for pass@k; see `max_at_k_rewards`.
+    """The reward of each sample of a task in training for pass@k; see `max_at_k_rewards`.
 
     Args:
-        passed: Whether each sample passed; None for one without a verdict.
-        k: Of how many samples one is to pass.
-        baseline: What is taken off.
+        passed: Whether each sample passed; None for a sample without a verdict.
+        k: The number of samples of which at least one should pass.
+        baseline: The baseline that is subtracted; see `Baseline`.
 
     Raises:
         ValueError: If `k` is below 1 or above the number of samples, or there is no such baseline.
@@ -44,17 +46,17 @@ def pass_at_k_rewards(passed: Sequence[bool | None], k: int, baseline: Baseline 
 
 
 def max_at_k_rewards(scores: Sequence[float | None], k: int, baseline: Baseline = "auto") -> list[float | None]:
-    """For each sample of a task its reward in training for the best score of k samples.
+    """The reward of each sample of a task in training for the best score of k samples.
 
-    Without a baseline, the reward of a sample is the mean, over all sets of k samples, of the best score of the set if
-    the sample is in it, else 0. It is meant for a sum over samples; where a trainer takes the mean, multiply by n. No
-    normalization by the group's deviation should follow.
+    Without a baseline, the reward of a sample is a mean over all sets of k samples: a set that contains the sample
+    counts with its best score, any other set with 0. The rewards are meant for a sum over samples; if a trainer takes
+    the mean, multiply them by n. Do not normalize them by the standard deviation of the group afterwards.
 
     Args:
-        scores: Score of each sample; None for one without a verdict, which is left out: it counts for nothing and
-            gets None. If fewer than `k` samples have one, it is the best of those that is trained for.
-        k: Of how many samples the best counts.
-        baseline: What is taken off.
+        scores: Score of each sample; None for a sample without a verdict, which is left out and gets None. If fewer
+            than `k` samples have a verdict, the rewards are those for the best of these samples.
+        k: The number of samples of which the best counts.
+        baseline: The baseline that is subtracted; see `Baseline`.
 
     Raises:
         ValueError: If `k` is below 1 or above the number of samples, or there is no such baseline.
@@ -82,10 +84,11 @@ def max_at_k_rewards(scores: Sequence[float | None], k: int, baseline: Baseline 
 
 
 def _rewards(ordered: list[float], k: int, baseline: Baseline) -> list[float]:
-    """Of samples in ascending order of score."""
+    """The rewards of samples that are in ascending order of score."""
     n = len(ordered)
     every = math.comb(n, k)
-    # Of the sets with the sample at `place`, it is the best of so many, and one at `better` is of so many.
+    # The sample at `place` is the best of C(place, k - 1) sets. Of these, C(place - 1, k - 2) contain any given sample
+    # below it.
     own = [math.comb(place, k - 1) / every * score for place, score in enumerate(ordered)]
     others = [
         math.comb(place - 1, k - 2) / every * score if k > 1 and place else 0.0 for place, score in enumerate(ordered)
@@ -102,18 +105,18 @@ def _rewards(ordered: list[float], k: int, baseline: Baseline) -> list[float]:
 
 
 def _sums_above(values: list[float]) -> list[float]:
-    """For each place the sum of the values behind it."""
+    """For each place, the sum of the values after it."""
     return [*reversed(list(itertools.accumulate(values[:0:-1]))), 0.0]
 
 
 def _best_without(ordered: list[float], k: int) -> list[float]:
-    """For each sample the mean, over all sets of k of the others, of the best score."""
+    """For each sample, the mean of the best score over all sets of k other samples."""
     n = len(ordered)
     if k == 0:
         return [0.0] * n
     every = math.comb(n - 1, k)
     weights = [math.comb(place, k - 1) / every for place in range(n - 1)]
     below = [0.0, *itertools.accumulate(weight * score for weight, score in zip(weights, ordered, strict=False))]
-    # Who comes behind the one that is left out moves up by a place.
+    # The index of each sample after the one that is left out becomes smaller by one.
     behind = _sums_above([0.0, *(weight * score for weight, score in zip(weights, ordered[1:], strict=True))])
     return [below[place] + behind[place] for place in range(n)]

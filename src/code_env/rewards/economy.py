@@ -1,7 +1,7 @@
-"""Reward terms for right answers that use little: length, CPU time and memory beside those of the reference.
+"""Reward terms for right answers that use few resources: length, CPU time and memory, compared with the reference.
 
-Only an answer that passes every test has one, so nothing is to be had for leaving work out. What an answer used is
-measured by the executor, from outside.
+Only an answer that passes every test gets a value above 0, so an answer gains nothing by leaving work out. The executor
+measures what an answer used, from outside its process.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from code_env.tasks.task import (
 
 
 def brevity(task: Task, verdict: Verdict, free: float = 1.0, most: float = 3.0) -> float:
-    """How short a right answer is beside the reference: 1.0 up to `free` times its length, 0.0 from `most` times on.
+    """How short a right answer is: 1.0 up to `free` times the reference's length, 0.0 from `most` times its length on.
 
-    In between it falls in a line. An answer that does not pass, and a task without a reference, score 0.0.
+    In between, the value falls linearly. An answer that does not pass, and a task without a reference, score 0.0.
     """
     if not verdict.passed or not task.reference:
         return 0.0
@@ -27,9 +27,9 @@ def brevity(task: Task, verdict: Verdict, free: float = 1.0, most: float = 3.0) 
 
 
 def cpu_economy(task: Task, verdict: Verdict, free: float = 1.5, most: float = 10.0) -> float:
-    """How little CPU time a right answer takes beside the reference: 1.0 up to `free` times its, 0.0 from `most` times.
+    """How little CPU time a right answer takes: 1.0 up to `free` times the reference's time, 0.0 from `most` times on.
 
-    In between it falls in a line. The reference's time is the task's `metadata["reference_cpu_s"]`, which
+    In between, the value falls linearly. The reference's time is the task's `metadata["reference_cpu_s"]`, which
     `code-env validate --calibrate --write FILE` measures on this host. An answer that does not pass, and a task without
     that time, score 0.0.
     """
@@ -37,9 +37,9 @@ def cpu_economy(task: Task, verdict: Verdict, free: float = 1.5, most: float = 1
 
 
 def memory_economy(task: Task, verdict: Verdict, free: float = 1.5, most: float = 10.0) -> float:
-    """As `cpu_economy`, of memory; the reference's is `metadata["reference_memory_bytes"]`.
+    """As `cpu_economy`, for memory; the reference's memory is `metadata["reference_memory_bytes"]`.
 
-    Memory is sampled, so what is held for some milliseconds only may go unseen.
+    Memory is measured at intervals, so memory that is held for only a few milliseconds may be missed.
     """
     used = verdict.execution.peak_memory_bytes
     return _beside(task, verdict, REFERENCE_MEMORY_BYTES, used, LEAST_REFERENCE_MEMORY_BYTES, free, most)

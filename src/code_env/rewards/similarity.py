@@ -1,4 +1,4 @@
-"""How alike two texts are, by several measures, each bounded in time whatever the texts."""
+"""The similarity of two texts, by several measures; the time for each measure is bounded for all texts."""
 
 from __future__ import annotations
 
@@ -12,36 +12,38 @@ from code_env.checks import require_choice
 from code_env.errors import RewardError
 
 Measure = Literal["tokens", "lines", "characters", "edit", "numbers", "exact", "rewardkit_words"]
-"""What two texts are compared by:
+"""The measures of similarity:
 
-- `tokens`, `lines`, `characters`: the share of both that lies in their longest common subsequence of these.
-- `edit`: one less the Levenshtein distance in relation to the longer text.
-- `numbers`: as `tokens`, of the numbers in them, which are the same if they are to six digits. Of texts without any
-  number, as `exact`.
+- `tokens`, `lines`, `characters`: the share of both texts that is in their longest common subsequence of tokens, lines
+  or characters.
+- `edit`: one minus the Levenshtein distance divided by the length of the longer text.
+- `numbers`: as `tokens`, but for the numbers in both texts. Two numbers are the same if they agree to six digits. For
+  texts without any number, as `exact`.
 - `exact`: 1 or 0.
-- `rewardkit_words`: the share of the expected words that occur anywhere, as RewardKit has it. **It can be bought**: a
-  text of all words scores 1. It is here so that old figures can be had again.
+- `rewardkit_words`: the share of the expected words that occur anywhere in the output, as in RewardKit. **It can be
+  cheated**: a text that contains all words scores 1. It exists so that old results can be reproduced.
 
-White space at the ends is free."""
+White space at both ends of a text is ignored."""
 
 _MAX_UNITS = 20_000
-"""Most units of a text that are compared, as the time grows with both lengths; the rest counts as different."""
+"""The largest number of units of a text that are compared, because the time grows with both lengths; the rest of the
+text counts as different."""
 
 _MAX_CHARS = 1_000_000
-"""How far into a text numbers are looked for."""
+"""The number of characters of a text that are searched for numbers."""
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
 
 
 def similarity(expected: str, actual: str, measure: Measure = "tokens") -> float:
-    """How alike two texts are, from 0 (nothing in common) to 1 (the same).
+    """The similarity of two texts, from 0 (nothing in common) to 1 (the same).
 
-    In either order the same, `rewardkit_words` aside; so more than is expected costs as much as less.
+    All measures except `rewardkit_words` are symmetric, so extra output lowers the value as much as missing output.
 
     Args:
-        expected: What should be.
-        actual: What is.
-        measure: What they are compared by.
+        expected: The expected text.
+        actual: The actual text.
+        measure: One of the measures.
 
     Raises:
         RewardError: If there is no such measure.

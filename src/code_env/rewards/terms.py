@@ -1,7 +1,7 @@
 """Reward terms: pure functions from a task and a verdict to a number from 0 to 1.
 
-The same function serves the wrapper, the vector env, trainers' reward functions and evaluation. A
-term sees verdicts only, never runs anything, and is never asked about an answer without a verdict.
+The wrapper, the vector env, trainers' reward functions and evaluation all use the same function. A term sees only
+verdicts, never runs anything, and is never called for an answer without a verdict.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ Term = Callable[[Task, Verdict], float]
 """A reward term."""
 
 _NOTE_CHARS = 40
-"""About the length of the note between the ends of a long output."""
+"""The approximate length of the note that replaces the middle of a long output, in characters."""
 
 _PNG_START, _PNG_END = b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"
 
 FORMAT_PARTS = ("fence", "parses", "defines")
-"""What `well_formed` looks at."""
+"""The properties that `well_formed` checks."""
 
 
 def execution(task: Task, verdict: Verdict) -> float:
-    """1.0 if the program was tested and had no fault in any test, whatever it answered, else 0.0.
+    """1.0 if the program was tested and had no fault in any test, even if its answers were wrong; otherwise 0.0.
 
-    A program that does nothing has no fault either, so this term alone rewards nothing worth having.
+    A program that does nothing has no fault either, so do not use this term as the only reward.
     """
     return float(verdict.outcome is not Outcome.POLICY_ERROR and verdict.execution.status is Status.OK)
 
@@ -43,10 +43,10 @@ def pass_fraction(task: Task, verdict: Verdict) -> float:
 
 
 def output_similarity(task: Task, verdict: Verdict, measure: Measure = "tokens") -> float:
-    """How alike actual and expected outputs are: the mean over the tests that expect an output.
+    """The similarity of actual and expected outputs: the mean over the tests that expect an output.
 
-    The measure is symmetric (see `similarity`), so printing more than is expected costs as much as
-    printing less. A task none of whose tests expects an output scores 0.0.
+    The measure is symmetric (see `similarity`), so extra output lowers the value as much as missing output. If no test
+    of the task expects an output, the value is 0.0.
     """
     values = []
     for case in verdict.cases:
@@ -62,21 +62,21 @@ def _similarity_of_case(expected: str, case: CaseResult, measure: Measure) -> fl
         return 0.0
     if case.actual_chars <= len(case.actual):
         return similarity(expected, case.actual, measure)
-    # Of a long output only the ends are known. They are compared with those of the expected one, and
-    # what the lengths differ by counts as different, as it would if all were known.
+    # Only the two ends of a long output are kept. They are compared with the ends of the expected output. The
+    # difference of the lengths counts as different text, as it would if the whole output were known.
     kept = ends(expected, (len(case.actual) - _NOTE_CHARS) // 2)
     alike = 2 * min(len(expected), case.actual_chars) / (len(expected) + case.actual_chars)
     return alike * similarity(kept, case.actual, measure)
 
 
 def well_formed(task: Task, verdict: Verdict, parts: Sequence[str] = FORMAT_PARTS) -> float:
-    """The share of these that hold for an answer, whatever it does.
+    """The share of the given properties that an answer has; the program's behaviour does not matter.
 
     Args:
         task: The task.
         verdict: The verdict.
-        parts: `fence`: the response has a fenced block; `parses`: the code in it does; `defines`: it gets as far as its
-            first test, so that what the tests call is there. The last two are as the sandbox found them.
+        parts: The properties. `fence`: the response has a fenced block. `parses`: the code in it parses. `defines`: the
+            program reaches its first test, so it defines what the tests call. The sandbox determines the last two.
     """
     stages = list(Stage)
     reached = -1 if verdict.stage is None else stages.index(verdict.stage)
@@ -96,13 +96,13 @@ def file_operations(task: Task, verdict: Verdict) -> float:
 def insights(task: Task, verdict: Verdict, plot_bonus: float = 0.5) -> float:
     """The weighted share of the task's `insight` tests that passed, and a bonus for a plot; at most 1.0.
 
-    A program that failed gets nothing, whatever it drew before. Any other plot earns the bonus, an empty one too, so it
-    must stay small beside what the insights are worth.
+    A program that failed gets 0.0, even if it drew a plot before. In all other cases any plot gets the bonus, even an
+    empty one, so the bonus must be small compared with the value of the insights.
 
     Args:
         task: The task.
         verdict: The verdict.
-        plot_bonus: What a figure is worth, in insights; 0 leaves figures out.
+        plot_bonus: The value of a figure, in units of one insight; 0 ignores figures.
     """
     cases = [case for case in verdict.cases if isinstance(task.tests[case.test], InsightTest)]
     if not cases or any(case.status is not Status.OK for case in cases):

@@ -38,10 +38,10 @@ class Comparison:
 
     @classmethod
     def of(cls, value: Comparison | str | Mapping[str, Any], rules: tuple[str, ...]) -> Comparison:
-        """A comparison from its rule's name, a mapping or a `Comparison`, checked against `rules`.
+        """Make a comparison from the name of its rule, a mapping or a `Comparison`, and check it against `rules`.
 
         Raises:
-            TaskError: If it is none of these, or the rule is not among `rules`.
+            TaskError: If `value` has another type, or its rule is not among `rules`.
         """
         if isinstance(value, str):
             value = cls(value)

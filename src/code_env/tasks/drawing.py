@@ -1,8 +1,9 @@
-"""Draws some of a task's tests, so that the share of them that passes is right on average.
+"""Draws some of a task's tests, so that the pass fraction over the drawn tests is right on average.
 
-Tests are drawn without replacement, each with a chance in proportion to its weight (a test that weighs so much that
-this would pass 1 is always drawn), and get weights such that the weighted share of the drawn ones that pass is an
-unbiased estimate of that of all: Horvitz and Thompson 1952, over the systematic draw of Madow 1949 in random order.
+Tests are drawn without replacement. The probability of a test is proportional to its weight; a test is always drawn if
+its weight is so large that this probability would exceed 1. The drawn tests get new weights, so that the weighted share
+of drawn tests that pass is an unbiased estimate of the weighted share of all tests that pass. The estimator is that of
+Horvitz and Thompson 1952; the tests are drawn by the systematic sampling of Madow 1949, in random order.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ class DrawnTask:
     task: Task
     """The task as it is judged."""
     tests: tuple[int, ...]
-    """Where its tests are among those of the whole task."""
+    """For each of its tests, the index in the whole task's tests."""
 
 
 def draw_tests(task: Task, count: int, rng: np.random.Generator) -> DrawnTask:
-    """Draw tests of a task, in their order.
+    """Draw some tests of a task; they keep the order that they have in the task.
 
     Args:
         task: The whole task.
-        count: How many tests; if there are no more, or cells are among them, all are taken.
-        rng: What they are drawn from.
+        count: How many tests to draw. All tests are taken if the task has no more than this, or if it has `cell` tests.
+        rng: The random generator.
 
     Example:
         >>> from code_env import load_suite
@@ -41,11 +42,11 @@ def draw_tests(task: Task, count: int, rng: np.random.Generator) -> DrawnTask:
         >>> [task.tests[index].kind == test.kind for index, test in zip(drawn.tests, drawn.task.tests)]
         [True, True]
     """
-    # Cells find what those before them have left, so there are all of them or none.
+    # A cell uses what earlier cells have left, so a task with cells keeps all its tests.
     if count >= len(task.tests) or any(isinstance(test, CellTest) for test in task.tests):
         return DrawnTask(task, tuple(range(len(task.tests))))
     weights = np.array([test.weight for test in task.tests])
-    weights = np.maximum(weights / weights.max(), np.finfo(float).tiny)  # So that their sum is a number.
+    weights = np.maximum(weights / weights.max(), np.finfo(float).tiny)  # So that their sum is finite and not 0.
     always = np.zeros(len(weights), dtype=bool)
     while True:
         left, total = count - int(always.sum()), float(weights[~always].sum())

@@ -1,4 +1,4 @@
-"""Shows a task's public tests in its prompt, as the examples that a person would be given."""
+"""Shows a task's public tests in its prompt, as a problem statement for people shows examples."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from code_env.text import clip
 from .task import Task
 
 MAX_EXAMPLE_CHARS = 2000
-"""Longest text of an example; a longer one loses its middle."""
+"""The largest length of an example; the middle of a longer example is left out."""
 
 
 def with_examples(task: Task, most: int) -> Task:
-    """The task with its first public tests at the end of its prompt; as it is if it has none.
+    """The task with its first public tests at the end of its prompt; the task unchanged if it has no public tests.
 
     Args:
         task: The task.
-        most: How many tests to show, at the most.
+        most: The largest number of tests to show.
 
     Example:
         >>> from code_env import CallTest

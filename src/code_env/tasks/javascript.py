@@ -1,9 +1,9 @@
 """Finds the cases of test code in JavaScript: the places in its text where something is asserted.
 
-A case is a call of `assert`, of a method of it, or of `console.assert`. In the text that runs, `$cases[3]` stands where
-`assert` stood, so that each place is known when it is reached: see `harness/interpreted/javascript/suite.js`. Their
-number is a matter of the text alone. What asserts in another way, such as a function taken out of `assert`, is no case;
-if it fails, it ends the tests.
+A case is a call of `assert`, of a method of it, or of `console.assert`. In the text that runs, `$cases[3]` replaces
+`assert`, so that each place is known when it is reached; see `harness/interpreted/javascript/suite.js`. The number of
+cases depends on the text only. An assertion written in another way, such as a call of a function taken out of `assert`,
+is not a case; if it fails, it ends the tests.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ _BEFORE_REGEX = frozenset(
         "await",
     )
 )
-"""Words after which a slash begins a regular expression, as it does after all signs but closing ones."""
+"""Words after which a slash begins a regular expression. After a sign, a slash does so too, unless the sign ends an
+expression."""
 
 _CLOSING = frozenset((")", "]", "}", "++", "--"))
 
@@ -68,11 +69,11 @@ class Cases(NamedTuple):
     code: str
     """The code with `$cases[...]` in the places where something is asserted."""
     sources: tuple[str, ...]
-    """For each case its source, on one line; one stands for the end of tests that have no such place."""
+    """The source of each case, on one line. Tests without such a place have one case, which stands for their end."""
     sites: int
-    """How many places there are."""
+    """The number of places where something is asserted."""
     strict: bool
-    """Whether it asks for the strict form of `assert`, in which `equal` is `strictEqual`."""
+    """Whether the code asks for the strict form of `assert`, in which `equal` is `strictEqual`."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -100,7 +101,7 @@ def find_cases(code: str) -> Cases:
 
 
 def _words_of_site(tokens: list[_Token], index: int) -> int:
-    """How many tokens from this one on are what `$cases[...]` stands for; 0 if nothing is asserted here."""
+    """The number of tokens, beginning with this one, that `$cases[...]` replaces; 0 if nothing is asserted here."""
     before = tokens[index - 1].text if index else ""
     words = [token.text for token in tokens[index : index + 4]]
     if before in (".", "?.", "function", "new"):
@@ -124,9 +125,9 @@ def _source(code: str, tokens: list[_Token], index: int) -> str:
 
 
 def _tokens(code: str) -> Iterator[_Token]:
-    """The words and signs of a text, without comments; texts and regular expressions are one token each."""
+    """The words and signs of the code, without comments; a string or a regular expression is one token."""
     position, before = 0, ""
-    templates: list[int] = []  # For each template that a `${` interrupts, how many braces are open in there.
+    templates: list[int] = []  # The number of open braces in each template that a `${` interrupts.
     while position < len(code):
         sign = code[position]
         closes = sign == "}" and bool(templates) and templates[-1] == 0
@@ -134,7 +135,7 @@ def _tokens(code: str) -> Iterator[_Token]:
             if closes:
                 templates.pop()
             found = _TEMPLATE.match(code, position + 1)
-            if found is None:  # It does not end; neither does the program compile.
+            if found is None:  # The template does not end, so the program does not compile.
                 return
             if found[1] == "${":
                 templates.append(0)

@@ -24,21 +24,22 @@ from .suite import TaskSuite
 from .task import Task
 
 SuiteSource = str | Path | Iterable[Task | Mapping[str, Any]]
-"""What a suite may be given as: a name, a path, or tasks and rows of tasks; a `TaskSuite` is such, too."""
+"""The forms in which a suite may be given: a name, a path, or tasks and rows of tasks. A `TaskSuite` is also
+allowed."""
 
 
 def load_suite(name_or_path: SuiteSource, format: str | None = None) -> TaskSuite:
-    """The suite with that name, in that file or directory, or of these tasks.
+    """Load the suite with a name, the suite in a file or directory, or make a suite of tasks.
 
     Args:
         name_or_path: The name of an environment that has tasks (`starter`), or the path of a file
             of JSON lines, plain or gzipped, or of a directory of problem packages; or the tasks
             themselves or their rows, in a list or a `datasets.Dataset`.
-        format: One of the formats in `docs/formats.md`; found out from the first row, or from the
-            directory's layout, if None.
+        format: One of the formats in `docs/formats.md`. If None, the format is detected from the first row, or from the
+            directory's layout.
 
     Raises:
-        SuiteNotFound: If there is neither such an environment nor such a file or directory.
+        SuiteNotFound: If no environment, file or directory has this name or path.
         TaskError: If a row is malformed; the message names file, line and field.
 
     Example:
@@ -75,7 +76,7 @@ def _suite_of_rows(rows: Iterable[Task | Mapping[str, Any]], format: str | None)
         raise TaskError(f"a list of tasks or rows was expected; got a mapping of {', '.join(map(str, rows))}; name one")
     if not isinstance(rows, Iterable):
         raise TaskError(f"a name, a path, or a list of tasks or rows was expected; got {type(rows).__name__}")
-    name = getattr(getattr(rows, "info", None), "dataset_name", None)  # Of a `datasets.Dataset`.
+    name = getattr(getattr(rows, "info", None), "dataset_name", None)  # A `datasets.Dataset` has it.
     return TaskSuite(str(name or "rows"), _tasks_of(enumerate(rows, start=1), "rows", format))
 
 
@@ -100,12 +101,12 @@ def _not_found(text: str, what: str) -> SuiteNotFound:
 def _is(path: Path, kind: Callable[[Path], bool]) -> bool:
     try:
         return kind(path)
-    except (OSError, ValueError):  # A name too long, or with a NUL.
+    except (OSError, ValueError):  # The name is too long, or contains a NUL.
         return False
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a file of JSON lines with their line numbers, empty lines left out.
+    """The rows of a file of JSON lines with their line numbers, without empty lines.
 
     A file whose name ends in `.json`, or `.json.gz`, may also be one JSON array; its rows are
     numbered from 1.

@@ -1,15 +1,15 @@
-"""Values for languages that have one type of number, of 64 bits, and lists for tuples."""
+"""Converts values for languages that have a single type of number, a 64-bit float, and lists instead of tuples."""
 
 from __future__ import annotations
 
 from typing import Any
 
 _WHOLE = 1 << 53
-"""From here on numbers of 64 bits are whole anyway."""
+"""From this size on, every 64-bit float is a whole number."""
 
 
 def one_number(form: Any) -> Any:
-    """An encoded value as a language gives it back in which 3.0 is 3, and a tuple is a list."""
+    """An encoded value as it comes back from a language in which 3.0 is 3 and a tuple is a list."""
     if isinstance(form, float) and form.is_integer() and abs(form) < _WHOLE:
         return int(form)
     if isinstance(form, list):
@@ -20,7 +20,7 @@ def one_number(form: Any) -> Any:
 
 
 def exact(form: Any) -> Any:
-    """An encoded value in which no whole number is one that a number of 64 bits would round."""
+    """The encoded value, with hexadecimal text for each whole number that a 64-bit float would round."""
     if type(form) is int and abs(form) >= _WHOLE:
         return {"i": hex(form)}
     if isinstance(form, list):

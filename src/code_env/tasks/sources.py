@@ -1,4 +1,4 @@
-"""Where tasks come from that are not shipped: a file that an environment variable names, or the Hugging Face hub."""
+"""Sources of tasks that are not shipped: a file that an environment variable names, or the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Source:
     """Where the tasks of a benchmark come from."""
 
     variable: str
-    """Environment variable that holds the path of a file with its rows; it comes first."""
+    """Environment variable with the path of a file that has the rows. If it is set, this file is used."""
     hub: str
-    """Its name on the hub, or the path of a directory that has what is there."""
+    """The data set's name on the hub, or the path of a directory with a copy of it."""
     split: str
-    """Which part of it."""
+    """The split of the data set."""
     subset: str | None = None
-    """Its configuration there, if it has several."""
+    """The data set's configuration on the hub, if it has several."""
 
     @property
     def path(self) -> Path | None:
@@ -34,7 +34,7 @@ class Source:
         """The rows on the hub with their numbers, from 1.
 
         Raises:
-            SuiteNotFound: If they cannot be had; the message shows both ways to have them.
+            SuiteNotFound: If the rows cannot be loaded; the message shows both ways to provide them.
         """
         path = f"set {self.variable} to the path of a file with its rows"
         try:
@@ -45,7 +45,7 @@ class Source:
             ) from None
         try:
             rows = datasets.load_dataset(self.hub, self.subset, split=self.split)
-        # No network, no such data set, no right to it: the library has an error of its own for each.
+        # The library has a different error for each cause: no network, no such data set, no access to it.
         except Exception as error:
             message = " ".join(str(error).split())
             raise SuiteNotFound(f"{self.hub} cannot be had from the hub ({message}); {path}") from None

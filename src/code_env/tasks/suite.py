@@ -17,18 +17,18 @@ from .task import Task
 from .trainer_rows import Trainer, dataset_of, trainer_rows
 
 Order = Literal["shuffle", "sequential", "random"]
-"""`shuffle`: each task once per epoch; `sequential`: in order, again and again; `random`: any."""
+"""`shuffle`: each task once per epoch, in random order; `sequential`: in order, repeatedly; `random`: any task each
+time."""
 
 
 class TaskSuite(Sequence[Task]):
     """A named sequence of tasks with unique ids.
 
-    Args:
-        name: Its name.
+    Args: name: The suite's name.
         tasks: The tasks, in order.
 
     Raises:
-        TaskError: If it is empty or two tasks share an id.
+        TaskError: If there are no tasks, or two tasks have the same id.
 
     Example:
         >>> from code_env import load_suite
@@ -68,7 +68,7 @@ class TaskSuite(Sequence[Task]):
         return isinstance(other, TaskSuite) and (self.name, self._tasks) == (other.name, other._tasks)
 
     def __deepcopy__(self, memo: object) -> TaskSuite:
-        return self  # Never changed, so a copy would only cost time.
+        return self  # A suite never changes, so a copy would only cost time.
 
     __hash__ = None  # type: ignore[assignment]  # Tasks hold mappings.
 
@@ -79,7 +79,7 @@ class TaskSuite(Sequence[Task]):
         """The task with this id.
 
         Raises:
-            TaskNotFound: If there is none.
+            TaskNotFound: If no task has this id.
         """
         try:
             return self._by_id[task_id]
@@ -90,7 +90,7 @@ class TaskSuite(Sequence[Task]):
         """The tasks for which `keep` is true, in order.
 
         Raises:
-            TaskError: If none is left.
+            TaskError: If no task is left.
         """
         return TaskSuite(self.name, (task for task in self if keep(task)))
 
@@ -98,10 +98,10 @@ class TaskSuite(Sequence[Task]):
         """The same tasks, each with its first public tests at the end of its prompt.
 
         Args:
-            most: How many tests a prompt shows, at the most.
+            most: The largest number of tests that a prompt shows.
 
         Raises:
-            TaskError: If `most` is no whole number of at least 0, or a prompt becomes too long.
+            TaskError: If `most` is not a whole number of at least 0, or a prompt becomes too long.
         """
         require_whole("examples", most, TaskError, least=0)
         if not most:
@@ -109,10 +109,10 @@ class TaskSuite(Sequence[Task]):
         return TaskSuite(self.name, (with_examples(task, most) for task in self))
 
     def with_limits(self, limits: Mapping[str, Any] | None) -> TaskSuite:
-        """The same tasks, with limits that replace their own.
+        """The same tasks, with limits that replace their own limits.
 
         Args:
-            limits: Fields of `Limits` and their values; those that are not named stay as they are.
+            limits: Fields of `Limits` and their values; fields that are not named keep their values.
 
         Raises:
             TaskError: If a name is unknown or a value out of range.
@@ -130,10 +130,10 @@ class TaskSuite(Sequence[Task]):
         return TaskSuite(self.name, tasks)
 
     def split(self, fraction: float, seed: int = 0) -> tuple[TaskSuite, TaskSuite]:
-        """Two disjoint suites, the first with about `fraction` of the tasks, drawn by `seed`.
+        """Split the tasks at random into two disjoint suites; the first has about `fraction` of the tasks.
 
         Raises:
-            TaskError: If `fraction` leaves one of them empty.
+            TaskError: If `fraction` leaves one of the suites empty.
 
         Example:
             >>> from code_env import load_suite
@@ -153,15 +153,16 @@ class TaskSuite(Sequence[Task]):
     def to_rows(
         self, format: Trainer = "trl", *, chat: bool | None = None, split: str = "train"
     ) -> list[dict[str, Any]]:
-        """A row for each task, as a trainer's data set has it. Each carries its whole task, which the prompt does not.
+        """A row for each task, as a trainer's data set has it. Each row contains the whole task, beside the prompt.
 
         Args:
-            format: `trl`, `verl` or `openrlhf`; `docs/training.md` lists each one's fields.
-            chat: Whether the prompt is a list with one message, or text; None for what the trainer takes by default.
-            split: What part of the data it is, for `verl`.
+            format: `trl`, `verl` or `openrlhf`; `docs/training.md` lists the fields of each format.
+            chat: Whether the prompt is a list with one message, or text; None for the trainer's default.
+            split: The name of the data's split, for `verl`.
 
         Raises:
-            TaskError: If the format is unknown or takes no text, or a task holds what JSON has no form for.
+            TaskError: If the format is unknown or does not take text, or a task holds a value that JSON cannot
+                represent.
 
         Example:
             >>> from code_env import load_suite
@@ -187,7 +188,7 @@ class TaskSuite(Sequence[Task]):
 
 
 class TaskOrder:
-    """Draws tasks of a suite in one of the orders, from a generator that is handed in.
+    """Draws tasks of a suite in one of the orders, with a random generator that the caller passes.
 
     Args:
         suite: The suite.
@@ -203,7 +204,7 @@ class TaskOrder:
         self._upcoming: list[int] = []
 
     def restart(self) -> None:
-        """Begin anew, as for a new seed."""
+        """Start the order from the beginning, as for a new seed."""
         self._upcoming = []
 
     def draw(self, rng: np.random.Generator) -> Task:

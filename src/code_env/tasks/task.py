@@ -17,19 +17,19 @@ from code_env.languages import PYTHON, canonical_name, find_language
 from .kinds import AnyTest, AssertTest, CallTest
 
 MAX_PROMPT_CHARS = 65_536
-"""Longest prompt, so that it is an observation of every environment; see `CodeText`."""
+"""The largest length of a prompt, in characters; every environment's observation space allows it. See `CodeText`."""
 
 JudgeMode = Literal["blind", "objects", "shared"]
-"""How a task is judged: `blind`; `objects` where tests use the program's objects; `shared` where they run beside it."""
+"""How a task is judged: `blind`; `objects` if tests use the program's objects; `shared` if tests run in its process."""
 
 REFERENCE_CPU_S, REFERENCE_MEMORY_BYTES = "reference_cpu_s", "reference_memory_bytes"
-"""Where a task's metadata has what its reference took on this host, in a judged run as a whole."""
+"""Keys of a task's metadata for the CPU time and memory that its reference used on this host, in a whole judged run."""
 
 LEAST_REFERENCE_CPU_S = 0.05
-"""Less CPU time than this counts as this, in seconds: most of it is the start of a program."""
+"""A smaller CPU time counts as this value, in seconds, because most of it is the start of a program."""
 
 LEAST_REFERENCE_MEMORY_BYTES = 32 << 20
-"""Less memory than this counts as this, in bytes: most of it is the interpreter."""
+"""A smaller amount of memory counts as this value, in bytes, because most of it is the interpreter."""
 
 _UNIVERSAL = frozenset(("t", "i", "f", "d", "s", "fs"))
 """Tags of values (`code_env.harness.wire.plain`) that other languages have too."""
@@ -41,10 +41,10 @@ _FUTURE_IMPORT = re.compile(
 
 @dataclass(frozen=True)
 class Task:
-    """One problem. Equal by value; never changed.
+    """One problem. Tasks are compared by value and never change.
 
     Raises:
-        TaskError: If a field is malformed, saying which.
+        TaskError: If a field is malformed; the message names the field.
 
     Example:
         >>> from code_env import CallTest
@@ -56,27 +56,28 @@ class Task:
     id: str
     """Its name, unique in its suite."""
     prompt: str
-    """What the policy is asked, as text."""
+    """The text that the policy gets."""
     tests: tuple[AnyTest, ...]
-    """What decides; at least one."""
+    """The tests that decide whether an answer is right; at least one."""
     entry_point: str | None = None
     """The function or class that `call` and `assert` tests call."""
     language: str = "python"
-    """Language of the answer, or another name that `code_env.languages` knows it by; kept as the language's name."""
+    """Language of the answer. Other names that `code_env.languages` knows are allowed, and are replaced by the
+    language's name."""
     setup: str = ""
-    """Trusted code that `assert` tests need: it runs where they run, before them."""
+    """Trusted code that `assert` tests need. It runs before them, in the same place."""
     reference: str | None = None
     """A correct answer, if one is known."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Files put into the program's working directory: relative path to content."""
     limits: Limits = field(default_factory=Limits)
-    """What a program may use."""
+    """The resources that a program may use."""
     judge: JudgeMode = "blind"
-    """How it is judged. With `assert` tests in another language than Python it is `shared`: there is no other way."""
+    """How the task is judged. It is always `shared` for `assert` tests in languages other than Python."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """Anything else: difficulty, source, licence."""
+    """Any other data, such as difficulty, source and licence."""
     prefix: str = ""
-    """Code put in front of every answer, as HumanEval does with its prompt."""
+    """Code that is put before every answer, as HumanEval does with its prompt."""
 
     def __post_init__(self) -> None:
         for name in ("id", "prompt", "language", "setup", "prefix"):
@@ -113,9 +114,9 @@ class Task:
             raise TaskError(f"limits must be a Limits; got {type(self.limits).__name__}")
 
     def _check_language(self) -> None:
-        """See that there are tests of these kinds in the answer's language."""
+        """Check that the answer's language supports these kinds of test."""
         language = find_language(self.language)
-        if language is None:  # It is an executor's to refuse.
+        if language is None:  # The executor refuses it.
             return
         for index, test in enumerate(self.tests):
             if isinstance(test, CallTest | AssertTest) and not language.takes_calls:
@@ -143,13 +144,14 @@ class Task:
                 object.__setattr__(self, "judge", "shared")
 
     def program(self, answer: str) -> str:
-        """The text of the program that an answer stands for."""
+        """The program's code for an answer."""
         if not self.prefix:
             return answer
         if self.language != PYTHON.name and self.entry_point and definition_of(self.entry_point)(answer):
-            # The function that the prefix opens would stay open. In Python it may: its text is a body.
+            # The function that the prefix begins would never be closed. In Python this is allowed: its docstring is its
+            # body.
             return before_definition(self.prefix, self.entry_point) + answer
-        # Python allows these at the top of a file only, and an answer may be a whole file.
+        # Python allows these imports only at the top of a file, and an answer may be a whole file.
         future = "".join(found.rstrip("; \t\n") + "\n" for found in _FUTURE_IMPORT.findall(answer))
         if future:
             answer = _FUTURE_IMPORT.sub("", answer)

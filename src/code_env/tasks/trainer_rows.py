@@ -1,7 +1,7 @@
-"""Rows for trainers: a prompt for the policy, and beside it the whole task for the reward.
+"""Rows for trainers: each has a prompt for the policy, and the whole task for the reward.
 
-A trainer keeps both in one row and hands the second to the reward function only. So what is hidden from the policy
-stays out of the prompt, and a reward function needs nothing but the row.
+A trainer keeps both in one row and passes the task only to the reward function. So nothing that is hidden from the
+policy is in the prompt, and a reward function needs nothing except the row.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .formats.fields import in_field, json_value, shape
 from .task import Task
 
 Trainer = Literal["trl", "verl", "openrlhf"]
-"""Whom a row is for."""
+"""The trainer that a row is for."""
 
 
 def trainer_rows(
@@ -28,14 +28,14 @@ def trainer_rows(
     """A row for each task; see `TaskSuite.to_rows`.
 
     Args:
-        name: Of the suite.
+        name: The suite's name.
         tasks: The tasks.
-        format: Whom the rows are for.
-        chat: Whether a prompt is a list with one message; None for the trainer's own way.
-        split: What part of the data it is.
+        format: The trainer that the rows are for.
+        chat: Whether a prompt is a list with one message; None for the trainer's default.
+        split: The name of the data's split.
 
     Raises:
-        TaskError: If the format is unknown or takes no text, or a task holds what JSON has no form for.
+        TaskError: If the format is unknown or does not take text, or a task holds a value that JSON cannot represent.
     """
     require_choice("format", format, get_args(Trainer), TaskError)
     if format == "verl" and chat is False:
@@ -80,10 +80,10 @@ def dataset_of(rows: list[dict[str, Any]]) -> Any:
 
 
 def task_from_text(text: str) -> Task:
-    """The task that a row carries as JSON text: the same object for the same text.
+    """The task that a row contains as JSON text. The same text gives the same object.
 
     Raises:
-        TaskError: If the text is none.
+        TaskError: If the text is not a task.
 
     Example:
         >>> from code_env import load_suite
@@ -96,7 +96,7 @@ def task_from_text(text: str) -> Task:
     return _task_from_text(text)
 
 
-@functools.lru_cache(maxsize=1024)  # A trainer asks for a task as often as it samples answers to it.
+@functools.lru_cache(maxsize=1024)  # A trainer needs a task once for each answer that it samples.
 def _task_from_text(text: str) -> Task:
     row = json_value(text)
     if not isinstance(row, dict) or not is_row(row):

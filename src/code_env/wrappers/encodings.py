@@ -94,7 +94,7 @@ class TokenActions(EncodedActions):
         observe_prompt: Whether the observation holds what the env shows; if not, it is the tokens alone.
 
     Raises:
-        EncodingError: If the env's actions are no text.
+        EncodingError: If the env's actions are not text.
         GrammarError: If there is no such grammar, or no program that short.
 
     Example:
@@ -135,7 +135,7 @@ class TemplateActions(EncodedActions):
         slots: What may fill each slot, by its name.
 
     Raises:
-        EncodingError: If slots and template do not fit, or the env's actions are no text.
+        EncodingError: If slots and template do not fit, or the env's actions are not text.
 
     Example:
         >>> env = gym.make("code_env:CodeExec-v0", suite="functions")
@@ -159,7 +159,7 @@ class CandidateActions(EncodedActions):
         candidates: The programs, or those for each task by its id, as many for each.
 
     Raises:
-        EncodingError: If there are none, or not as many for each task, or the env's actions are no text.
+        EncodingError: If there are none, or not as many for each task, or the env's actions are not text.
 
     Example:
         >>> env = gym.make("code_env:CodeExec-v0", suite="functions")
@@ -188,7 +188,7 @@ class EncodedObservation(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         pad: The number behind shorter text.
 
     Raises:
-        EncodingError: If an argument is out of range, or the env's observations are no text.
+        EncodingError: If an argument is out of range, or the env's observations are not text.
 
     Example:
         >>> env = EncodedObservation(gym.make("code_env:CodeExec-v0", suite="functions"), length=100)
@@ -227,7 +227,7 @@ class EncodedObservation(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
 
 
 def require_text(space: spaces.Space[Any], what: str, env: Any) -> None:
-    """Refuse an environment whose actions or observations are no text.
+    """Refuse an environment whose actions or observations are not text.
 
     Raises:
         EncodingError: If they are not.

@@ -21,7 +21,7 @@ class TermEntry(Entry):
 
     Args:
         name: Its name in the ledger.
-        weight: What the term is multiplied by.
+        weight: The factor that the term is multiplied by.
         term: The term.
         requires: Refuses environments that the term says nothing in.
     """
@@ -48,7 +48,7 @@ class PassAtKEntry(Entry):
 
     Args:
         name: Its name in the ledger.
-        weight: What it is multiplied by.
+        weight: The factor that the value is multiplied by.
         k: Of how many answers one is to pass.
     """
 

@@ -33,7 +33,7 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
         env: The vector env to wrap, with one turn, one sample a step, and no deadline.
         k: Of how many samples one is to pass.
         group_size: Environments in a group; divides their number.
-        weight: What it is multiplied by.
+        weight: The factor that the value is multiplied by.
         name: Its name in the ledger; `group_pass@k` with the number, by default.
         credit: `group`: each sample gets pass@k of its group. `sample`: each gets its own reward in training for
             pass@k, see `pass_at_k_rewards`, times the number of samples with a verdict, as trainers take means.

@@ -53,7 +53,7 @@ class ExecutionReward(_Execution, EntryWrapper):
 
     Args:
         env: The env to wrap.
-        weight: What the term is multiplied by.
+        weight: The factor that the term is multiplied by.
         name: Its name in the ledger.
 
     Raises:
@@ -71,7 +71,7 @@ class ExecutionReward(_Execution, EntryWrapper):
 
 @vector_twin
 class VectorExecutionReward(_Execution, EntryVectorWrapper):
-    """As `ExecutionReward`, for each environment of many."""
+    """As `ExecutionReward`, for vector environments."""
 
 
 class _PassFraction(Recorded):
@@ -87,7 +87,7 @@ class PassFractionReward(_PassFraction, EntryWrapper):
 
     Args:
         env: The env to wrap.
-        weight: What the term is multiplied by.
+        weight: The factor that the term is multiplied by.
         name: Its name in the ledger.
 
     Raises:
@@ -98,7 +98,7 @@ class PassFractionReward(_PassFraction, EntryWrapper):
 
 @vector_twin
 class VectorPassFractionReward(_PassFraction, EntryVectorWrapper):
-    """As `PassFractionReward`, for each environment of many."""
+    """As `PassFractionReward`, for vector environments."""
 
 
 class _OutputSimilarity(Recorded):
@@ -116,7 +116,7 @@ class OutputSimilarityReward(_OutputSimilarity, EntryWrapper):
 
     Args:
         env: The env to wrap.
-        weight: What the term is multiplied by.
+        weight: The factor that the term is multiplied by.
         name: Its name in the ledger.
         measure: See `rewards.Measure`.
 
@@ -129,7 +129,7 @@ class OutputSimilarityReward(_OutputSimilarity, EntryWrapper):
 
 @vector_twin
 class VectorOutputSimilarityReward(_OutputSimilarity, EntryVectorWrapper):
-    """As `OutputSimilarityReward`, for each environment of many."""
+    """As `OutputSimilarityReward`, for vector environments."""
 
 
 class _Format(Recorded):
@@ -149,7 +149,7 @@ class FormatReward(_Format, EntryWrapper):
 
     Args:
         env: The env to wrap.
-        weight: What the term is multiplied by.
+        weight: The factor that the term is multiplied by.
         name: Its name in the ledger.
         parts: Which of `fence`, `parses`, `defines` count, each as much.
 
@@ -169,7 +169,7 @@ class FormatReward(_Format, EntryWrapper):
 
 @vector_twin
 class VectorFormatReward(_Format, EntryVectorWrapper):
-    """As `FormatReward`, for each environment of many."""
+    """As `FormatReward`, for vector environments."""
 
 
 class _Length(Recorded):
@@ -188,7 +188,7 @@ class LengthReward(_Length, EntryWrapper):
 
     Args:
         env: The env to wrap.
-        weight: What the term is multiplied by.
+        weight: The factor that the term is multiplied by.
         name: Its name in the ledger.
         free: Up to so many times the reference's length the term is 1.0.
         most: From so many times its length on the term is 0.0.
@@ -201,7 +201,7 @@ class LengthReward(_Length, EntryWrapper):
 
 @vector_twin
 class VectorLengthReward(_Length, EntryVectorWrapper):
-    """As `LengthReward`, for each environment of many."""
+    """As `LengthReward`, for vector environments."""
 
 
 class _CpuTime(Recorded):
@@ -218,7 +218,7 @@ class CpuTimeReward(_CpuTime, EntryWrapper):
 
     Args:
         env: The env to wrap.
-        weight: What the term is multiplied by.
+        weight: The factor that the term is multiplied by.
         name: Its name in the ledger.
         free: Up to so many times the reference's time the term is 1.0.
         most: From so many times its time on the term is 0.0.
@@ -231,7 +231,7 @@ class CpuTimeReward(_CpuTime, EntryWrapper):
 
 @vector_twin
 class VectorCpuTimeReward(_CpuTime, EntryVectorWrapper):
-    """As `CpuTimeReward`, for each environment of many."""
+    """As `CpuTimeReward`, for vector environments."""
 
 
 class _Memory(Recorded):
@@ -253,7 +253,7 @@ class MemoryReward(_Memory, EntryWrapper):
 
     Args:
         env: The env to wrap.
-        weight: What the term is multiplied by.
+        weight: The factor that the term is multiplied by.
         name: Its name in the ledger.
         free: Up to so many times the reference's memory the term is 1.0.
         most: From so many times its memory on the term is 0.0.
@@ -266,7 +266,7 @@ class MemoryReward(_Memory, EntryWrapper):
 
 @vector_twin
 class VectorMemoryReward(_Memory, EntryVectorWrapper):
-    """As `MemoryReward`, for each environment of many."""
+    """As `MemoryReward`, for vector environments."""
 
 
 class _File(Recorded):
@@ -282,7 +282,7 @@ class FileReward(_File, EntryWrapper):
 
     Args:
         env: The env to wrap.
-        weight: What the term is multiplied by.
+        weight: The factor that the term is multiplied by.
         name: Its name in the ledger.
 
     Raises:
@@ -293,7 +293,7 @@ class FileReward(_File, EntryWrapper):
 
 @vector_twin
 class VectorFileReward(_File, EntryVectorWrapper):
-    """As `FileReward`, for each environment of many."""
+    """As `FileReward`, for vector environments."""
 
 
 class _Insight(Recorded):
@@ -310,7 +310,7 @@ class InsightReward(_Insight, EntryWrapper):
 
     Args:
         env: The env to wrap.
-        weight: What the term is multiplied by.
+        weight: The factor that the term is multiplied by.
         name: Its name in the ledger.
         plot_bonus: What a figure is worth, in insights. Any figure earns it, so keep it small.
 
@@ -322,7 +322,7 @@ class InsightReward(_Insight, EntryWrapper):
 
 @vector_twin
 class VectorInsightReward(_Insight, EntryVectorWrapper):
-    """As `InsightReward`, for each environment of many."""
+    """As `InsightReward`, for vector environments."""
 
 
 class _PassAtK(Recorded):
@@ -343,7 +343,7 @@ class PassAtKReward(_PassAtK, EntryWrapper):
     Args:
         env: The env to wrap; its `samples_per_step` is at least `k`. `k=1` is the share of answers that pass.
         k: Of how many answers one is to pass.
-        weight: What it is multiplied by.
+        weight: The factor that the value is multiplied by.
         name: Its name in the ledger; `pass@k` with the number, by default.
 
     Raises:
@@ -363,7 +363,7 @@ class PassAtKReward(_PassAtK, EntryWrapper):
 
 @vector_twin
 class VectorPassAtKReward(_PassAtK, EntryVectorWrapper):
-    """As `PassAtKReward`, for each environment of many."""
+    """As `PassAtKReward`, for vector environments."""
 
 
 class _Term(Recorded):
@@ -379,7 +379,7 @@ class TermReward(_Term, EntryWrapper):
     Args:
         env: The env to wrap.
         term: The function, or `"package.module:function"`, which lets `env.spec` survive JSON.
-        weight: What the term is multiplied by.
+        weight: The factor that the term is multiplied by.
         name: Its name in the ledger; the function's own by default.
 
     Raises:
@@ -390,7 +390,7 @@ class TermReward(_Term, EntryWrapper):
 
 @vector_twin
 class VectorTermReward(_Term, EntryVectorWrapper):
-    """As `TermReward`, for each environment of many."""
+    """As `TermReward`, for vector environments."""
 
 
 def _between(term: Callable[..., float], free: float, most: float) -> Term:

@@ -52,7 +52,7 @@ class PotentialEntry(Entry):
 
     Args:
         name: Its name in the ledger.
-        weight: What it is multiplied by.
+        weight: The factor that the value is multiplied by.
         potential: How much a state promises; the pass fraction if None.
         gamma: Of the return that is maximized.
     """
@@ -171,7 +171,7 @@ class GateReward(_Gate, EntryWrapper):
 
 @vector_twin
 class VectorGateReward(_Gate, EntryVectorWrapper):
-    """As `GateReward`, for each environment of many."""
+    """As `GateReward`, for vector environments."""
 
 
 class _Potential(Recorded):
@@ -201,7 +201,7 @@ class PotentialReward(_Potential, EntryWrapper):
         potential: A function of a task and a verdict, or where one is (`"package.module:function"`); the pass
             fraction by default.
         gamma: Discount of the return that is maximized.
-        weight: What it is multiplied by.
+        weight: The factor that the value is multiplied by.
         name: Its name in the ledger.
 
     Raises:
@@ -212,7 +212,7 @@ class PotentialReward(_Potential, EntryWrapper):
 
 @vector_twin
 class VectorPotentialReward(_Potential, EntryVectorWrapper):
-    """As `PotentialReward`, for each environment of many."""
+    """As `PotentialReward`, for vector environments."""
 
 
 class _Scheduled(Recorded):
@@ -253,7 +253,7 @@ class ScheduledReward(_Scheduled, EntryWrapper):
 
 @vector_twin
 class VectorScheduledReward(_Scheduled, EntryVectorWrapper):
-    """As `ScheduledReward`, for each environment of many."""
+    """As `ScheduledReward`, for vector environments."""
 
 
 class _Clip(Recorded):
@@ -281,7 +281,7 @@ class ClipReward(_Clip, EntryWrapper):
 
 @vector_twin
 class VectorClipReward(_Clip, EntryVectorWrapper):
-    """As `ClipReward`, for each environment of many."""
+    """As `ClipReward`, for vector environments."""
 
 
 def require_term(term: Any, names: frozenset[str]) -> None:

@@ -105,7 +105,7 @@ class EncodedActionsOfMany(StepVectorWrapper):
 
 
 class TokenActions(EncodedActionsOfMany):
-    """As `code_env.wrappers.TokenActions`, for each environment of many."""
+    """As `code_env.wrappers.TokenActions`, for vector environments."""
 
     def __init__(
         self,
@@ -128,21 +128,21 @@ class TokenActions(EncodedActionsOfMany):
 
 
 class TemplateActions(EncodedActionsOfMany):
-    """As `code_env.wrappers.TemplateActions`, for each environment of many."""
+    """As `code_env.wrappers.TemplateActions`, for vector environments."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], template: str, slots: Mapping[str, Sequence[str]]) -> None:
         super().__init__(env, lambda: TemplateEncoding(template, slots))
 
 
 class CandidateActions(EncodedActionsOfMany):
-    """As `code_env.wrappers.CandidateActions`, for each environment of many."""
+    """As `code_env.wrappers.CandidateActions`, for vector environments."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], candidates: Sequence[str] | Mapping[str, Sequence[str]]) -> None:
         super().__init__(env, lambda: CandidateEncoding(candidates))
 
 
 class EncodedObservation(StepVectorWrapper):
-    """As `code_env.wrappers.EncodedObservation`, for each environment of many."""
+    """As `code_env.wrappers.EncodedObservation`, for vector environments."""
 
     def __init__(
         self,

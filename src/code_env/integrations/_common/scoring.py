@@ -81,11 +81,11 @@ def score(
     Args:
         tasks: For each response its task; they may share ids, as tasks of two data sets do.
         responses: What the policy wrote.
-        rewards: As for `gym.make_vec`: the share of tests passed, by default. The samples of a group, for
+        rewards: As for `gym.make_vec`; the default is the share of tests passed. The samples of a group, for
             `group_pass@k`, are consecutive.
-        executor: Where programs run: an executor, which stays its maker's to close, the name of one, or None for the
-            default, which all share.
-        limits: Limits that replace the tasks' own, as `{"cpu_s": 1}`; see `Limits` for their names.
+        executor: Where programs run: an executor, which the caller must close, the name of an executor, or None for the
+            default executor, which all calls share.
+        limits: Limits that replace the tasks' own limits, for example `{"cpu_s": 1}`; see `Limits` for their names.
 
     Raises:
         CodeEnvError: If the rewards, the limits or the executor do not exist or do not fit; `schedule` does not.

@@ -104,15 +104,16 @@ def local_code_execution_reward(
         api_key: Not used; here so that both rewards can be called alike.
         response: The answer as text, by name.
         ground_truth: Another name for `expected_output`, as RewardKit 0.4 has it.
-        max_memory_mb: The most memory, in MiB; the package's default if None.
+        max_memory_mb: The largest amount of memory, in MiB; None for the package's default.
         measure: What an output that does not agree is compared by; see `similarity`.
-        executor: Where the program runs: an executor or the name of one.
-        limits: Further limits, or others than those of `timeout`, as `{"cpu_s": 1}`; see `Limits` for their names.
+        executor: Where the program runs: an executor, or the name of an executor.
+        limits: Further limits, or limits that replace those of `timeout`, for example `{"cpu_s": 1}`; see `Limits` for
+            their names.
 
     Raises:
         NoVerdict: If the sandbox failed.
         TaskError: If there is no answer, or an answer as text without an expected output.
-        TypeError: If it has no such argument.
+        TypeError: If a keyword is not an argument of this function.
         UnsupportedProgram: If the executor does not have the language.
 
     Example:
@@ -229,10 +230,11 @@ def fractional_code_reward(
         environment: `local`, or `e2b` for E2B's cloud.
         api_key: E2B's key; the environment variable E2B_API_KEY if None.
         function_to_call: Name of the function that the cases are about.
-        max_memory_mb: The most memory, in MiB; the package's default if None.
+        max_memory_mb: The largest amount of memory, in MiB; None for the package's default.
         measure: What an output is compared by if `ground_truth` is a text; `tokens` if None.
-        executor: Where the program runs: an executor or the name of one. It overrules `environment`.
-        limits: Further limits, or others than those of `timeout`, as `{"cpu_s": 1}`; see `Limits` for their names.
+        executor: Where the program runs: an executor, or the name of an executor. It overrules `environment`.
+        limits: Further limits, or limits that replace those of `timeout`, for example `{"cpu_s": 1}`; see `Limits` for
+            their names.
 
     Returns:
         A score, and metrics `extracted_code`, `test_results` (JSON: a list of what each case gave) and `pass_rate`.
@@ -243,7 +245,7 @@ def fractional_code_reward(
         NoVerdict: If the sandbox failed.
         TaskError: If there is no answer, a case is malformed, or `function_to_call` or `measure` is given where it has
             no meaning.
-        TypeError: If it has no such argument.
+        TypeError: If a keyword is not an argument of this function.
 
     Example:
         >>> cases = [{"input": "2 3", "expected_output": "5"}, {"input": "2 2", "expected_output": "5"}]

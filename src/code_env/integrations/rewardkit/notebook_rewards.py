@@ -45,9 +45,10 @@ def advanced_code_evaluation(
         test_cases: Each `{"code": ..., "expected": ...}`. They run one after the other, as cells of a notebook. What
             a cell gives is its last expression, else what it prints, else its variable `result`.
         timeout: The most time that all of it may take, in seconds.
-        max_memory_mb: The most memory, in MiB; the package's default if None.
-        executor: Where it runs: an executor or the name of one.
-        limits: Further limits, or others than those of `timeout`, as `{"cpu_s": 1}`; see `Limits` for their names.
+        max_memory_mb: The largest amount of memory, in MiB; None for the package's default.
+        executor: Where the program runs: an executor, or the name of an executor.
+        limits: Further limits, or limits that replace those of `timeout`, for example `{"cpu_s": 1}`; see `Limits` for
+            their names.
 
     Returns:
         From 0 to 1; 0.0 without any case, and for an answer that fails by itself.
@@ -55,7 +56,7 @@ def advanced_code_evaluation(
     Raises:
         NoVerdict: If the sandbox failed.
         TaskError: If a case is malformed.
-        TypeError: If it has no such argument.
+        TypeError: If a keyword is not an argument of this function.
 
     Example:
         >>> cases = [
@@ -89,9 +90,10 @@ def file_based_code_reward(
         file_operations: Each `{"path": ..., "content": ..., "type": ...}`. The path is relative to the working
             directory. The type `create`, which is the default, asks for that content, `exists` for any.
         timeout: The most time that the answer may take, in seconds.
-        max_memory_mb: The most memory, in MiB; the package's default if None.
-        executor: Where it runs: an executor or the name of one.
-        limits: Further limits, or others than those of `timeout`, as `{"cpu_s": 1}`; see `Limits` for their names.
+        max_memory_mb: The largest amount of memory, in MiB; None for the package's default.
+        executor: Where the program runs: an executor, or the name of an executor.
+        limits: Further limits, or limits that replace those of `timeout`, for example `{"cpu_s": 1}`; see `Limits` for
+            their names.
 
     Returns:
         From 0 to 1; 0.0 without any operation, and for an answer that fails.
@@ -99,7 +101,7 @@ def file_based_code_reward(
     Raises:
         NoVerdict: If the sandbox failed.
         TaskError: If an operation is malformed, or a path leads out of the working directory.
-        TypeError: If it has no such argument.
+        TypeError: If a keyword is not an argument of this function.
 
     Example:
         >>> operations = [{"path": "a.txt", "content": "hello"}, {"path": "b.txt", "type": "exists"}]
@@ -140,9 +142,10 @@ def data_analysis_reward(
         plot_bonus: What a figure of matplotlib adds to the number of insights found. Any figure will do, an empty one
             too; 0.0 gives nothing for it.
         timeout: The most time that the answer may take, in seconds.
-        max_memory_mb: The most memory, in MiB; the package's default if None.
-        executor: Where it runs: an executor or the name of one.
-        limits: Further limits, or others than those of `timeout`, as `{"cpu_s": 1}`; see `Limits` for their names.
+        max_memory_mb: The largest amount of memory, in MiB; None for the package's default.
+        executor: Where the program runs: an executor, or the name of an executor.
+        limits: Further limits, or limits that replace those of `timeout`, for example `{"cpu_s": 1}`; see `Limits` for
+            their names.
 
     Returns:
         From 0 to 1; 0.0 without any insight to expect, and for an answer that fails.
@@ -150,7 +153,7 @@ def data_analysis_reward(
     Raises:
         NoVerdict: If the sandbox failed.
         TaskError: If the data cannot be read, or an insight is malformed.
-        TypeError: If it has no such argument.
+        TypeError: If a keyword is not an argument of this function.
 
     Example:
         >>> import tempfile

@@ -209,15 +209,15 @@ def environment_factory(
     only how many failed, and the kind of fault.
 
     Args:
-        rewards: As for `gym.make_vec`: the share of tests passed, by default.
-        executor: Where programs run: an executor, which stays its maker's to close, the name of one, or None for the
-            default, which all share.
+        rewards: As for `gym.make_vec`; the default is the share of tests passed.
+        executor: Where programs run: an executor, which the caller must close, the name of an executor, or None for the
+            default executor, which all calls share.
         suite: Where tasks are drawn from, to train without a data set: a suite, or its name or path.
         max_submissions: How often a solution may be handed in.
         max_runs: How often a program may be tried.
         group_size: TRL's `num_generations`, by which it compares completions for one task; with `suite` only.
         seed: Of the draws; with `suite` only.
-        limits: Limits that replace the task's own, as `{"cpu_s": 1}`; see `Limits` for their names.
+        limits: Limits that replace the task's own limits, for example `{"cpu_s": 1}`; see `Limits` for their names.
 
     Raises:
         SuiteNotFound: If there is no such suite.

@@ -102,13 +102,13 @@ def reward_function(
     It may be pickled if the executor is given by name.
 
     Args:
-        rewards: As for `gym.make_vec`: the share of tests passed, by default. `group_pass@k` takes consecutive
+        rewards: As for `gym.make_vec`; the default is the share of tests passed. `group_pass@k` takes consecutive
             completions as a group, so its `group_size` is TRL's `num_generations`.
-        executor: Where programs run: an executor, which stays its maker's to close, the name of one, or None for the
-            default, which all share.
+        executor: Where programs run: an executor, which the caller must close, the name of an executor, or None for the
+            default executor, which all calls share.
         name: What TRL logs it under; the share of completions that pass, the shares without code and without a
             verdict, and the mean of each reward are logged below that.
-        limits: Limits that replace the task's own, as `{"cpu_s": 1}`; see `Limits` for their names.
+        limits: Limits that replace the task's own limits, for example `{"cpu_s": 1}`; see `Limits` for their names.
 
     Raises:
         CodeEnvError: If the rewards or the limits are none.

@@ -1,10 +1,10 @@
 """Formats of tasks, one module each: how a row of a data set, or a directory, becomes a task.
 
-A module for rows has `is_row(row)` and `task_from_row(row)`; one for directories `is_directory(path)`
-and `tasks_from_directory(path)`. A new format is a new module and one line in the table below.
-`docs/formats.md` lists them for users. What several share: `fields` reads fields, `contest` makes
-tests of contest problems and `input_output_cases` of RewardKit's cases, `tolerance` reads from a
-statement how far an answer may be off.
+A module for rows has `is_row(row)` and `task_from_row(row)`; a module for directories has `is_directory(path)` and
+`tasks_from_directory(path)`. A new format needs a new module and one line in the table below. `docs/formats.md` lists
+the formats for users. Several formats share these modules: `fields` reads fields, `contest` makes tests from contest
+problems, `input_output_cases` makes tests from RewardKit's cases, and `tolerance` reads from a problem statement how
+large the error of an answer may be.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ FORMATS: dict[str, RowFormat | DirectoryFormat] = {
     "kattis": DirectoryFormat(kattis.is_directory, kattis.tasks_from_directory),
     "code_env": RowFormat(code_env.is_row, code_env.task_from_row),
 }
-"""Formats by name. The first whose `detect` agrees is taken, so one with more fields comes first."""
+"""Formats by name. The first format whose `detect` returns True is taken, so a format with more fields comes first."""
 
 
 def format_of_row(row: Mapping[str, Any]) -> str | None:
-    """The name of the format that a row is of; None if it is of none."""
+    """The name of a row's format; None if the row has no known format."""
     return next((n for n, f in FORMATS.items() if isinstance(f, RowFormat) and f.detect(row)), None)
 
 
 def format_of_directory(path: Path) -> str | None:
-    """The name of the format that a directory is of; None if it is of none."""
+    """The name of a directory's format; None if the directory has no known format."""
     return next((n for n, f in FORMATS.items() if isinstance(f, DirectoryFormat) and f.detect(path)), None)

@@ -3,8 +3,8 @@
 APPS (https://github.com/hendrycks/apps) has `problem_id`, `question`, `input_output`, `solutions`,
 `starter_code`, `difficulty` and `url`; TACO (https://github.com/FlagOpen/TACO) adds `time_limit`
 ("2 seconds"), `memory_limit` ("256 megabytes"), `name`, `source`, `tags` and more. `input_output`
-is `{"inputs": [...], "outputs": [...]}`; with `fn_name` the tests call that function, else the
-program reads its input. An input or output is text or a list of lines. All tests are hidden.
+is `{"inputs": [...], "outputs": [...]}`; with `fn_name` the tests call that function, otherwise the program reads its
+standard input. An input or output is text or a list of lines. All tests are hidden.
 """
 
 from __future__ import annotations

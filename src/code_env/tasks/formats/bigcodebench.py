@@ -4,9 +4,9 @@ See https://github.com/bigcode-project/bigcodebench. A row has `task_id`, `compl
 signature, docstring), `instruct_prompt`, `canonical_solution` (the body), `test`, `entry_point` and
 `libs`. SandboxFusion's rows hold the same as `id`, `content`, `labels` (JSON with `entry_point`).
 
-The tests replace parts of the libraries that the answer uses, and look at files and figures that it
-made, so they run beside the answer: `judge` is `shared`, and the verdict says so. As in HumanEval the
-program is the prompt and the answer, so a body and a whole file both work.
+The tests replace parts of the libraries that the answer uses, and look at files and figures that the answer made. So
+the tests run in the answer's process: `judge` is `shared`, and the verdict says so. As in HumanEval, the program is the
+prompt followed by the answer, so an answer may be the function's body or a whole file.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""CodeContests: problems of several judges, whose programs read input and write output.
+"""CodeContests: problems from several contest sites; the programs read input and write output.
 
 See https://github.com/google-deepmind/code_contests. A row has `name`, `description`, and
 `public_tests`, `private_tests` and `generated_tests`, each `{"input": [...], "output": [...]}`;
-`time_limit` is in seconds or `{"seconds", "nanos"}`; of `solutions`, `{"language": [...],
-"solution": [...]}`, those in Python 3 are references. Public tests are public here too.
+`time_limit` is in seconds or `{"seconds", "nanos"}`; `solutions` is `{"language": [...], "solution": [...]}`, and the
+solutions in Python 3 become references. Public tests are public here too.
 
 SandboxFusion's rows hold the same as `id`, `content`, `labels` (JSON) and `test` (JSON, a list of
 `{"input": {"stdin": ...}, "output": {"stdout": ...}}`); there all tests are hidden.
 
-Words are compared, white space is free. Where the statement allows an error, numbers may differ so.
+The words of an output are compared; white space does not matter. Where the statement allows an error, numbers may
+differ by this error.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def _tests(cases: Any, statement: str, hidden: bool) -> list[AnyTest]:
 
 
 def _limits(row: Mapping[str, Any]) -> Limits:
-    memory = row.get("memory_limit_bytes") or None  # The data set writes 0 where it knows none.
+    memory = row.get("memory_limit_bytes") or None  # The data set writes 0 for an unknown limit.
     if memory is not None:
         value_of(row, "memory_limit_bytes", int, "a number of bytes")
     return limits_of(in_field("time_limit", lambda: _seconds(row.get("time_limit"))), memory)
@@ -107,7 +108,7 @@ def _seconds(value: Any) -> float | None:
         value = (value.get("seconds") or 0) + (value.get("nanos") or 0) / 1e9
     if not isinstance(value, int | float | None) or isinstance(value, bool):
         raise TaskError(f"seconds, or an object with seconds and nanos, were expected; got {shape(value)}")
-    return value or None  # 0 where it knows none.
+    return value or None  # The data set writes 0 for an unknown limit.
 
 
 def _python_solutions(row: Mapping[str, Any]) -> list[str]:

@@ -1,7 +1,7 @@
-"""The package's own format: one task a line, as JSON. `docs/task-format.md` documents each field.
+"""The package's own format: JSON lines with one task per line. `docs/task-format.md` documents each field.
 
-JSON has fewer types than Python; in `args`, `kwargs` and `expected` an object with one key that
-begins with `$` stands for another type, as in `{"$tuple": [1, 2]}`. Reading and writing are inverse:
+JSON has fewer types than Python. In `args`, `kwargs` and `expected`, an object with a single key that begins with `$`
+stands for another type, for example `{"$tuple": [1, 2]}`. Reading and writing are inverse:
 `task_from_row(row_from_task(task)) == task`.
 """
 
@@ -32,11 +32,11 @@ from .fields import in_each, in_field
 _KINDS: dict[str, type[AnyTest]] = {kind.kind: kind for kind in get_args(AnyTest)}
 
 _TEXT_FIELDS = ("entry_point", "language", "setup", "prefix", "reference", "judge")
-"""Fields of a task that are text and need not be there."""
+"""Optional fields of a task that are text."""
 
 
 def is_row(row: Mapping[str, Any]) -> bool:
-    """Whether a row has the fields of this format; one may be misspelt, which reading it then tells."""
+    """Whether a row has the fields of this format. One field may be misspelt; `task_from_row` then reports it."""
     return "id" in row and not {"prompt", "tests"}.isdisjoint(row)
 
 
@@ -86,7 +86,7 @@ def _test(language: Any, row: Any) -> AnyTest:
 
 @functools.cache
 def _row_fields(kind: str) -> tuple[dict[str, dataclasses.Field[Any]], dict[str, dataclasses.Field[Any]]]:
-    """The fields that a row of a kind needs, and those that it may have, by their names; those of all kinds last."""
+    """The required and the optional fields of a kind's rows, by name; the fields that all kinds share come last."""
     fields = {one.name: one for one in dataclasses.fields(_KINDS[kind]) if DERIVED not in one.metadata}
     common = {name: fields.pop(name) for name in ("hidden", "weight")}
     none = dataclasses.MISSING
@@ -128,7 +128,7 @@ def _files(value: Any) -> dict[str, bytes]:
 
 
 def _plain(value: Any) -> Any:
-    """The value that JSON stands for, its `$` objects resolved."""
+    """The value that JSON stands for, with its `$` objects resolved."""
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if not isinstance(value, dict):
@@ -157,18 +157,19 @@ _TAGS: dict[str, Callable[[Any], Any]] = {
 }
 
 _TAG_CONTENT: dict[str, tuple[type, ...]] = {"$bytes": (str,), "$float": (str, int, float)}
-"""What stands behind a tag, where it is not a list."""
+"""The types of a tag's content, for tags whose content is not a list."""
 
 
 def save_suite(suite: Iterable[Task], path: str | Path) -> None:
-    """Write tasks as JSON lines that `load_suite` reads; gzipped if the path ends in `.gz`.
+    """Write tasks as JSON lines that `load_suite` reads; the file is gzipped if the path ends in `.gz`.
 
     Args:
         suite: A suite, or any tasks.
-        path: The file, which is replaced if it is there.
+        path: The file; an existing file is replaced.
 
     Raises:
-        TaskError: If a task holds what the format has no form for; names the task, and nothing is written.
+        TaskError: If a task holds a value that the format cannot represent. The message names the task, and nothing is
+            written.
 
     Example:
         >>> import tempfile
@@ -181,27 +182,27 @@ def save_suite(suite: Iterable[Task], path: str | Path) -> None:
     path = Path(path)
     lines = [in_field(f"task {task.id!r}", partial(text_from_task, task)) + "\n" for task in suite]
     content = "".join(lines).encode()
-    # Without the time, so that the same tasks make the same file.
+    # mtime=0, so that the same tasks always give the same file.
     path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
 def text_from_task(task: Task) -> str:
-    """The row that describes a task as JSON text, in one line.
+    """The row that describes a task, as JSON text on one line.
 
     Raises:
         TaskError: As `row_from_task`.
     """
     try:
         return json.dumps(row_from_task(task))
-    except ValueError as error:  # An integer of more digits than Python turns into text.
+    except ValueError as error:  # An integer with more digits than Python converts to text.
         raise TaskError(str(error)) from None
 
 
 def row_from_task(task: Task) -> dict[str, Any]:
-    """The row that describes a task: the inverse of `task_from_row`. What is the default is left out.
+    """The row that describes a task: the inverse of `task_from_row`. Fields with their default value are left out.
 
     Raises:
-        TaskError: If a value is of a type that the format has no form for; the message begins with the field.
+        TaskError: If a value has a type that the format cannot represent; the message begins with the field.
 
     Example:
         >>> from code_env import OutputTest
@@ -234,7 +235,7 @@ def _content(content: bytes) -> Any:
 
 
 def _json_only(value: Any) -> Any:
-    """The value, which is one that JSON gives back as it is: in `metadata` no tag stands for a type."""
+    """The value, if JSON can hold it unchanged: in `metadata` there are no tags for other types."""
     kind = type(value)
     if kind is dict and all(type(key) is str for key in value):
         return {key: _json_only(item) for key, item in value.items()}
@@ -263,7 +264,7 @@ def _form_of(test: AnyTest, declared: dataclasses.Field[Any]) -> Any:
     """The JSON that stands for a field of a test."""
     value = getattr(test, declared.name)
     if isinstance(value, Comparison):
-        # Its name alone, if nothing else is said.
+        # Only the rule's name, if the rest has its default value.
         return value.rule if value == Comparison(value.rule) else dataclasses.asdict(value)
     if PLAIN not in declared.metadata:
         return value
@@ -289,7 +290,7 @@ def _tagged(value: Any) -> Any:
     if kind is tuple:
         return {"$tuple": [_tagged(item) for item in value]}
     if kind in (set, frozenset):
-        # In one order, so that the same tasks make the same file.
+        # In a fixed order, so that the same tasks always give the same file.
         return {f"${kind.__name__}": [_tagged(item) for item in sorted(value, key=repr)]}
     raise TaskError(f"a value of a type that JSON lines have a form for was expected; got {kind.__name__}")
 

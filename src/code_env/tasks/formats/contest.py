@@ -1,6 +1,6 @@
-"""Tests of contest problems, as several formats write them: pairs of input and output, or of arguments and value.
+"""Tests of contest problems in several formats: pairs of input and output, or of arguments and return value.
 
-A problem with a function's name has `call` tests, any other one `stdin` tests. See `docs/formats.md`.
+A problem that names a function has `call` tests; any other problem has `stdin` tests. See `docs/formats.md`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .fields import in_each, json_value, shape
 from .tolerance import text_rule, value_rule
 
 WALL_PER_CPU = 3.0
-"""Time on the clock per CPU time, where a row states one limit only: the ratio of the defaults."""
+"""Wall time per CPU time, for rows that state only one time limit: the ratio of the default limits."""
 
 
 def paired_tests(cases: Mapping[str, Any], statement: str, function: str | None, rule: str = "lines") -> list[AnyTest]:
@@ -28,10 +28,10 @@ def paired_tests(cases: Mapping[str, Any], statement: str, function: str | None,
         cases: The object.
         statement: The problem's text, which may grant a tolerance.
         function: The function that the tests call; None if the program reads its input.
-        rule: The rule for output of a program, where the statement grants nothing.
+        rule: The rule for a program's output, used if the statement grants no tolerance.
 
     Raises:
-        TaskError: If there are none, or not as many of one as of the other.
+        TaskError: If there are no tests, or the numbers of inputs and outputs differ.
     """
     inputs, outputs = cases.get("inputs"), cases.get("outputs")
     for name, values in (("inputs", inputs), ("outputs", outputs)):
@@ -52,7 +52,7 @@ def stdin_tests(
     """Tests of a program that reads its input; an input or output is text, or a list of lines.
 
     Raises:
-        TaskError: If one is something else.
+        TaskError: If an input or output is anything else.
     """
     pairs = zip(in_each("inputs", inputs, _lines), in_each("outputs", outputs, _lines), strict=True)
     return [StdinTest(stdin, stdout, compare=compare, hidden=hidden) for stdin, stdout in pairs]
@@ -69,10 +69,11 @@ def _lines(value: Any) -> str:
 def call_tests(inputs: Sequence[Any], outputs: Sequence[Any], compare: Comparison | str) -> list[AnyTest]:
     """Tests that call a function.
 
-    An input that is a list holds the arguments, and its output is the value as it stands; an input
-    that is text has one JSON value a line, and its output is JSON. Where each output of a problem is
-    a list of one item, that item is meant: APPS and its descendants wrap them so. There, too, the keys of an object
-    that is the first argument or the output are numbers if all of them can be: JSON has no other keys than text.
+    If an input is a list, it holds the arguments, and its output is the return value itself. If an input is text, it
+    has one JSON value per line, and its output is JSON. If every output of a problem is a list with one item, this item
+    is the return value: APPS and the formats derived from it wrap outputs in this way. In these formats, if the first
+    argument or the output is an object and all its keys can be read as numbers, the keys become numbers, because keys
+    in JSON are always text.
 
     Example:
         >>> test = call_tests([[{"1": "a"}]], [[{"2": "b"}]], "equal")[0]
@@ -80,7 +81,7 @@ def call_tests(inputs: Sequence[Any], outputs: Sequence[Any], compare: Compariso
         (({1: 'a'},), {2: 'b'})
 
     Raises:
-        TaskError: If an input is something else, or text and not JSON.
+        TaskError: If an input is anything else, or is text that is not JSON.
     """
     args = in_each("inputs", inputs, arguments)
     values = in_each("outputs", zip(inputs, outputs, strict=True), _expected)
@@ -101,7 +102,7 @@ _WHOLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 
 
 def _number_keys(value: Any) -> Any:
-    """An object whose keys are numbers again, if all are written as JSON writes whole numbers."""
+    """The object with its keys turned back into numbers, if JSON would write each key as a whole number."""
     if not isinstance(value, dict) or not all(isinstance(key, str) and _WHOLE_NUMBER.fullmatch(key) for key in value):
         return value
     return {int(key): item for key, item in value.items()}
@@ -113,7 +114,7 @@ def _expected(case: tuple[Any, Any]) -> Any:
 
 
 def arguments(value: Any) -> list[Any]:
-    """The arguments of a call: a list, or text with one JSON value a line.
+    """The arguments of a call, given as a list, or as text with one JSON value per line.
 
     Example:
         >>> arguments('[1, 2]\\n"a"')
@@ -130,10 +131,10 @@ def arguments(value: Any) -> list[Any]:
 
 
 def function_name(cases: Mapping[str, Any], name: str = "fn_name") -> str | None:
-    """The name of the function that the tests call; None if they call none.
+    """The name of the function that the tests call; None if they do not call a function.
 
     Raises:
-        TaskError: If it is there and no text.
+        TaskError: If the field exists and is not text.
     """
     value = cases.get(name)
     if value is not None and not isinstance(value, str):
@@ -142,7 +143,7 @@ def function_name(cases: Mapping[str, Any], name: str = "fn_name") -> str | None
 
 
 def limits_of(seconds: float | None = None, memory_bytes: float | None = None) -> Limits:
-    """Limits from what a row states, with defaults for what it does not.
+    """Limits with the values that a row states, and default values for the others.
 
     Example:
         >>> limits_of(2.0).wall_s
@@ -170,17 +171,17 @@ _UNITS = {
 
 
 def quantity(value: Any, unit: str) -> float | None:
-    """A time in seconds or a size in bytes from what a row states; None if it states none.
+    """A time in seconds or a size in bytes, read from a row's value; None if the value states nothing.
 
-    A bare number is in seconds or megabytes. Of a range ("0.5 - 1 seconds") the upper end counts.
-    "None" and "nan" are how data sets write that they know none.
+    A bare number is in seconds or megabytes. For a range ("0.5 - 1 seconds") the upper end is taken. Data sets write
+    "None" or "nan" for an unknown value.
 
     Example:
         >>> quantity("256 megabytes", "bytes")
         268435456.0
 
     Raises:
-        TaskError: If it is something else.
+        TaskError: If the value is anything else.
     """
     if value is None or str(value).strip().lower() in ("", "none", "nan"):
         return None

@@ -1,6 +1,6 @@
-"""What formats share: reading a row's fields, each error beginning with the field's name.
+"""Functions that all formats use to read a row's fields; each error message begins with the field's name.
 
-Rows of data sets are data. They are read as JSON, never evaluated and never unpickled.
+Rows of data sets are read as JSON; they are never evaluated and never unpickled.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _MISSING = object()
 
 
 def in_field(name: str, make: Callable[[], _T]) -> _T:
-    """What `make` gives; an error in it begins with the field's name.
+    """Return what `make` returns; if it fails, the error message begins with the field's name.
 
     Raises:
-        TaskError: If `make` does, or what it reads is nested too deep.
+        TaskError: If `make` raises it, or the value that it reads is nested too deeply.
     """
     try:
         return make()
@@ -37,20 +37,20 @@ def in_field(name: str, make: Callable[[], _T]) -> _T:
 
 
 def in_each(name: str, values: Iterable[_V], make: Callable[[_V], _T]) -> list[_T]:
-    """What `make` gives for each value; an error in it begins with the field's name and the index.
+    """Return what `make` returns for each value; an error message begins with the field's name and the index.
 
     Example:
         >>> in_each("outputs", ["1", "2"], int)
         [1, 2]
 
     Raises:
-        TaskError: If `make` does.
+        TaskError: If `make` raises it.
     """
     return [in_field(f"{name}[{index}]", partial(make, value)) for index, value in enumerate(values)]
 
 
 def value_of(row: Mapping[str, Any], name: str, kind: type[_T] | tuple[type, ...], what: str) -> _T:
-    """A field that must be there, of that type.
+    """The value of a required field, which must have the type `kind`.
 
     Raises:
         TaskError: If it is missing or of another type.
@@ -63,7 +63,7 @@ def value_of(row: Mapping[str, Any], name: str, kind: type[_T] | tuple[type, ...
 
 
 def text(row: Mapping[str, Any], name: str) -> str:
-    """A field that must be there, and be text.
+    """The value of a required field, which must be text.
 
     Raises:
         TaskError: If it is not.
@@ -72,19 +72,19 @@ def text(row: Mapping[str, Any], name: str) -> str:
 
 
 def optional_text(row: Mapping[str, Any], name: str) -> str:
-    """A field that may be missing or null, which reads as empty text.
+    """The value of an optional field; empty text if the field is missing or null.
 
     Raises:
-        TaskError: If it is there and no text.
+        TaskError: If the field exists and is not text.
     """
     return "" if row.get(name) is None else text(row, name)
 
 
 def texts(row: Mapping[str, Any], name: str) -> list[str]:
-    """A field that must be a list of texts; missing or null reads as an empty list.
+    """The value of a field that must be a list of texts; an empty list if the field is missing or null.
 
     Raises:
-        TaskError: If it is something else.
+        TaskError: If it is anything else.
     """
     value = row.get(name)
     if value is None:
@@ -95,10 +95,10 @@ def texts(row: Mapping[str, Any], name: str) -> list[str]:
 
 
 def json_value(value: Any) -> Any:
-    """What JSON text stands for; a value that is no text stands for itself.
+    """The value that JSON text stands for; a value that is not text is returned unchanged.
 
     Raises:
-        TaskError: If it is text and not JSON.
+        TaskError: If it is text that is not JSON.
     """
     if not isinstance(value, str):
         return value
@@ -109,16 +109,16 @@ def json_value(value: Any) -> Any:
 
 
 def from_json(value: Any, name: str) -> Any:
-    """As `json_value`, for what a field of that name holds.
+    """As `json_value`, for the value of the field `name`.
 
     Raises:
-        TaskError: If it is text and not JSON; the message begins with the name.
+        TaskError: If it is text that is not JSON; the message begins with the name.
     """
     return in_field(name, lambda: json_value(value))
 
 
 def json_object(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A field that must be an object, or JSON text of one.
+    """The value of a field that must be an object, or the JSON text of an object.
 
     Raises:
         TaskError: If it is not.
@@ -130,7 +130,7 @@ def json_object(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def json_list(row: Mapping[str, Any], name: str) -> list[Any]:
-    """A field that must be a list, or JSON text of one.
+    """The value of a field that must be a list, or the JSON text of a list.
 
     Raises:
         TaskError: If it is not.
@@ -149,14 +149,14 @@ def parse_python(code: str, name: str) -> ast.Module:
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Of the data set's style; nobody here can mend it.
+            warnings.simplefilter("ignore")  # They are about the data set's style, which we cannot change.
             return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise TaskError(f"{name}: Python was expected; got {error or type(error).__name__}") from None
 
 
 def shape(value: Any) -> str:
-    """What a value is, in a few words, for a message.
+    """A short description of a value's type, for a message.
 
     Example:
         >>> shape(["a", 1])
@@ -172,9 +172,9 @@ def shape(value: Any) -> str:
 
 
 def row_id(row: Mapping[str, Any], *names: str) -> str:
-    """The row's name: the first of these fields that is text or a number, else a digest of the row.
+    """The row's id: the first of these fields that is text or a number; if there is none, a digest of the row.
 
-    A digest keeps the name from depending on where in a file the row stands.
+    With a digest, the id does not depend on the row's position in the file.
 
     Example:
         >>> row_id({"problem_id": 7}, "problem_id")
@@ -188,7 +188,7 @@ def row_id(row: Mapping[str, Any], *names: str) -> str:
 
 
 def metadata(row: Mapping[str, Any], *names: str, **more: Any) -> dict[str, Any]:
-    """Those of the fields that say something, and more of the same."""
+    """The named fields of the row and the values in `more`, without empty ones."""
     kept = {name: row.get(name) for name in names} | more
     return {name: value for name, value in kept.items() if value not in (None, "", [], {})}
 
@@ -214,7 +214,7 @@ def chat_text(value: Any, name: str) -> str:
 
 
 def with_starter(prompt: str, starter_code: str) -> str:
-    """The prompt, with the code that an answer starts from, if there is any."""
+    """The prompt, followed by the starter code of an answer, if there is any."""
     if not starter_code.strip():
         return prompt
     return f"{prompt.rstrip()}\n\nStart from this code:\n\n```python\n{starter_code.strip()}\n```\n"
@@ -224,7 +224,7 @@ _SOLUTION_CLASS = re.compile(r"^[ \t]*class[ \t]+Solution\b", re.MULTILINE)
 
 
 def entry_point(function: str, *codes: str) -> str:
-    """How tests call the function: as a method, if one of the codes has a class `Solution`.
+    """The name by which tests call the function; it is a method if one of the `codes` has a class `Solution`.
 
     Example:
         >>> entry_point("twoSum", "class Solution:\\n    def twoSum(self, nums): ...")
@@ -234,7 +234,7 @@ def entry_point(function: str, *codes: str) -> str:
 
 
 def references(solutions: Iterable[str]) -> dict[str, Any]:
-    """The fields of a task that correct solutions go into: the first is its reference."""
+    """The fields of a task that hold correct solutions; the first solution is the task's reference."""
     known = [solution for solution in dict.fromkeys(solutions) if solution.strip()]
     if not known:
         return {"reference": None, "metadata": {}}

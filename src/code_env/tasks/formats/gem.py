@@ -1,7 +1,7 @@
 """Rows of GEM's code environments: `problem`, and `tests` as in APPS.
 
-See https://github.com/axon-rl/gem. `tests` is `{"inputs", "outputs", "fn_name"?}`, or JSON text of
-it. All tests are hidden.
+See https://github.com/axon-rl/gem. `tests` is `{"inputs", "outputs", "fn_name"?}`, or the JSON text of such an object.
+All tests are hidden.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """HumanEval's format: `task_id`, `prompt`, `canonical_solution`, `test`, `entry_point`.
 
 The prompt is a signature with a docstring, sometimes after helper functions; an answer is the body
-or the whole function. The program is prompt and answer; the tests get the helpers from the prompt,
-not from the answer. `test` defines `check(candidate)`. See https://github.com/openai/human-eval.
+or the whole function. The program is the prompt followed by the answer. The tests take the helper functions from the
+prompt, not from the answer. `test` defines `check(candidate)`. See https://github.com/openai/human-eval.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
 
 
 def helpers_of(prompt: str) -> str:
-    """The prompt as code that stands by itself: one that ends with a bare signature needs a body."""
+    """The prompt as complete code: a prompt that ends with a bare signature gets a body."""
     try:
         parse_python(prompt, "prompt")
     except TaskError:

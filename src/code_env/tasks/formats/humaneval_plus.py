@@ -1,14 +1,13 @@
 """HumanEval+ of EvalPlus: HumanEval's fields without `test`, with `base_input`, `plus_input` and `atol`.
 
-See https://github.com/evalplus/evalplus. A row has inputs and no outputs: what is right is what the
-canonical solution gives. Each input becomes one `assert` that compares the answer's value with the
-reference's, as EvalPlus does: equal, or numbers within `atol` and a relative 1e-7, where an `atol`
-of 0 means 1e-6 if the expected value consists of floats. `find_zero` (HumanEval/32) has many right
-answers; there the polynomial's value decides. `contract` only tells which inputs are valid, and all
-are. The reference runs in a namespace of its own, where no answer's function can take its place,
-and an answer never sees it.
+See https://github.com/evalplus/evalplus. A row has inputs but no outputs: the right output is what the canonical
+solution returns. Each input becomes one `assert` that compares the answer's value with the reference's value, as
+EvalPlus does: they must be equal, or be numbers within `atol` and a relative tolerance of 1e-7, where an `atol` of 0
+means 1e-6 if the expected value consists of floats. `find_zero` (HumanEval/32) has many right answers; for this task,
+the value of the polynomial decides. `contract` only says which inputs are valid, and all inputs are valid. The
+reference runs in a separate namespace, so no function of an answer can replace it, and an answer never sees it.
 
-Newer releases on hubs have `test` and no `base_input`; they are HumanEval's and MBPP's formats.
+Newer releases on hubs have `test` and no `base_input`; they are read as HumanEval's and MBPP's formats.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from ..task import Task
 from .fields import shape, text, value_of
 
 FIELDS = ("task_id", "prompt", "canonical_solution", "entry_point", "base_input")
-"""The fields by which a row is known."""
+"""The fields by which a row of this format is recognized."""
 
 LIMITS = Limits(cpu_s=10.0, wall_s=30.0)
-"""Some rows have a thousand inputs, and all count as one `assert` test."""
+"""Larger than the defaults: some rows have a thousand inputs, and all of them are one `assert` test."""
 
 _SETUP = '''\
 def is_close(actual, expected, atol=0):
@@ -108,10 +107,10 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
 
 
 def with_shapes(test: str) -> str:
-    """A test of the newer releases, so that it compares shapes before it compares numbers.
+    """A test of the newer releases, changed to compare shapes before it compares numbers.
 
-    NumPy stretches what it compares to one shape, so that an empty list is close to every number. EvalPlus itself
-    compares types and lengths first; the helper in its published rows does not.
+    NumPy broadcasts both values to one shape before it compares them, so an empty list is close to every number.
+    EvalPlus itself compares types and lengths first, but the helper in its published rows does not.
 
     Example:
         >>> with_shapes("assert np.allclose(out, exp, rtol=1e-07, atol=atol)")
@@ -153,7 +152,7 @@ def _inputs(row: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _literal(value: Any) -> str:
-    """Python's text for what JSON can hold; not `repr`, whose `nan` and `inf` are names."""
+    """Python source for a value that JSON can hold. `repr` would not do: it writes `nan` and `inf`, which are names."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     if isinstance(value, list):

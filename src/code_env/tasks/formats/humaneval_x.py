@@ -1,4 +1,4 @@
-"""HumanEval-X: HumanEval in several languages, of which Python and JavaScript run here.
+"""HumanEval-X: HumanEval in several languages; Python and JavaScript are supported here.
 
 See https://github.com/THUDM/CodeGeeX. A row has `task_id` ("JavaScript/3"), `prompt`, which ends with the opening line
 of a function, `declaration`, `canonical_solution`, the function's body, `test` and `example_test`. An answer is the
@@ -33,13 +33,13 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
     """The task that a row of HumanEval-X describes.
 
     Raises:
-        TaskError: If a field is missing or not text, or the row is in a language that does not run here.
+        TaskError: If a field is missing or not text, or the row is in a language that is not supported here.
     """
     fields = {name: text(row, name) for name in FIELDS}
     language = fields["task_id"].partition("/")[0].lower()
     if language not in _ENTRY_POINT:
         raise TaskError(f"task_id: Python/... or JavaScript/... was expected; got {fields['task_id']!r}")
-    # The last function is the one to write; others are its helpers.
+    # The last function is the function to write; the others are its helpers.
     names = _ENTRY_POINT[language].findall(fields["declaration"])
     if not names:
         raise TaskError(f"declaration: the opening line of a function was expected; got {fields['declaration']!r}")

@@ -1,4 +1,4 @@
-"""RewardKit's test cases, `{"input": ..., "expected_output": ...}`, as tests of this package."""
+"""Turns RewardKit's test cases, `{"input": ..., "expected_output": ...}`, into tests of this package."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ..kinds import AnyTest, AssertTest, StdinTest
 
 
 def as_tests(cases: Sequence[Mapping[str, Any]], function: str | None) -> tuple[AnyTest, ...]:
-    """A test for each case: of standard input and output, or of calls of a function.
+    """Make a test from each case: a test of standard input and output, or a test that calls a function.
 
-    For a function, `input` is its argument as JSON or as a Python literal, several arguments with commas or blanks
-    between them, and `expected_output` what it returns, likewise. Where that text is a literal, the text itself is
-    right as well, so that `"1010"` fits a number and a text. A tuple is as right as a list, as JSON has one form for
-    both, and NaN is right where NaN is expected.
+    For a function, `input` is its argument as JSON or as a Python literal; several arguments are separated by commas or
+    blanks. `expected_output` is the return value, in the same notation. If the text of `expected_output` is a literal,
+    the text itself is right too, so `"1010"` matches a number and a text. A tuple matches a list, because JSON has one
+    form for both, and NaN matches NaN.
 
     Args:
         cases: The cases.
         function: Name of the function that is called; None for standard input and output.
 
     Raises:
-        TaskError: If a case is malformed; names it.
+        TaskError: If a case is malformed; the message names it.
 
     Example:
         >>> as_tests([{"input": "2 3", "expected_output": "5"}], "add")[0].code
@@ -73,11 +73,12 @@ _IN_ONE_FORM = """def in_one_form(value, nan=float("nan")):
         return {key: in_one_form(item) for key, item in value.items()}
     return nan if type(value) is float and value != value else value
 """
-"""Of the tests: values that are as right as one another become equal. The one NaN is found by its identity."""
+"""Code of the tests: values that count as the same become equal. All NaN values become one object, which is equal to
+itself by identity."""
 
 
 def _has_forms(value: Any) -> bool:
-    """Whether there is another value that is as right."""
+    """Whether another value counts as the same as this value."""
     if isinstance(value, dict):
         return any(map(_has_forms, value.values()))
     return isinstance(value, list | tuple) or (isinstance(value, float) and math.isnan(value))
@@ -87,7 +88,7 @@ _NO_LITERAL = object()
 
 
 def _literal(text: str) -> Any:
-    """The value that a text stands for, as JSON or else as a Python literal."""
+    """The value that a text stands for, read as JSON, or else as a Python literal."""
     for read in (json.loads, ast.literal_eval):
         try:
             return read(text)
@@ -106,7 +107,7 @@ def _arguments(text: str) -> list[Any]:
         return [whole]
     try:
         parts = shlex.split(text)
-    except ValueError:  # An open quote.
+    except ValueError:  # A quote is not closed.
         return [text]
     values = [_literal(part) for part in parts]
     return [part if value is _NO_LITERAL else value for part, value in zip(parts, values, strict=True)]

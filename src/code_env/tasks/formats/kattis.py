@@ -1,19 +1,20 @@
 """Kattis problem packages: a directory with `problem.yaml`, or a directory of such directories.
 
-See https://www.kattis.com/problem-package-format. What becomes of a package:
+See https://www.kattis.com/problem-package-format. A package is read in this way:
 
 * `data/sample/**/*.in` and `.ans` and `problem_statement/*_input.txt` and `_output.txt` (Google's
   archive): public tests; `data/secret/**`: hidden tests;
-* `statement.txt`, else the text in `problem_statement/` or `statement/`: the prompt;
+* `statement.txt`, or else the text in `problem_statement/` or `statement/`: the prompt;
 * `limits` in `problem.yaml`: limits;
-* `float_tolerance` and its like in the validator's flags: how far a number may be off. Archives put
-  that flag everywhere, so it counts only where an expected output has a number with a point, or the
-  statement allows an error: other numbers are compared exactly.
+* `float_tolerance` and similar flags of the validator: how large the error of a number may be. Archives set this flag
+  on all problems, so it counts only if an expected output has a number with a decimal point, or the statement allows an
+  error; other numbers are compared exactly.
 
-Words are compared, white space is free, case matters. Checkers and interactive problems are refused.
+The words of an output are compared; white space does not matter, upper and lower case do. Problems with checkers and
+interactive problems are refused.
 
-`problem.yaml` is read by a few lines of code rather than by a YAML library: the archive's files say
-`name: Steed 2: Cruise Control`, which YAML forbids, and what is needed is one key a line.
+A few lines of code read `problem.yaml`, not a YAML library: files in the archive contain lines such as `name: Steed 2:
+Cruise Control`, which YAML forbids, and the settings needed here have one key per line.
 """
 
 from __future__ import annotations
@@ -40,22 +41,22 @@ _WITH_POINT = re.compile(r"(?<![^\s,;:(\[])[+-]?(?:\d+\.\d*|\.\d+|\d+(?:\.\d*)?[
 
 
 def is_directory(path: Path) -> bool:
-    """Whether a directory is a problem package, or holds some."""
+    """Whether a directory is a problem package, or contains problem packages."""
     return bool(package_directories(path))
 
 
 def package_directories(path: Path) -> list[Path]:
-    """The problem packages in a directory, by name: itself, or those directly in it."""
+    """The problem packages in a directory, sorted by name: the directory itself, or the packages directly in it."""
     if (path / "problem.yaml").is_file():
         return [path]
     return sorted(file.parent for file in path.glob("*/problem.yaml"))
 
 
 def tasks_from_directory(path: Path) -> Iterator[Task]:
-    """The tasks that the packages in a directory describe.
+    """The tasks that the problem packages in a directory describe.
 
     Raises:
-        TaskError: If one is malformed; the message names the file or directory.
+        TaskError: If a package is malformed; the message names the file or directory.
     """
     for package in package_directories(path):
         try:
@@ -110,7 +111,7 @@ def _pair(stdin: Path, stdout: Path) -> tuple[str, str]:
 
 
 def _public_cases(package: Path) -> list[tuple[str, str]]:
-    """The samples, each once: archives have them among the data, with the statement, or both."""
+    """The samples, each only once: archives keep them with the data, with the statement, or in both places."""
     cases = dict(_cases(package / "data" / "sample"))
     for stdin in sorted((package / "problem_statement").glob("*_input.txt")):
         stdout = stdin.with_name(stdin.name.removesuffix("_input.txt") + "_output.txt")
@@ -126,7 +127,7 @@ def _statement(package: Path) -> str:
     for directory in ("problem_statement", "statement"):
         files = [path for path in (package / directory).glob("problem*") if path.suffix in _STATEMENT_SUFFIXES]
         if files:
-            # In English where there are several: `problem.en.tex` beside `problem.da.tex`.
+            # The English statement if there are several, such as `problem.en.tex` and `problem.da.tex`.
             return _read(min(files, key=lambda path: (".en." not in path.name, path.name)))
     raise TaskError("statement.txt, or a problem.* in problem_statement or statement, was expected; got neither")
 
@@ -160,7 +161,7 @@ def _rule(package: Path, settings: dict[str, Any], statement: str, answers: list
 
 
 def _flags(package: Path, settings: dict[str, Any]) -> Iterator[str]:
-    """The flags of the whole problem, and of its data."""
+    """The validator's flags for the whole problem, and for its data."""
     for found in (settings, *map(_group_settings, (package / "data", package / "data" / "secret"))):
         for key in ("validator_flags", "output_validator_flags"):
             if isinstance(found.get(key), str):
@@ -194,16 +195,16 @@ _COMMENT = re.compile(r"(?:^|\s)#.*$")
 
 
 def read_settings(yaml: str) -> dict[str, Any]:
-    """The keys of a package's settings: text, or an object of what is indented below.
+    """The keys of a package's settings; a value is text, or an object with the keys that are indented below it.
 
-    Lines without a key (items of lists, continued text) are passed over; no setting used here has them.
+    Lines without a key (list items, continued text) are skipped; no setting that is used here has such lines.
 
     Example:
         >>> read_settings("name: Steed 2: Cruise Control\\nlimits:\\n    memory: 1024")
         {'name': 'Steed 2: Cruise Control', 'limits': {'memory': '1024'}}
 
     Raises:
-        TaskError: If there is no key in it.
+        TaskError: If the text has no key.
     """
     settings: dict[str, Any] = {}
     open_objects = [(-1, settings)]

@@ -1,12 +1,13 @@
 """LiveCodeBench's code generation: contest problems with public and private tests.
 
 See https://github.com/LiveCodeBench/LiveCodeBench. A row has `question_id`, `question_content`,
-`starter_code`, `public_test_cases`, `private_test_cases` and `metadata` (JSON with `func_name`). A
-test is `{"input", "output", "testtype"}`: `stdin` reads its input, `functional` calls a method of
-the starter code's class `Solution` with one JSON value a line. Public tests are public here too.
+`starter_code`, `public_test_cases`, `private_test_cases` and `metadata` (JSON with `func_name`). A test is `{"input",
+"output", "testtype"}`. With the type `stdin` the program reads its standard input; with `functional` the test calls a
+method of the starter code's class `Solution`, and its input has one JSON value per line. Public tests are public here
+too.
 
-Private tests are JSON, or JSON text that was pickled, compressed and put into base64. The pickle is
-not unpickled: its one text is read out of it, and anything else in it is an error.
+Private tests are JSON, or JSON text that was pickled, compressed and encoded as base64. The pickle is never executed:
+only the single text in it is read, and anything else in the pickle is an error.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ from .fields import (
 from .tolerance import text_rule, value_rule
 
 MAX_PRIVATE_BYTES = 1 << 30
-"""Most that the private tests of one problem may be when unpacked."""
+"""The largest size of one problem's private tests after decompression, in bytes."""
 
 _TEXT_OPCODES = ("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8")
 _FRAME_OPCODES = ("PROTO", "FRAME", "MEMOIZE", "BINPUT", "LONG_BINPUT", "STOP")
-"""What pickling a text writes beside the text."""
+"""The opcodes that pickling a text writes in addition to the text."""
 
 
 def is_row(row: Mapping[str, Any]) -> bool:
@@ -81,10 +82,10 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
 
 
 def private_cases(row: Mapping[str, Any]) -> list[Any]:
-    """The private tests, from JSON or packed.
+    """The private tests, read from JSON or from the packed form.
 
     Raises:
-        TaskError: If they are neither.
+        TaskError: If they have neither form.
     """
     value: Any = value_of(row, "private_test_cases", (str, list), "JSON text, packed text or a list")
     if isinstance(value, list) or value.lstrip().startswith("["):
@@ -109,7 +110,7 @@ def _unpack(packed: str) -> str:
 
 
 def _text_in_pickle(pickled: bytes) -> str:
-    """The text in the pickle of one text, without running the pickle."""
+    """The text in a pickle that holds a single text, read without executing the pickle."""
     found: list[str] = []
     try:
         for opcode, argument, _ in pickletools.genops(pickled):
@@ -119,7 +120,7 @@ def _text_in_pickle(pickled: bytes) -> str:
                 raise TaskError(f"a pickle of one text was expected; got one with {opcode.name}")
     except TaskError:
         raise
-    except ValueError as error:  # A pickle that ends too soon, or is none.
+    except ValueError as error:  # The pickle ends too early, or is not a pickle.
         raise TaskError(f"a pickle of one text was expected; got {error}") from None
     if len(found) != 1:
         raise TaskError(f"a pickle of one text was expected; got one of {len(found)}")
@@ -134,16 +135,16 @@ def _decoded(content: bytes) -> str:
 
 
 def case_tests(cases: list[Any], name: str, statement: str, hidden: bool = True) -> list[AnyTest]:
-    """The tests in a list of LiveCodeBench's.
+    """The tests that a list of LiveCodeBench's test cases describes.
 
     Args:
         cases: The list.
-        name: The field that it comes from, for messages.
+        name: The field that contains the list, for messages.
         statement: The problem's text, which may grant a tolerance.
-        hidden: Whether the policy may not see them.
+        hidden: Whether the tests are hidden from the policy.
 
     Raises:
-        TaskError: If one is malformed.
+        TaskError: If a test case is malformed.
     """
     return in_each(name, cases, partial(_test, statement=statement, hidden=hidden))
 

@@ -1,13 +1,13 @@
-"""MBPP: one sentence, three asserts. Both sets of fields, and MBPP+ as hubs have it.
+"""MBPP: a problem in one sentence, and three asserts. Reads both variants of its fields, and MBPP+ as hubs have it.
 
 See https://github.com/google-research/google-research/tree/master/mbpp. The full set has `task_id`,
-`text`, `code`, `test_list`, `test_setup_code`, `challenge_test_list`; the sanitized one `prompt`
-for `text` and `test_imports` for the set-up. The asserts of `test_list` become one `assert` test.
-MBPP+ adds `test`, which holds these and more; then it is the test.
+`text`, `code`, `test_list`, `test_setup_code`, `challenge_test_list`; the sanitized set has `prompt` instead of `text`
+and `test_imports` instead of the set-up code. The asserts of `test_list` become one `assert` test. MBPP+ adds `test`,
+which holds these asserts and more; if a row has this field, it becomes the test.
 
-The entry point is the function that the first assert calls and `code` defines. MBPP's customary
-prompt shows the asserts, which here are hidden; the prompt ends with the function's signature
-instead. `challenge_test_list` decides nothing, as in the published figures; it is metadata.
+The entry point is the function that the first assert calls and that `code` defines. MBPP's usual prompt shows the
+asserts. Here they are hidden, and the prompt ends with the function's signature instead. `challenge_test_list` has no
+effect on the verdict, as in the published results; it is kept as metadata.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _setup(row: Mapping[str, Any]) -> str:
 
 
 def _tested_function(code: ast.Module, test: ast.Module) -> ast.FunctionDef:
-    """The function that the test calls: whatever is called around it, the code does not define that."""
+    """The first function that the test calls and that `code` defines; calls of other functions are skipped."""
     functions = {node.name: node for node in code.body if isinstance(node, ast.FunctionDef)}
     for name in _called_names(test):
         if name in functions:

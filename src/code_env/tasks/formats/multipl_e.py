@@ -1,11 +1,12 @@
-"""MultiPL-E: HumanEval and MBPP translated to many languages, of which JavaScript (`js`) and bash (`sh`) run here.
+"""MultiPL-E: HumanEval and MBPP translated to many languages; JavaScript (`js`) and bash (`sh`) are supported.
 
 See https://github.com/nuprl/MultiPL-E. A row has `name` ("HumanEval_0_has_close_elements"), `language`, `prompt`, which
 ends with the opening line of a function, `tests` and `stop_tokens`; there is no solution.
 
-In JavaScript the tests run beside the answer, which is the body or the whole function. In bash each line
-`[[ $(candidate "1" "2") = "3" ]]` becomes a `stdin` test: the program ends by running the call that it reads, and what
-that prints is compared outside. There an answer is the whole function, since the tests would close it.
+In JavaScript the tests run in the answer's process, and an answer is the body or the whole function. In bash each line
+`[[ $(candidate "1" "2") = "3" ]]` becomes a `stdin` test: the last thing that the program does is to run the call that
+it reads from its input, and the judge compares what the call prints. In bash an answer must be the whole function,
+because in MultiPL-E the tests contain the end of the function.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ FIELDS = ("name", "language", "prompt", "tests")
 """The fields of a row that are read, all of them text."""
 
 _LIMITS = Limits(processes=16)
-"""In bash, whatever is not built in is a process."""
+"""In bash, every command that is not built in starts a process."""
 
 _CALLS_WHAT_IT_READS = "trap '. /dev/stdin' EXIT\n"
 _NAME = {"javascript": re.compile(r"let candidate = (\w+);"), "bash": re.compile(r"candidate\(\) \{\s*(\w+) ")}
@@ -43,7 +44,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
     """The task that a row of MultiPL-E describes.
 
     Raises:
-        TaskError: If a field is missing or not text, or the row is in a language that does not run here.
+        TaskError: If a field is missing or not text, or the row is in a language that is not supported here.
     """
     fields = {name: text(row, name) for name in FIELDS}
     language = _LANGUAGES.get(fields["language"])
@@ -76,5 +77,5 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
 
 
 def _text(word: str) -> str:
-    """What a word of bash stands for, in quotes or without."""
+    """The text that a word of bash stands for, with or without quotes."""
     return _ESCAPED.sub(r"\1", word[1:-1]) if word.startswith('"') else word

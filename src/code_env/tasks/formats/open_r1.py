@@ -1,9 +1,8 @@
 """open-r1's verifiable coding problems: a prompt, and `verification_info` with test cases.
 
-See https://github.com/huggingface/open-r1. `verification_info` is `{"language", "test_cases"}`, or
-JSON text of it; a case is `{"input", "output", "type", "fn_name"?}`. With `type` `stdin_stdout` the
-program reads its input, else `fn_name` is called, as in APPS. `gold_standard_solution` is the
-reference.
+See https://github.com/huggingface/open-r1. `verification_info` is `{"language", "test_cases"}`, or the JSON text of
+such an object; a case is `{"input", "output", "type", "fn_name"?}`. If `type` is `stdin_stdout`, the program reads its
+standard input; otherwise `fn_name` is called, as in APPS. `gold_standard_solution` is the reference.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
 
 
 def _tests(cases: list[Any], prompt: str) -> tuple[str | None, list[AnyTest]]:
-    """The function that the cases call, if they do, and the tests."""
+    """The function that the cases call, or None if they do not call one, and the tests."""
     functions = set(in_each("test_cases", cases, _function))
     if len(functions) != 1:
         raise TaskError(

@@ -1,13 +1,13 @@
-"""Rows of RewardKit: a problem, as `prompt` or as chat `messages`, and what its rewards compare answers with.
+"""Rows of RewardKit: a problem, as `prompt` or as chat `messages`, and what RewardKit's rewards compare answers with.
 
-See https://github.com/fw-ai-external/reward-kit. What there is decides on the tests:
+See https://github.com/fw-ai-external/reward-kit. The fields of a row decide which tests the task has:
 
 * `expected_output`, text, or `ground_truth`, text: what the program prints;
 * `test_cases`, a list of `{"code", "expected"}`: cells that run after the program;
-* `ground_truth`, a list of `{"input", "expected_output"}`: what it reads and prints, or with `function_to_call` the
-  arguments of a function and what it returns.
+* `ground_truth`, a list of `{"input", "expected_output"}`: what the program reads and prints, or with
+  `function_to_call` the arguments of a function and its return value.
 
-Messages may end with the assistant's, an answer, which is no part of the prompt. All tests are hidden.
+The last message may be the assistant's; it is an answer and not a part of the prompt. All tests are hidden.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
     """The task that a row of RewardKit describes.
 
     Raises:
-        TaskError: If a field is missing or malformed, or it says in several ways what is right.
+        TaskError: If a field is missing or malformed, or several fields say what is right.
 
     Example:
         >>> task_from_row({"prompt": "Print 1.", "expected_output": "1"}).tests[0].expected
@@ -62,7 +62,7 @@ def _prompt(row: Mapping[str, Any]) -> str:
 
 
 def _tests(row: Mapping[str, Any], function: str | None) -> list[AnyTest]:
-    # A file that mixes rows has each one's fields in all of them, null where they do not belong.
+    # In a file that mixes kinds of rows, every row has the fields of all kinds; foreign fields are null.
     given = [name for name in _TRUTHS if row.get(name) is not None]
     if len(given) != 1:
         raise TaskError(f"one of {', '.join(_TRUTHS)} was expected; got {' and '.join(given) or 'none'}")

@@ -1,7 +1,7 @@
 """Rows of SkyRL with LiveCodeBench's tests.
 
-A row has `prompt` (chat messages) and `reward_spec` with `ground_truth`: a list of tests, or JSON
-text of one, each as in LiveCodeBench, with the function's name in the test's own `metadata`. See
+A row has `prompt` (chat messages) and `reward_spec` with `ground_truth`: a list of tests, or the JSON text of a list.
+Each test is as in LiveCodeBench, but the test's own `metadata` holds the function's name. See
 https://github.com/NovaSky-AI/SkyRL. All tests are hidden.
 """
 
@@ -50,7 +50,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
 
 
 def _function(cases: list[Any]) -> str | None:
-    """The function that the tests call: each test names it."""
+    """The function that the tests call; each test names it."""
     for case in cases:
         about = from_json(case.get("metadata"), "metadata")
         if isinstance(about, dict) and about.get("func_name"):

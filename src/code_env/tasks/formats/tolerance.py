@@ -1,8 +1,8 @@
-"""Finds out how far an answer may be off, from what a problem's statement says about it.
+"""Finds out from a problem's statement how large the error of an answer may be.
 
-Statements say so in words: "if its absolute or relative error does not exceed 10^{-6}". Only a
-sentence that speaks of an error, or of answers within something, and names a small number counts.
-Without one the answer must be exact: a tolerance that nobody granted would pass wrong answers.
+Statements say this in words: "if its absolute or relative error does not exceed 10^{-6}". A sentence counts only if it
+mentions an error, or answers within a bound, and contains a small number. Without such a sentence the answer must be
+exact: a tolerance that the statement does not grant would let wrong answers pass.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ _POWER = r"10\s*(?:\^|\*\*|<sup>|\\\^)?\s*[({]*\s*(?:-|−|–|&minus;)\s*[({]*\
 _SCIENTIFIC = r"(?<![\w.])(?P<mantissa>\d+(?:\.\d+)?)[eE](?:-|−|–)(?P<exponent>\d{1,2})(?![\d.]*\d)"
 _DECIMAL = r"(?<![\w.])(?P<decimal>0\.0*[1-9]\d*)"
 _BOUND = re.compile(f"{_POWER}|{_SCIENTIFIC}|{_DECIMAL}")
-"""A small number, as statements write one: `10^{-6}`, `10-6` (an exponent that lost its place), `1e-6`, `0.000001`."""
+"""A small number, as statements write it: `10^{-6}`, `10-6` (an exponent that is no longer raised), `1e-6`,
+`0.000001`."""
 
 _ERROR = r"(?:errors?|differences?|deviations?|tolerances?|precision)"
 _MEASURED = re.compile(
@@ -33,7 +34,7 @@ _AT_MOST = re.compile(
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|\n\s*\n")
 _LARGEST_BOUND = 0.1
-"""Beyond it a number is no bound on an error, but something that the problem is about."""
+"""A larger number is not a bound on an error, but a quantity of the problem."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -76,7 +77,7 @@ def _comparison(sentence: str, bound: float) -> Comparison:
 
 
 def text_rule(statement: str, otherwise: str) -> Comparison:
-    """The rule for output of a program: as the statement says, else the one with that name."""
+    """The rule for a program's output: the rule that the statement states, or else the rule named `otherwise`."""
     return stated_tolerance(statement) or Comparison(otherwise)
 
 

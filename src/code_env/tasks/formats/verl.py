@@ -1,8 +1,8 @@
 """Rows of verl, with the ground truths of prime-code and code-r1.
 
 A row has `data_source`, `prompt` (chat messages), `reward_model` with `ground_truth`, and
-`extra_info` with `split` and `index`. See https://github.com/volcengine/verl. The ground truth is
-an object or JSON text of one:
+`extra_info` with `split` and `index`. See https://github.com/volcengine/verl. The ground truth is an object, or the
+JSON text of an object:
 
 * `{"inputs", "outputs", "fn_name"?}`: as in APPS (prime-code, code-r1);
 * `{"assert_case": [...], "fn_name"?}`: asserts (prime-code);
@@ -51,8 +51,8 @@ def task_from_truth(truth: Mapping[str, Any], statement: str = "") -> Task:
 
     Args:
         truth: The ground truth.
-        statement: The problem's text, if it is known: it may grant a tolerance, or show that the function that tests
-            call is a method of a class `Solution`.
+        statement: The problem's text, if it is known. It may grant a tolerance, or show that the function called by the
+            tests is a method of a class `Solution`.
 
     Raises:
         TaskError: If a field is missing or malformed.
@@ -73,7 +73,7 @@ def task_from_truth(truth: Mapping[str, Any], statement: str = "") -> Task:
 
 
 def _tests(truth: Mapping[str, Any], prompt: str, function: str | None) -> list[AnyTest]:
-    # A file that mixes data sets has each one's fields in all rows, empty where they do not belong.
+    # In a file that mixes data sets, every row has the fields of all data sets; foreign fields are empty.
     for name, code in (
         ("functional", optional_text(truth, "functional")),
         ("assert_case", "\n".join(texts(truth, "assert_case"))),
@@ -87,7 +87,7 @@ def _tests(truth: Mapping[str, Any], prompt: str, function: str | None) -> list[
 
 
 def _id(row: Mapping[str, Any]) -> str:
-    """Source, split and index, which together name a row; a digest of it where there is no index."""
+    """The row's id: its source, split and index; a digest of the row if it has no index."""
     extra = row.get("extra_info")
     if not isinstance(extra, dict) or extra.get("index") is None:
         return row_id(row)

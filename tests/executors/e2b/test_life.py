@@ -221,6 +221,30 @@ def test_a_process_that_ends_leaves_no_sandbox(e2b):
     assert (e2b.created, e2b.sandboxes) == (before + 1, [])
 
 
+def test_a_thread_of_the_sdk_that_reports_when_python_ends_does_not_come_back(e2b):
+    """Python would end such a thread, and so abort the process."""
+    code = """
+    import threading
+    from code_env import ExecutorError, Program, make_executor
+    from code_env.executors.e2b.loop import loop_thread
+    thread = loop_thread()
+    thread.end()
+    late = threading.Thread(target=thread.loop.call_soon_threadsafe, args=(print,), daemon=True)
+    late.start()
+    late.join(0.5)
+    print(late.is_alive(), [other.name for other in threading.enumerate() if other.name == "code_env-e2b"])
+    try:
+        make_executor("e2b").submit(Program("print(1)"))
+    except ExecutorError as refused:
+        print(refused)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    told = "True []\nPython is ending: use E2B before that, and close the executor\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, told, "")
+
+
 def test_sweeping_ends_what_is_left_over(make, e2b):
     from e2b_code_interpreter import Sandbox
 

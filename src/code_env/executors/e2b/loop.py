@@ -3,6 +3,10 @@
 A fork does not have its parent's threads, so it starts its own. The sandboxes of the parent's executors stay theirs.
 But the SDK keeps one transport for each process too. In a fork of a process that has used E2B, this transport does not
 work, and every request would wait forever. So using E2B in such a fork raises an error at once.
+
+When Python ends, so must this thread, and no thread of the SDK's transport may come back to Python. That transport is
+written in Rust (pyqwest); a thread of it that waits for Python's lock while Python ends is ended by Python, and that
+aborts the process, up to Python 3.13: https://docs.python.org/3/c-api/init.html#c.PyEval_RestoreThread.
 """
 
 from __future__ import annotations
@@ -11,26 +15,55 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Awaitable
-from typing import TypeVar
+import time
+import weakref
+from collections.abc import Awaitable, Callable
+from contextvars import Context
+from typing import TypeVar, TypeVarTuple
 
 from code_env.errors import ExecutorError
 from code_env.executors.pool import renew_lock_after_fork
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 LET_GO_S = 5.0
 """How long the SDK may take to release a request that is over, in seconds."""
 
+END_S = 5.0
+"""How long requests may take to end when Python ends, in seconds."""
+
+SETTLE_S = 0.05
+"""How long threads of the SDK that are on their way to Python get to arrive when Python ends, in seconds."""
+
 _log = logging.getLogger(__name__)
 
 
+class _Loop(asyncio.SelectorEventLoop):
+    """An event loop that takes no work once it has ended, and does not let threads that report to it return."""
+
+    has_ended = False
+
+    def require_not_ended(self) -> None:
+        """Raise ExecutorError if this loop has ended, so that nobody waits for work that never runs."""
+        if self.has_ended:
+            raise ExecutorError("Python is ending: use E2B before that, and close the executor")
+
+    def call_soon_threadsafe(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        if self.has_ended and threading.current_thread() is not threading.main_thread():
+            threading.Event().wait()  # Waits without Python's lock, until the process is gone.
+        self.require_not_ended()
+        return super().call_soon_threadsafe(callback, *args, context=context)
+
+
 class LoopThread:
-    """A daemon thread with an event loop, which runs as long as its process."""
+    """A daemon thread with an event loop, which runs until Python ends."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
-        self.loop = asyncio.new_event_loop()
+        self.loop = _Loop()
         # When a request is given up, the SDK leaves tasks behind, whose exceptions are never retrieved. They are not
         # worth a warning, and their frames hold the key, which must not be shown.
         self.loop.set_exception_handler(lambda _, context: _log.debug("%s", context.get("message")))
@@ -41,10 +74,29 @@ class LoopThread:
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
 
+    def end(self) -> None:
+        """End all requests, then the thread. Called when Python ends, after all executors were closed."""
+        if self.loop.has_ended:
+            return
+        asyncio.run_coroutine_threadsafe(_cancel_all_and_stop(), self.loop)
+        self._thread.join(END_S)
+        self.loop.has_ended = True
+        time.sleep(SETTLE_S)
+
     @property
     def is_current(self) -> bool:
         """Whether the caller runs in this thread, which must not wait for its own work."""
         return threading.current_thread() is self._thread
+
+
+async def _cancel_all_and_stop() -> None:
+    """Cancel all other tasks of the loop and wait for them, then stop the loop."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    if others:
+        await asyncio.wait(others, timeout=END_S / 2)
+    asyncio.get_running_loop().stop()
 
 
 async def within(seconds: float, request: Awaitable[T]) -> T:
@@ -75,6 +127,10 @@ class _Shared:
         self._thread: LoopThread | None = None
         renew_lock_after_fork(self)
 
+    def end(self) -> None:
+        if self._thread is not None and self._thread.pid == os.getpid():
+            self._thread.end()
+
     def get(self) -> LoopThread:
         with self._lock:
             if self._thread is None:
@@ -84,6 +140,7 @@ class _Shared:
                     "this process was forked from one that had used E2B, and the SDK's connections do not survive a "
                     "fork; start processes with 'spawn' or 'forkserver', or fork before the first program"
                 )
+            self._thread.loop.require_not_ended()
             return self._thread
 
 
@@ -94,6 +151,10 @@ def loop_thread() -> LoopThread:
     """The thread of this process; it is started if needed.
 
     Raises:
-        ExecutorError: If this process is a fork of a process that had such a thread.
+        ExecutorError: If this process is a fork of a process that had such a thread, or if Python is ending.
     """
     return _shared.get()
+
+
+# When Python ends, finalizers run from the youngest to the oldest. This one is older than that of every executor.
+weakref.finalize(loop_thread, _shared.end)

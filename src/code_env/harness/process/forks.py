@@ -6,6 +6,9 @@ beyond a limit of processes. Unlike RLIMIT_NPROC this counts processes and not t
 program's alone, whoever else runs as the same user.
 
 The parent must be the reaper of orphans, so that no process leaves the tree below it.
+
+Locks on parts of a file (F_SETLK) come to the listener too: processes need them to wait for each other, and Linux
+bounds neither their number nor the memory that they take.
 """
 
 from __future__ import annotations
@@ -36,6 +39,13 @@ _MOST_LOOKS = 5
 """How often in a row one looks who lives, at the most."""
 
 
+_MOST_LOCKS = 1 << 16
+"""How often a program may set or release a lock: as many locks take 16 MiB."""
+
+_FCNTL = {"x86_64": 72, "aarch64": 25}.get(os.uname().machine, -1)
+"""The number of the call that sets them."""
+
+
 class _Allowed(NamedTuple):
     """A fork that was allowed and may not be done yet."""
 
@@ -55,11 +65,12 @@ class ForkGate:
     def __init__(self, allowed: int) -> None:
         self.allowed = allowed
         self.refusing_s = 0.0
-        """CPU time of this process that forks have taken which were refused, in seconds: it is the program's."""
+        """CPU time of this process that refused forks and locks have taken, in seconds: it is the program's."""
         self._sockets: tuple[Socket, Socket] | None = None
         self._open: dict[int, _Allowed] = {}
         self._living: frozenset[int] = frozenset()
         self.listener: int | None = None
+        self._locks = 0
 
     def open(self) -> None:
         """Make what the listener comes through; right before the fork."""
@@ -97,7 +108,7 @@ class ForkGate:
         return self._sockets
 
     def answer(self) -> bool:
-        """Decide on the fork that the listener tells of; False when it will tell of none any more."""
+        """Decide on the fork or lock that the listener tells of; False when it will tell of none any more."""
         if self.listener is None:
             return False
         notification = bytearray(_NOTIFICATION_BYTES)
@@ -105,15 +116,19 @@ class ForkGate:
             fcntl.ioctl(self.listener, _RECEIVE, notification)
         except OSError as error:
             return error.errno in (errno.EINTR, errno.ENOENT)  # Whoever asked is dead by now.
-        number, thread = struct.unpack_from("<QI", notification)
+        number, thread, _, call = struct.unpack_from("<QIIi", notification)
         self._open.pop(thread, None)  # Who asks again has the last one behind it.
         began_s = time.thread_time()
-        allow = self._may_start()
-        if allow:
+        if is_lock := call == _FCNTL:
+            self._locks += 1
+            refusal = 0 if self._locks <= _MOST_LOCKS else errno.ENOLCK
+        else:
+            refusal = 0 if self._may_start() else errno.EAGAIN
+        if not (refusal or is_lock):
             self._open[thread] = _Allowed(time.monotonic(), self._living)
         else:
             self.refusing_s += time.thread_time() - began_s
-        answer = _ANSWER.pack(number, 0, 0 if allow else -errno.EAGAIN, _CONTINUE if allow else 0)
+        answer = _ANSWER.pack(number, 0, -refusal, 0 if refusal else _CONTINUE)
         try:
             fcntl.ioctl(self.listener, _SEND, bytearray(answer))
         except OSError:  # Whoever asked is dead by now, or was interrupted and will ask again.

@@ -97,6 +97,9 @@ _MEMORY_FIELDS = (b"RssAnon", b"RssFile", b"RssShmem", b"VmSwap", b"VmPTE", b"Vm
 _IN_SOCKET_BYTES, _IN_PIPE_BYTES = 256 << 10, 64 << 10
 """What may wait in one end of a pair of sockets, and in a pipe."""
 
+_MAPPING_BYTES, _FEW_MAPPINGS = 1 << 10, 4096
+"""What the kernel keeps for one mapping and its file, and how many mappings programs commonly have at the most."""
+
 _FEW_BYTES = 4 << 20
 """What may wait in the pipes and sockets that programs commonly have."""
 
@@ -139,18 +142,23 @@ def _read_memory_fields(directory: str) -> dict[bytes, int]:
         return {}
 
 
-def _mapped_shared_bytes(pid: int) -> int:
-    """Memory that is mapped by `pid` to be shared: it stays there also where the process has let go of its pages."""
-    total = 0
+def _mapped_bytes(pid: int) -> int:
+    """What the mappings of `pid` hold beside its resident memory.
+
+    Memory that is mapped to be shared stays there also where the process has let go of its pages. Each mapping is a
+    record in the kernel, and may keep a file open that is closed otherwise.
+    """
+    shared, mappings = 0, 0
     try:
         with open(f"{directory_of(pid)}/maps", "rb") as maps:
             for line in maps:
+                mappings += 1
                 if line.endswith(b" /dev/zero (deleted)\n"):  # So Linux calls it.
                     start, _, end = line.partition(b" ")[0].partition(b"-")
-                    total += int(end, 16) - int(start, 16)
+                    shared += int(end, 16) - int(start, 16)
     except (OSError, ValueError):
         pass
-    return total
+    return shared + _MAPPING_BYTES * max(0, mappings - _FEW_MAPPINGS)
 
 
 def _waiting_bytes(pids: list[int]) -> int:
@@ -411,7 +419,7 @@ class Watch:
         self._was_blind = self._was_blind or not all(one.is_known for one in memory.values())
         # What is mapped or open is looked at only where it could make the difference: it takes much longer.
         if resident <= self.limits.memory_bytes < resident + sum(one.elsewhere for one in memory.values()):
-            resident += sum(map(_mapped_shared_bytes, pids)) + _waiting_bytes(pids)
+            resident += sum(map(_mapped_bytes, pids)) + _waiting_bytes(pids)
         return resident
 
     def _cpu_now(self, pids: list[int]) -> float:

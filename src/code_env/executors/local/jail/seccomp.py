@@ -192,6 +192,10 @@ _REFUSE = failure(errno.EPERM)
 _ONLY_SELF = (Step(0, (0,), then=ALLOW, otherwise=_REFUSE),)
 """For calls whose first argument is a process: 0 is the caller."""
 
+_FCNTL: _Numbers = (72, 25)
+_SET_LOCK = (6, 7)
+"""F_SETLK and F_SETLKW: locks on parts of a file, each of them memory of the kernel's that nobody is charged for."""
+
 _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
     "clone": ((56, 220), (Step(0, mask=_NAMESPACES, then=_REFUSE, otherwise=ALLOW),)),
     # CLOSE_RANGE_UNSHARE, as "unshare" above.
@@ -214,7 +218,14 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
     "ioprio_set": ((251, 30), (Step(0, (1,), otherwise=_REFUSE), Step(1, (0,), then=ALLOW, otherwise=_REFUSE))),
     # F_SETOWN, F_SETSIG, F_SETOWN_EX send signals to others; F_SETPIPE_SZ takes memory that nobody counts;
     # F_SETLEASE makes others wait who open the file; F_NOTIFY tells who does.
-    "fcntl": ((72, 25), (Step(1, (8, 10, 15, 1024, 1026, 1031), then=_REFUSE, otherwise=ALLOW),)),
+    # F_OFD_SETLK, F_OFD_SETLKW: a mapping keeps these locks when their file is closed, so nothing bounds their number.
+    "fcntl": (
+        _FCNTL,
+        (
+            Step(1, (8, 10, 15, 1024, 1026, 1031), then=_REFUSE),
+            Step(1, (37, 38), then=failure(errno.EINVAL), otherwise=ALLOW),
+        ),
+    ),
     # MEMBARRIER_CMD_GLOBAL, _GLOBAL_EXPEDITED and what registers for it: cores that run others are interrupted.
     "membarrier": ((324, 283), (Step(0, (1, 2, 4), then=failure(errno.EINVAL), otherwise=ALLOW),)),
     # POSIX_FADV_DONTNEED, MADV_COLD, MADV_PAGEOUT: what others have read of the file is to be read from disk again.
@@ -348,7 +359,8 @@ def program_filter(
     """What the process installs that becomes a program.
 
     Args:
-        counted: Whether a listener decides on each process that it wants to start; else none may.
+        counted: Whether a listener decides on each process that it wants to start, and counts its locks on files;
+            else it may start none, and its locks are said to be taken, and are not.
         shared_files: Whether it has the host's files before it. Then they have no extended attributes.
         shared_user: Whether it is the same user as the trainer, on the same files. Then changes of mode, owner and
             times are said to be done, and are not: programs that copy files go on, and nobody else's change.
@@ -361,6 +373,9 @@ def program_filter(
     decisions: dict[int, Decision] = dict.fromkeys(_numbers(_WORKERS_OWN), _REFUSE)
     decisions |= dict.fromkeys(_numbers(_HARNESS_OWN), _REFUSE)
     decisions |= dict.fromkeys(_numbers(_FORK), start)
+    # Such locks never conflict within one process: without others, not to take them makes no difference.
+    lock = NOTIFY if counted else failure(0)
+    decisions |= dict.fromkeys(_numbers({"": _FCNTL}), (Step(1, _SET_LOCK, then=lock, otherwise=ALLOW),))
     decisions |= dict.fromkeys(_numbers({"": _PRCTL}), _OPTIONS)
     clone = _CONDITIONAL["clone"][0][_COLUMN[MACHINE]]
     if clone is not None:

@@ -38,7 +38,6 @@ _FORGOTTEN_S = 1.0
 _MOST_LOOKS = 5
 """How often in a row one looks who lives, at the most."""
 
-
 _MOST_LOCKS = 1 << 16
 """How often a program may set or release a lock: as many locks take 16 MiB."""
 

@@ -38,7 +38,8 @@ FORBIDDEN = {
         _RUNS_PROGRAMS,
     ),
     **dict.fromkeys(
-        ("tasks/", "rewards/", "envs/"), (*_RUNS_PROGRAMS, "harness/process", "executors/local", "executors/e2b")
+        ("tasks/", "rewards/", "envs/"),
+        (*_RUNS_PROGRAMS, "harness/process", "executors/local", "executors/e2b", "executors/machines"),
     ),
 }
 """What must not be imported, by the beginning of the path of who imports."""

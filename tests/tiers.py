@@ -69,6 +69,7 @@ SAMPLED = {
     "tests/executors/local/test_life.py": 8,
     "tests/executors/local/test_limits.py": 8,
     "tests/executors/restricted/test_restricted_options.py": 8,
+    "tests/executors/machines/test_shell.py::test_the_executor_of_an_example_conforms": 12,
     "tests/executors/test_languages.py": 8,
     "tests/executors/test_notebook.py": 10,
     "tests/executors/test_subprocess.py": 8,

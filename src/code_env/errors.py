@@ -10,7 +10,8 @@
     ├── ExecutorError
     │   ├── ExecutorNotFound (LookupError)    no executor has that name
     │   ├── ExecutorClosed                    it was closed before
-    │   ├── E2BMisconfigured                  E2B refuses the key, the template or another setting
+    │   ├── ExecutorMisconfigured             it can run no program until its settings are mended
+    │   │   └── E2BMisconfigured                  E2B refuses the key, the template or another setting
     │   ├── IsolationUnavailable              this machine does not grant the isolation asked for
     │   └── UnsupportedProgram                it cannot do what the program asks
     ├── NoVerdict                         the sandbox failed, and a caller that must have a number cannot have one
@@ -63,7 +64,11 @@ class ExecutorClosed(ExecutorError):
     """The executor was closed before."""
 
 
-class E2BMisconfigured(ExecutorError):
+class ExecutorMisconfigured(ExecutorError):
+    """The executor can run no program until its settings, or the machine that it uses, are mended."""
+
+
+class E2BMisconfigured(ExecutorMisconfigured):
     """E2B refuses the key, the template or another setting: no program can be run until that is mended."""
 
 

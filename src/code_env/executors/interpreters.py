@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,21 +60,24 @@ class CommandInterpreter:
         )._asdict()
 
 
-def refuse_unsupported(program: Program, executor: str, *, here: bool = True) -> None:
-    """Refuse a program that an executor for all languages of the table cannot run.
+def refuse_unsupported(
+    program: Program, executor: str, languages: Collection[str] | None = None, *, here: bool = True
+) -> None:
+    """Refuse a program that an executor cannot run.
 
     Args:
         program: The program.
         executor: The executor's name.
+        languages: Names of the languages that the executor runs; all languages of the table by default.
         here: Whether the interpreter must be on this machine.
 
     Raises:
-        UnsupportedProgram: If the program is in no language of the table, if its peer is not in Python or cannot drive
+        UnsupportedProgram: If the program is in none of these languages, if its peer is not in Python or cannot drive
             it, or if its interpreter is not installed.
     """
     language = find_language(program.language)
-    if language is None:
-        known = ", ".join(one.name for one in LANGUAGES)
+    if language is None or (languages is not None and language.name not in languages):
+        known = ", ".join(one.name for one in LANGUAGES if languages is None or one.name in languages)
         raise UnsupportedProgram(f"the {executor} executor runs {known}, not {program.language!r}")
     if program.peer is not None and program.peer.language != PYTHON.name:
         raise UnsupportedProgram(f"a peer is a program in {PYTHON.name}, not {program.peer.language!r}")

@@ -3,7 +3,7 @@
 import pytest
 
 from code_env import AssertTest, CallTest, E2BMisconfigured, Limits, Outcome, Program, Status, Task, judge
-from code_env.executors.e2b import process_mode
+from code_env.executors.machines import run as machine_run
 from e2b_server import Fault
 from support import PATIENCE_S
 
@@ -119,7 +119,7 @@ IN_MIDSTREAM = (
     ids=lambda value: getattr(value, "name", value),
 )
 def test_a_judged_run_is_judged_again_from_its_start(operation, fault, make, e2b, monkeypatch):
-    monkeypatch.setattr(process_mode, "_ARRIVAL_LATEST_S", 2.0)  # So soon a line that has not come is missed.
+    monkeypatch.setattr(machine_run, "_ARRIVAL_LATEST_S", 2.0)  # So soon a line that has not come is missed.
     e2b.faults.add(operation, fault, times=2)
     verdict = judge(TASK, "def double(x): return 2 * x", quick(make, fault))
     assert (verdict.outcome, verdict.fraction) == (Outcome.PASS, 1.0), verdict
@@ -220,7 +220,7 @@ def test_who_takes_no_line_is_held_responsible(executor, e2b):
     [("exec no_such_python", 127), ("exec /dev/null", 126)],
 )
 def test_a_template_without_what_it_takes_is_misconfigured(command, error, make, monkeypatch):
-    monkeypatch.setattr(process_mode, "COMMAND", command)
+    monkeypatch.setattr(machine_run, "COMMAND", command)
     with pytest.raises(
         E2BMisconfigured, match=rf"(?s)exit code {error} .*Python 3.11 or newer as python3, bash, tar and"
     ):
@@ -229,7 +229,7 @@ def test_a_template_without_what_it_takes_is_misconfigured(command, error, make,
 
 @pytest.mark.parametrize("command", ["exec python3 -c 'import no_such_module'", "exit 0", "kill -9 $$"])
 def test_what_ends_before_it_has_run_anything_blames_no_program(command, make, monkeypatch):
-    monkeypatch.setattr(process_mode, "COMMAND", command)
+    monkeypatch.setattr(machine_run, "COMMAND", command)
     verdict = judge(TASK, "def double(x): return 2 * x", make())
     assert verdict.outcome is Outcome.NO_VERDICT, verdict
-    assert "what runs the program cannot run in the sandbox" in verdict.execution.error.message
+    assert "what runs the program cannot run on the machine" in verdict.execution.error.message

@@ -17,7 +17,7 @@ from code_env import (
     judge,
     judge_many,
 )
-from code_env.executors.e2b import process_mode
+from code_env.executors.machines import run as machine_run
 
 SHORT = Limits(cpu_s=1, wall_s=3)
 
@@ -90,13 +90,13 @@ def test_large_inputs_and_outputs_pass_through(executor):
 
 def test_time_on_the_line_is_not_the_programs(executor, monkeypatch):
     """Each line takes a second: the answer has the time that it waits for them, and no other."""
-    send = process_mode.Run.send
+    send = machine_run.Run.send
 
     async def send_slowly(run, line):
         await asyncio.sleep(1.0)
         await send(run, line)
 
-    monkeypatch.setattr(process_mode.Run, "send", send_slowly)
+    monkeypatch.setattr(machine_run.Run, "send", send_slowly)
     suite = "def check(f):\n    for n in range(6): assert f(n) == n"
     task = Task("t", "", (AssertTest(suite),), entry_point="f", limits=Limits(wall_s=4))
     verdicts = judge_many([(task, code) for code in ("def f(n): return n", ASLEEP)], executor)

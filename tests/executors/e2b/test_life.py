@@ -24,12 +24,13 @@ from code_env import (
     UnsupportedProgram,
     make_executor,
 )
-from code_env.executors.e2b import executor as executor_module
-from code_env.executors.e2b import process_mode, sandboxes
-from code_env.executors.e2b.bundle import bundle
-from code_env.executors.e2b.faults import described
+from code_env.executors.e2b import sandboxes
 from code_env.executors.e2b.key import ApiKey
-from code_env.executors.e2b.loop import within
+from code_env.executors.machines import run as machine_run
+from code_env.executors.machines import runs as machine_runs
+from code_env.executors.machines.bundle import bundle
+from code_env.executors.machines.faults import described
+from code_env.executors.machines.loop import within
 from e2b_server import Fault
 from support import PATIENCE_S, wait_until
 
@@ -90,7 +91,7 @@ class TestACancellationThatIsLost:
             except asyncio.CancelledError:
                 raise OSError("lost") from None
 
-        monkeypatch.setattr(process_mode.Run, "result", lose)
+        monkeypatch.setattr(machine_run.Run, "result", lose)
         executor, before = make(), e2b.created
         future = executor.submit(SLEEPER)
         wait_until(lambda: len(e2b.sandboxes) == 1)
@@ -169,7 +170,7 @@ def test_a_process_that_closes_in_a_callback_leaves_no_sandbox(e2b):
 
 
 def test_closing_says_what_it_leaves(make, e2b, monkeypatch):
-    monkeypatch.setattr(executor_module, "_CLOSE_S", 0.5)
+    monkeypatch.setattr(machine_runs, "_CLOSE_S", 0.5)
     monkeypatch.setattr(sandboxes, "LAST_SWEEP_S", 0.5)
     executor = make()
     executor.submit(SLEEPER)
@@ -226,13 +227,13 @@ def test_a_thread_of_the_sdk_that_reports_when_python_ends_does_not_come_back(e2
     code = """
     import threading
     from code_env import ExecutorError, Program, make_executor
-    from code_env.executors.e2b.loop import loop_thread
+    from code_env.executors.machines.loop import loop_thread
     thread = loop_thread()
     thread.end()
     late = threading.Thread(target=thread.loop.call_soon_threadsafe, args=(print,), daemon=True)
     late.start()
     late.join(0.5)
-    print(late.is_alive(), [other.name for other in threading.enumerate() if other.name == "code_env-e2b"])
+    print(late.is_alive(), [other.name for other in threading.enumerate() if other.name == "code_env-machines"])
     try:
         make_executor("e2b").submit(Program("print(1)"))
     except ExecutorError as refused:
@@ -241,7 +242,7 @@ def test_a_thread_of_the_sdk_that_reports_when_python_ends_does_not_come_back(e2
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=PATIENCE_S
     )
-    told = "True []\nPython is ending: use E2B before that, and close the executor\n"
+    told = "True []\nPython is ending: run programs before that, and close the executor\n"
     assert (done.returncode, done.stdout, done.stderr) == (0, told, "")
 
 
@@ -251,7 +252,7 @@ def test_sweeping_ends_what_is_left_over(make, e2b):
     executor, other = make(), make()
     future = executor.submit(SLEEPER)
     wait_until(lambda: len(e2b.sandboxes) == 1)
-    left = Sandbox.create(timeout=60, metadata={"code_env_run": executor._holder._live._sandboxes.run_id})
+    left = Sandbox.create(timeout=60, metadata={"code_env_run": executor._sandboxes.run_id})
     foreign = Sandbox.create(timeout=60, metadata={"code_env_run": "of another trainer"})
     others = Sandbox.create(timeout=60)
     assert executor.sweep() == 1
@@ -381,12 +382,12 @@ class TestTheKey:
             e2b.faults.add("list", Fault.UNAUTHORIZED)
             with pytest.raises(ExecutorError, match="the account's sandboxes cannot be listed") as listed:
                 executor.sweep()
-            monkeypatch.setattr(process_mode, "COMMAND", "exec no_such_python")
+            monkeypatch.setattr(machine_run, "COMMAND", "exec no_such_python")
             with pytest.raises(E2BMisconfigured) as misconfigured:
                 executor.run(Program("print(1)"))
-        order = """echo '~0'; exec python3 -c 'import json; nonce = json.load(open(".code_env/job.json"))["nonce"]
+        order = """echo '~0'; exec python3 -c 'import json; nonce = json.load(open("job.json"))["nonce"]
 print(json.dumps({"nonce": nonce, "fault": ["UnsupportedProgram", "no node"]}))'"""
-        monkeypatch.setattr(process_mode, "COMMAND", order)
+        monkeypatch.setattr(machine_run, "COMMAND", order)
         with (
             make_executor("e2b", api_key=e2b.api_key) as executor,
             pytest.raises(UnsupportedProgram, match="no node") as unsupported,

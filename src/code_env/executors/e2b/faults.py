@@ -8,7 +8,6 @@ So an exception counts as the program's fault only if that is certain; any other
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
 
 _CONFIGURATION = frozenset((400, 401, 403, 404))
 """HTTP statuses of a refused request for a sandbox that another request would get again."""
@@ -19,22 +18,6 @@ _NO_ROOM = "maximum number of concurrent"
 """Part of E2B's message if the account has as many sandboxes as it is allowed."""
 
 _LONGEST_RETRY_AFTER_S = 300.0
-
-
-class SandboxFault(Exception):
-    """A sandbox failed, and the program in it did not cause that."""
-
-
-class NoSandbox(SandboxFault):
-    """No sandbox could be created in any of the tries."""
-
-
-class MissingInterpreter(SandboxFault):
-    """The template has no interpreter for the program's language."""
-
-
-class SupervisorDied(Exception):
-    """The supervisor, which runs the program, ended without a result, while its sandbox still answers."""
 
 
 class CreateFault(enum.Enum):
@@ -91,13 +74,3 @@ def retry_after_s(error: BaseException | None) -> float:
                 return 0.0
         trace = trace.tb_next
     return 0.0
-
-
-def described(error: BaseException, hide: Callable[[str], str] = str) -> str:
-    """An exception in one line.
-
-    Args:
-        error: The exception.
-        hide: Removes secrets from the text, before the text is cut.
-    """
-    return hide(f"{type(error).__name__}: {error}".strip(": ")).replace("\n", " ")[:500]

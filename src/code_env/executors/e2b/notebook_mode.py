@@ -21,13 +21,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from code_env.executors.capture import HeadAndTail
+from code_env.executors.machines.faults import MachineFault, SupervisorDied, described
+from code_env.executors.machines.loop import LET_GO_S, within
 from code_env.executors.program import Program
 from code_env.executors.result import CellResult, ErrorInfo, ExecutionResult, Status
 from code_env.harness.process.limits import MAX_STREAM_BYTES, MAX_TEXT
 from code_env.harness.wire.records import MAX_RECORDS_BYTES, MOST_RESULTS, characters
 
-from .faults import SandboxFault, SupervisorDied, described
-from .loop import LET_GO_S, within
 from .notebook_kernel import PROGRESS, beginning
 
 _INFRA = frozenset(("UnexpectedEndOfExecution", "WebSocketError", "ExecutionAborted"))
@@ -99,7 +99,7 @@ class _Kernel:
         """Prepare the kernel for a program.
 
         Raises:
-            SandboxFault: If the kernel cannot be prepared.
+            MachineFault: If the kernel cannot be prepared.
         """
         files = [{"path": name, "data": content} for name, content in program.files.items()]
         files.append({"path": PROGRESS, "data": b""})
@@ -111,7 +111,7 @@ class _Kernel:
 
         execution = await within(self._timeout_s, prepare())
         if execution.error is not None:
-            raise SandboxFault(f"the kernel did not begin: {execution.error.name}: {execution.error.value}")
+            raise MachineFault(f"the kernel did not begin: {execution.error.name}: {execution.error.value}")
 
     async def run(self, text: str, seconds: float) -> _Cell:
         """Run a cell.
@@ -120,7 +120,7 @@ class _Kernel:
             TimeoutError: If it takes longer than `seconds`.
             _TooMuch: If it writes more than the limit allows.
             SupervisorDied: If the kernel died.
-            SandboxFault: If the sandbox failed.
+            MachineFault: If the sandbox failed.
         """
         self._number += 1
         cell = _Cell()
@@ -146,11 +146,11 @@ class _Kernel:
             if error.name == _KERNEL_DIED:
                 raise SupervisorDied(f"the kernel ended: {error.value}")
             if error.name in _INFRA:
-                raise SandboxFault(f"{error.name}: {error.value}")
+                raise MachineFault(f"{error.name}: {error.value}")
             trace = _ANSI.sub("", str(error.traceback))
             cell.error = ErrorInfo(*(characters(text)[:MAX_TEXT] for text in (error.name, error.value, trace)))
         if not cell.ended:
-            raise SandboxFault("the kernel's output ended before the cell had")
+            raise MachineFault("the kernel's output ended before the cell had")
         if is_late:
             raise TimeoutError
         return cell
@@ -165,7 +165,7 @@ class _Kernel:
 
         Raises:
             TimeoutError: If the cell is running.
-            SandboxFault: If the connection is dead.
+            MachineFault: If the connection is dead.
         """
         deadline = time.monotonic() + _GRACE_S
         while True:
@@ -177,7 +177,7 @@ class _Kernel:
             if time.monotonic() > deadline:
                 if noted == "":
                     raise TimeoutError
-                raise SandboxFault("the kernel is not at work, and nothing came of what it was given")
+                raise MachineFault("the kernel is not at work, and nothing came of what it was given")
             await asyncio.wait({running}, timeout=_LOOK_S)
             if running.done():
                 return on_its_way
@@ -245,7 +245,7 @@ async def run_notebook(sandbox: Any, program: Program, request_timeout_s: float)
 
     Raises:
         SupervisorDied: If the kernel died.
-        SandboxFault: If the sandbox failed.
+        MachineFault: If the sandbox failed.
     """
     kernel = _Kernel(sandbox, program, request_timeout_s)
     await kernel.begin(program)
@@ -317,7 +317,7 @@ async def _files(sandbox: Any, program: Program, request_timeout_s: float) -> di
         except (FileNotFoundException, NotFoundException):
             continue
         except Exception as error:
-            raise SandboxFault(f"a file could not be brought back: {described(error)}") from None
+            raise MachineFault(f"a file could not be brought back: {described(error)}") from None
         if len(content) <= left:
             found[name] = bytes(content)
             left -= len(content)

@@ -18,11 +18,16 @@ from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from code_env.errors import E2BMisconfigured
+from code_env.errors import E2BMisconfigured, ExecutorError
+from code_env.executors.machines.faults import NoMachine, described
+from code_env.executors.machines.loop import within
+from code_env.executors.machines.machine import Machine, Machines
+from code_env.executors.program import Program
+from code_env.executors.result import ExecutionResult
 
-from .faults import CreateFault, NoSandbox, described, fault_of_create, may_have_created
+from .faults import CreateFault, fault_of_create, may_have_created
 from .key import ApiKey
-from .loop import within
+from .machine import E2BMachine
 from .retrying import RetryPolicy, create_with_retries
 
 RUN, CREATION, PROCESS = "code_env_run", "code_env_creation", "code_env_pid"
@@ -116,16 +121,24 @@ class Gate:
                 turn.set_result(None)
 
 
-class Sandboxes:
+class Sandboxes(Machines):
     """The sandboxes of one executor in one process. All its methods run in the event loop's thread.
 
     Args:
         settings: The settings that sandboxes are created with.
         policy: What is tried again, and how often.
         most: The largest number of sandboxes at a time.
+
+    Raises:
+        ExecutorError: In a fork of a process that has used E2B.
     """
 
+    name = "E2B"
+
     def __init__(self, settings: Settings, policy: RetryPolicy, most: int) -> None:
+        _refuse_fork()
+        self.reruns, self.silence_s = policy.reruns, policy.silence_s
+        self.request_timeout_s = settings.request_timeout_s
         self._settings, self._policy = settings, policy
         self._gate = Gate(most, policy.regrow_s)
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -141,15 +154,15 @@ class Sandboxes:
         return len(self._known)
 
     @contextlib.asynccontextmanager
-    async def one(self, lifetime_s: float) -> AsyncIterator[Any]:
-        """A new sandbox, as an object of the SDK. When the context ends, the sandbox is ended in the background.
+    async def one(self, lifetime_s: float) -> AsyncIterator[Machine]:
+        """A new sandbox. When the context ends, the sandbox is ended in the background.
 
         Args:
             lifetime_s: The time after which E2B ends the sandbox, in seconds.
 
         Raises:
             E2BMisconfigured: If E2B refuses to create a sandbox.
-            NoSandbox: If no sandbox could be created in any of the tries.
+            NoMachine: If no sandbox could be created in any of the tries.
         """
         await self._gate.enter()
         try:
@@ -159,9 +172,21 @@ class Sandboxes:
             raise
         self._gate.found_a_place()
         try:
-            yield sandbox
+            yield E2BMachine(sandbox, self.request_timeout_s)
         finally:
             self._begin(self._end(sandbox.sandbox_id, time.monotonic() + lifetime_s))
+
+    async def run_notebook(self, machine: Machine, program: Program) -> ExecutionResult:
+        """Run a program in the Jupyter kernel of a sandbox."""
+        from .notebook_mode import run_notebook
+
+        if not isinstance(machine, E2BMachine):
+            raise TypeError(f"a sandbox was expected; got {type(machine).__name__}")
+        return await run_notebook(machine.sandbox, program, self.request_timeout_s)
+
+    def hide(self, text: str) -> str:
+        """A text without the key."""
+        return self._settings.key.without(text)
 
     async def _create(self, lifetime_s: float) -> Any:
         async def create() -> Any:
@@ -183,7 +208,7 @@ class Sandboxes:
         # Raised outside the `except` block, so that it has no context: frames of the SDK's exception hold the key.
         if refused:
             raise E2BMisconfigured(self._refusal(text))
-        raise NoSandbox(f"{text} (tried for {time.monotonic() - began:.0f} s)")
+        raise NoMachine(f"{text} (tried for {time.monotonic() - began:.0f} s)")
 
     def _refusal(self, text: str) -> str:
         return (
@@ -333,6 +358,24 @@ class Sandboxes:
 
         task.add_done_callback(forget)
         return task
+
+
+_users_pid: int | None = None
+"""The process that has used the SDK."""
+
+
+def _refuse_fork() -> None:
+    """Refuse to use E2B in a fork of a process that has used it.
+
+    The SDK keeps one transport for each process. It does not work in a fork, where every request would wait forever.
+    """
+    global _users_pid
+    if _users_pid not in (None, os.getpid()):
+        raise ExecutorError(
+            "this process was forked from one that had used E2B, and the SDK's connections do not survive a fork; "
+            "start processes with 'spawn' or 'forkserver', or fork before the first program"
+        )
+    _users_pid = os.getpid()
 
 
 def _query(metadata: dict[str, str]) -> Any:

@@ -49,7 +49,7 @@ class ResultFuture(Future[ExecutionResult]):
     def _begin(self) -> None:
         # Not a daemon thread: the process must not end while callbacks run, as with other futures.
         try:
-            threading.Thread(target=self._call_all, name="code_env-e2b-callbacks").start()
+            threading.Thread(target=self._call_all, name="code_env-machine-callbacks").start()
         except RuntimeError:  # The interpreter is shutting down.
             self._call_all()
 

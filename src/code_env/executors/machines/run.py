@@ -1,13 +1,13 @@
-"""Runs one program as a process in a sandbox: the uploads, the command that runs it, and the line with its result.
+"""Runs one program as a process on a machine: the files, the command that runs it, and the line with its result.
 
-Only a line with the run's nonce is a result; anything else is a sandbox fault, with one exception: if the command has
-ended without that line, and the sandbox still answers, then the supervisor, which runs the program, was killed. Only
-the program can have done that, because nothing else runs in the sandbox. The exception holds only after the supervisor
-has sent its first line: if it ends before that, it has never run a program.
+Only a line with the run's nonce is a result; anything else is a fault of the machine, with one exception: if the
+command has ended without that line, and the machine still answers, then the supervisor, which runs the program, was
+killed. Only the program can have done that, because nothing else runs there. The exception holds only after the
+supervisor has sent its first line: if it ends before that, it has never run a program.
 
-Lines that are sent to the supervisor are numbered. A line counts as sent already before the request, because E2B may
-lose it, never answer, or report a failure. If the supervisor has not received all lines, the result says nothing about
-the program, because the program may have waited for a lost line.
+Lines that are sent to the supervisor are numbered. A line counts as sent already before the request, because the
+connection may lose it, never answer, or report a failure. If the supervisor has not received all lines, the result says
+nothing about the program, because the program may have waited for a lost line.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from code_env.errors import E2BMisconfigured
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
 from code_env.harness.process.limits import WHOLE_RUN
 
-from .bundle import BUNDLE, COMMAND, DIRECTORY, JOB, bundle, longest_line, order_of, received_of, result_from
-from .faults import SandboxFault, SupervisorDied, described
+from .bundle import BUNDLE, COMMAND, JOB, bundle, longest_line, order_of, received_of, result_from
+from .faults import MachineFault, SupervisorDied, described
 from .loop import LET_GO_S, within
+from .machine import Command, Machine
 
 COMMAND_SPARE_S = 20.0
 """How much longer than its program a command may take, in seconds: time without a core does not count for a program."""
@@ -37,13 +37,13 @@ OUTER_SPARE_S = 25.0
 """How much longer than the program's time limit a whole run may take, in seconds."""
 
 _LIFETIME_SPARE_S = 60.0
-"""How much longer a sandbox lives than the longest wait for its run, in seconds."""
+"""How much longer a machine lives than the longest wait for its run, in seconds."""
 
 _ARRIVAL_S, _ARRIVAL_LATEST_S = 0.2, 5.0
 """The time after which a sent line must have arrived, in seconds: if the run has ended, and while it goes on."""
 
 _ANSWER_S = 0.5
-"""The time after which E2B must have answered a request that sends a line, in seconds, if the program reads it."""
+"""The time after which a request that sends a line must have been answered, in seconds, if the program reads it."""
 
 _SLOW_LINE_BYTES_PER_S = 1 << 20
 """The lowest speed at which a long line arrives, in bytes per second; its time is added to the times above."""
@@ -52,8 +52,6 @@ _NO_COMMAND = (126, 127)
 """Exit codes of a shell that did not find the command, or could not start it."""
 
 _STDERR_CHARS = 500
-
-NEEDS = "a template needs Python 3.11 or newer as python3, bash, tar and gzip"
 
 Frames = Callable[[bytes | None], Awaitable[None]]
 """A function that takes what a program sends to its peer; None if the program has closed the channel."""
@@ -65,22 +63,22 @@ def time_limit_s(program: Program) -> float:
 
 
 def lifetime_s(program: Program, request_timeout_s: float) -> float:
-    """How long its sandbox must live, in seconds."""
+    """How long its machine must live, in seconds."""
     return request_timeout_s + time_limit_s(program) + OUTER_SPARE_S + _LIFETIME_SPARE_S
 
 
 class Run:
-    """One run of a program in a sandbox.
+    """One run of a program on a machine.
 
     Args:
-        sandbox: The sandbox object of the SDK.
+        machine: The machine.
         program: The program.
         request_timeout_s: How long a request may take, in seconds.
         silence_s: The run is given up after this time without a line, in seconds.
     """
 
-    def __init__(self, sandbox: Any, program: Program, request_timeout_s: float, silence_s: float) -> None:
-        self._sandbox, self._program = sandbox, program
+    def __init__(self, machine: Machine, program: Program, request_timeout_s: float, silence_s: float) -> None:
+        self._machine, self._program = machine, program
         self._request_timeout_s, self._silence_s = request_timeout_s, silence_s
         self._nonce = secrets.token_hex(16)
         self._lines: list[str] = []
@@ -88,12 +86,12 @@ class Run:
         self._stderr = ""
         self._frames: Frames | None = None
         self._heard = time.monotonic()
-        self._handle: Any = None
+        self._command: Command | None = None
         self._is_busy = False
         self._due: list[float] = []
         """For each sent line, the time at which it has arrived, without the extra time that every line gets."""
         self._unanswered: float | None = None
-        """The same time for the last line, until E2B has answered its request; all later lines wait for that answer."""
+        """The same time for the last line, until its request is answered; all later lines wait for that answer."""
         self._closed: float | None = None
         """When the program closed the channel; it does not need lines that are sent later."""
         self._has_spoken = False
@@ -104,47 +102,40 @@ class Run:
         """Set when the program's process runs."""
 
     async def begin(self, frames: Frames | None = None) -> None:
-        """Upload the code and the order, and start the command.
+        """Write the code and the order, and start the command.
 
         Args:
             frames: Gets what the program sends to its peer, if it has a peer.
 
         Raises:
-            Exception: Any exception of the SDK.
+            Exception: Any exception of the machine.
         """
         self._frames = frames
-        files = [
-            {"path": f"{DIRECTORY}/{BUNDLE}", "data": bundle()},
-            {"path": f"{DIRECTORY}/{JOB}", "data": order_of(self._program, self._nonce)},
-        ]
-        await self._within(self._sandbox.files.write_files(files, request_timeout=self._request_timeout_s))
-        self._handle = await self._within(
-            self._sandbox.commands.run(
+        order = order_of(self._program, self._nonce, ends_with_input=self._machine.ends_with_input)
+        await self._within(self._machine.write_files({BUNDLE: bundle(), JOB: order}))
+        self._command = await self._within(
+            self._machine.start(
                 COMMAND,
-                background=True,
-                on_stdout=self._take,
-                on_stderr=self._take_stderr,
-                timeout=time_limit_s(self._program) + COMMAND_SPARE_S,
-                request_timeout=self._request_timeout_s,
-                retain_output=False,
-                **({} if frames is None else {"stdin": True}),
+                stdout=self._take,
+                stderr=self._take_stderr,
+                timeout_s=time_limit_s(self._program) + COMMAND_SPARE_S,
+                takes_input=frames is not None,
             )
         )
         self._heard = time.monotonic()
 
     async def _within(self, request: Awaitable[Any]) -> Any:
-        # For some requests, the SDK's own timeout comes only after twice the time.
         try:
             return await within(self._request_timeout_s, request)
         except TimeoutError:
-            raise SandboxFault(f"no answer within {self._request_timeout_s:g} s") from None
+            raise MachineFault(f"no answer within {self._request_timeout_s:g} s") from None
 
     async def send(self, line: bytes) -> None:
         """Send a line to the supervisor."""
         self._due.append(time.monotonic() + len(line) / _SLOW_LINE_BYTES_PER_S)
         self._unanswered = self._due[-1]
         numbered = b"%d %s\n" % (len(self._due), line)
-        await self._handle.send_stdin(numbered, request_timeout=self._request_timeout_s)
+        await self._within(self._started_command().send(numbered))
         self._unanswered = None  # If sending has raised, it stays set, and no further line is sent.
 
     async def result(self) -> ExecutionResult:
@@ -152,12 +143,13 @@ class Run:
 
         Raises:
             SupervisorDied: If the supervisor was killed.
-            E2BMisconfigured: If the template does not have what is needed to run the program.
-            SandboxFault: If the sandbox failed.
+            ExecutorMisconfigured: If the machine does not have what is needed to run the program.
+            MachineFault: If the machine failed.
         """
-        ended = asyncio.ensure_future(self._handle.wait())
+        ended: asyncio.Future[int] = asyncio.ensure_future(self._started_command().wait())
         deadline = time.monotonic() + time_limit_s(self._program) + OUTER_SPARE_S
         try:
+            waited: set[asyncio.Future[Any]] = {self._result, ended}
             while not self._result.done() and not ended.done():
                 now = time.monotonic()
                 if self._is_busy:
@@ -165,10 +157,11 @@ class Run:
                 left_s = min(deadline, self._heard + self._silence_s) - now
                 if left_s <= 0:
                     what = f"nothing was heard of the program for {now - self._heard:.0f} s"
-                    if await self._is_stopped():  # Only the program can stop the supervisor; a dead connection cannot.
+                    # Only the program can stop the supervisor; a dead connection cannot.
+                    if await self._is_stopped():
                         raise SupervisorDied(f"{what}: it has stopped what runs it")
-                    raise SandboxFault(what)
-                await asyncio.wait({self._result, ended}, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+                    raise MachineFault(what)
+                await asyncio.wait(waited, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
             if self._result.done():
                 return self._result.result()
             return await self._why_ended(ended)
@@ -190,42 +183,34 @@ class Run:
         """Disconnect from the command."""
         if self._result.done() and not self._result.cancelled():
             self._result.exception()
-        if self._handle is not None:
+        if self._command is not None:
             with contextlib.suppress(Exception):
-                await within(LET_GO_S, self._handle.disconnect())
+                await within(LET_GO_S, self._command.disconnect())
 
     async def _is_stopped(self) -> bool:
-        """Whether the supervisor was stopped by a signal; False if that cannot be found out."""
         with contextlib.suppress(Exception):
-            told = await self._within(
-                self._sandbox.commands.run(
-                    f"cat /proc/{self._handle.pid}/stat",
-                    timeout=self._request_timeout_s,
-                    request_timeout=self._request_timeout_s,
-                )
-            )
-            # The second field is a name in brackets, which may hold anything.
-            return str(told.stdout).rpartition(")")[2].split()[:1] in (["T"], ["t"])
+            return await self._within(self._started_command().is_stopped()) is True
         return False
 
-    async def _why_ended(self, ended: asyncio.Future[Any]) -> ExecutionResult:
-        from e2b import CommandExitException
+    def _started_command(self) -> Command:
+        if self._command is None:
+            raise MachineFault("the command that runs the program was not started")
+        return self._command
 
-        error = ended.exception()
-        if error is not None and not isinstance(error, CommandExitException):
-            raise error
-        code = 0 if error is None else error.exit_code
+    async def _why_ended(self, ended: asyncio.Future[int]) -> ExecutionResult:
+        code = ended.result()
         if not self._has_spoken:
             why = f"it ended with exit code {code} before it began: {self._stderr.strip()}"
+            needs = self._machine.needs
             if code in _NO_COMMAND:
-                raise E2BMisconfigured(f"the sandbox's template cannot run programs ({why}); {NEEDS}")
-            raise SandboxFault(f"what runs the program cannot run in the sandbox: {why}; {NEEDS}")
+                raise self._machine.misconfigured(f"the machine cannot run programs ({why}); {needs}")
+            raise MachineFault(f"what runs the program cannot run on the machine: {why}; {needs}")
         what = f"what ran the program ended with exit code {code} and no result: {self._stderr.strip()}"
         try:
-            answers = await self._within(self._sandbox.is_running(request_timeout=self._request_timeout_s))
+            answers = await self._within(self._machine.is_there())
         except Exception as failed:
-            raise SandboxFault(f"{what} ({described(failed)})") from None
-        raise SupervisorDied(what) if answers else SandboxFault(f"{what} (the sandbox is gone)")
+            raise MachineFault(f"{what} ({described(failed)})") from None
+        raise SupervisorDied(what) if answers else MachineFault(f"{what} (the machine is gone)")
 
     async def _take(self, text: str) -> None:
         self._heard = time.monotonic()
@@ -248,14 +233,14 @@ class Run:
         if line.startswith("{"):
             try:
                 result = result_from(line, self._nonce)
-            except SandboxFault as fault:
+            except MachineFault as fault:
                 self._settle(fault)
                 return
             if result is not None and not self._result.done():
                 # The result cannot confirm lines that were sent after this time.
                 ended = self._line_began if self._closed is None else self._closed
                 if self._frames is not None and self._missed(received_of(line), ended, _ARRIVAL_S, _ANSWER_S):
-                    self._settle(SandboxFault("what was sent to the sandbox did not come there"))
+                    self._settle(MachineFault("what was sent to the machine did not come there"))
                     return
                 # A program that has found the nonce may fake a result, but must not add files that were not requested.
                 files = {name: result.files[name] for name in self._program.collect if name in result.files}
@@ -265,7 +250,7 @@ class Run:
             self._has_spoken = True
             now = time.monotonic()
             if self._closed is None and self._missed(line[1:], now, _ARRIVAL_LATEST_S, _ARRIVAL_LATEST_S):
-                self._settle(SandboxFault("what was sent to the sandbox did not come there"))
+                self._settle(MachineFault("what was sent to the machine did not come there"))
         elif line == "!":
             self.started.set()
         elif self._frames is not None and line[:1] in (">", "."):
@@ -275,7 +260,7 @@ class Run:
             try:
                 await self._frames(None if line[0] == "." else binascii.a2b_base64(line[1:]))
             except ValueError:
-                self._settle(SandboxFault("what came from the sandbox is not what was sent there"))
+                self._settle(MachineFault("what came from the machine is not what was sent there"))
             finally:
                 self._is_busy = False
                 self._heard = time.monotonic()
@@ -287,7 +272,8 @@ class Run:
             received: How many lines the supervisor has received; -1 if the program does not read them.
             moment: The time for which to decide, on the monotonic clock.
             arrival_s: The time after which a line must have arrived, in seconds.
-            answer_s: The time after which E2B must have answered, so that the next line can be sent, in seconds.
+            answer_s: The time after which a request must have been answered, so that the next line can be sent, in
+                seconds.
         """
         try:
             count = int(str(received))
@@ -297,20 +283,20 @@ class Run:
         return count >= 0 and (waits or any(due < moment - arrival_s for due in self._due[count:]))
 
     def fail(self, error: Exception) -> None:
-        """Let the run fail, because the connection to the sandbox is broken."""
-        self._settle(SandboxFault(f"the line to the sandbox broke: {described(error)}"))
+        """Let the run fail, because the connection to the machine is broken."""
+        self._settle(MachineFault(f"the line to the machine broke: {described(error)}"))
 
-    def _settle(self, fault: SandboxFault) -> None:
+    def _settle(self, fault: MachineFault) -> None:
         if not self._result.done():
             self._result.set_exception(fault)
 
-    def _take_stderr(self, text: str) -> None:
+    async def _take_stderr(self, text: str) -> None:
         self._stderr = (self._stderr + text)[-_STDERR_CHARS:]
 
 
-async def run_plain(sandbox: Any, program: Program, request_timeout_s: float, silence_s: float) -> ExecutionResult:
+async def run_plain(machine: Machine, program: Program, request_timeout_s: float, silence_s: float) -> ExecutionResult:
     """Run a program without a peer; see `Run`."""
-    run = Run(sandbox, program, request_timeout_s, silence_s)
+    run = Run(machine, program, request_timeout_s, silence_s)
     try:
         await run.begin()
         return await run.result()

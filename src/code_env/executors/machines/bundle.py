@@ -1,4 +1,4 @@
-"""Makes what is uploaded to a sandbox: the code that runs a program there, and the order, which holds the program.
+"""Makes what is written to a machine: the code that runs a program there, and the order, which holds the program.
 
 The code is part of this package, and the same that `subprocess` runs here: the harness, and those modules of
 `executors` that start, watch and end one program. It holds no secrets, and needs only the standard library.
@@ -20,19 +20,17 @@ import code_env
 from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 
-from .faults import MissingInterpreter, SandboxFault
-
-DIRECTORY = ".code_env"
-"""Directory of the uploaded files, below the home directory of the sandbox's user."""
+from .faults import MachineFault, MissingInterpreter
 
 BUNDLE, JOB = "bundle.tar.gz", "job.json"
 
 COMMAND = (
-    f"cd {DIRECTORY} && tar xzf {BUNDLE} && "
+    f"tar xzf {BUNDLE} && "
     # -S, -s, -P: no .pth files, no packages of the user, and this directory is not on the import path.
-    "exec python3 -S -s -P -B code_env/executors/e2b/supervisor.py"
+    "exec python3 -S -s -P -B code_env/executors/machines/supervisor.py"
 )
-"""The command that runs the program of the order."""
+"""The command that runs the program of the order, in the directory of these files. If it ends before it prints a line,
+it has not run the program."""
 
 _MODULES = (
     "checks.py",
@@ -40,7 +38,7 @@ _MODULES = (
     "languages.py",
     *(f"executors/{name}.py" for name in ("capture", "files", "interpreters", "loader", "process", "program")),
     *(f"executors/{name}.py" for name in ("report", "result", "running")),
-    "executors/e2b/supervisor.py",
+    "executors/machines/supervisor.py",
 )
 """The modules that are needed in addition to the harness."""
 
@@ -52,7 +50,7 @@ def bundle() -> bytes:
     """The code, as a compressed archive."""
     root = Path(code_env.__file__).parent
     harness = [file for file in (root / "harness").rglob("*") if file.suffix in (".py", ".js")]
-    harness = [file for file in harness if "restricted" not in file.parts]  # Sandboxes apply no policy.
+    harness = [file for file in harness if "restricted" not in file.parts]  # Machines apply no policy.
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for path in sorted([*harness, *(root / name for name in _MODULES)]):
@@ -63,17 +61,19 @@ def bundle() -> bytes:
     return gzip.compress(archive.getvalue(), mtime=0)
 
 
-def order_of(program: Program, nonce: str) -> bytes:
+def order_of(program: Program, nonce: str, *, ends_with_input: bool = False) -> bytes:
     """The order to run a program; the peer is not part of it.
 
     Args:
         program: The program.
         nonce: The nonce that marks the program's result.
+        ends_with_input: Whether the end of the command's standard input ends the program, too.
     """
     files = {name: binascii.b2a_base64(content, newline=False).decode() for name, content in program.files.items()}
     order = {
         "nonce": nonce,
         "judged": program.peer is not None,
+        "ends_with_input": ends_with_input,
         "program": {
             "code": program.code,
             "language": program.language,
@@ -99,7 +99,7 @@ def result_from(line: str, nonce: str) -> ExecutionResult | None:
     """The result in a line; None if it is not a result of this run, or is malformed.
 
     Raises:
-        SandboxFault: If the line says that the sandbox could not run the program.
+        MachineFault: If the line says that the machine could not run the program.
     """
     try:
         told = json.loads(line)
@@ -107,7 +107,7 @@ def result_from(line: str, nonce: str) -> ExecutionResult | None:
             return None
         if "fault" in told:
             name, message = map(str, told["fault"])
-            kind = MissingInterpreter if name == "UnsupportedProgram" else SandboxFault
+            kind = MissingInterpreter if name == "UnsupportedProgram" else MachineFault
             raise kind(f"{name}: {message}")
         return _result(told["result"])
     except (ValueError, KeyError, TypeError, RecursionError, AttributeError):
@@ -123,7 +123,7 @@ def _result(fields: dict[str, Any]) -> ExecutionResult:
     status = Status(fields["status"])
     error = None if fields["error"] is None else ErrorInfo(*_texts(fields["error"], 3))
     if status is Status.SANDBOX_ERROR:
-        raise SandboxFault("the program's process did not come up" if error is None else error.message)
+        raise MachineFault("the program's process did not come up" if error is None else error.message)
     if status not in _STATUSES:
         raise ValueError("no such end")
     stdout, stderr = _texts([fields["stdout"], fields["stderr"]], 2)

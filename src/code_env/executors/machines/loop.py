@@ -1,12 +1,11 @@
-"""The thread with the event loop for all requests to E2B: one for each process, started when it is first needed.
+"""The thread with the event loop for all requests to machines: one for each process, started when it is first needed.
 
-A fork does not have its parent's threads, so it starts its own. The sandboxes of the parent's executors stay theirs.
-But the SDK keeps one transport for each process too. In a fork of a process that has used E2B, this transport does not
-work, and every request would wait forever. So using E2B in such a fork raises an error at once.
+A fork does not have its parent's threads, so it starts its own. The machines of the parent's executors stay theirs.
 
-When Python ends, so must this thread, and no thread of the SDK's transport may come back to Python. That transport is
-written in Rust (pyqwest); a thread of it that waits for Python's lock while Python ends is ended by Python, and that
-aborts the process, up to Python 3.13: https://docs.python.org/3/c-api/init.html#c.PyEval_RestoreThread.
+When Python ends, so must this thread, and no other thread that reports to its loop may come back to Python. The
+transport of E2B's SDK has such threads, and is written in Rust (pyqwest): Python ends a thread that waits for its lock
+while Python ends, and that aborts the process, up to Python 3.13:
+https://docs.python.org/3/c-api/init.html#c.PyEval_RestoreThread.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 LET_GO_S = 5.0
-"""How long the SDK may take to release a request that is over, in seconds."""
+"""How long a machine may take to release a request that is over, in seconds."""
 
 END_S = 5.0
 """How long requests may take to end when Python ends, in seconds."""
 
 SETTLE_S = 0.05
-"""How long threads of the SDK that are on their way to Python get to arrive when Python ends, in seconds."""
+"""How long threads that are about to report get to arrive when Python ends, in seconds."""
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +46,7 @@ class _Loop(asyncio.SelectorEventLoop):
     def require_not_ended(self) -> None:
         """Raise ExecutorError if this loop has ended, so that nobody waits for work that never runs."""
         if self.has_ended:
-            raise ExecutorError("Python is ending: use E2B before that, and close the executor")
+            raise ExecutorError("Python is ending: run programs before that, and close the executor")
 
     def call_soon_threadsafe(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
@@ -64,10 +63,10 @@ class LoopThread:
     def __init__(self) -> None:
         self.pid = os.getpid()
         self.loop = _Loop()
-        # When a request is given up, the SDK leaves tasks behind, whose exceptions are never retrieved. They are not
+        # When a request is given up, E2B's SDK leaves tasks behind, whose exceptions are never retrieved. They are not
         # worth a warning, and their frames hold the key, which must not be shown.
         self.loop.set_exception_handler(lambda _, context: _log.debug("%s", context.get("message")))
-        self._thread = threading.Thread(target=self._work, name="code_env-e2b", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="code_env-machines", daemon=True)
         self._thread.start()
 
     def _work(self) -> None:
@@ -114,7 +113,7 @@ async def within(seconds: float, request: Awaitable[T]) -> T:
 def raise_if_cancelled() -> None:
     """Raise CancelledError if the task was cancelled.
 
-    The SDK's transport loses a cancellation that comes together with an answer.
+    The transport of E2B's SDK loses a cancellation that comes together with an answer.
     """
     task = asyncio.current_task()
     if task is not None and task.cancelling():
@@ -133,13 +132,8 @@ class _Shared:
 
     def get(self) -> LoopThread:
         with self._lock:
-            if self._thread is None:
+            if self._thread is None or self._thread.pid != os.getpid():
                 self._thread = LoopThread()
-            elif self._thread.pid != os.getpid():
-                raise ExecutorError(
-                    "this process was forked from one that had used E2B, and the SDK's connections do not survive a "
-                    "fork; start processes with 'spawn' or 'forkserver', or fork before the first program"
-                )
             self._thread.loop.require_not_ended()
             return self._thread
 
@@ -151,7 +145,7 @@ def loop_thread() -> LoopThread:
     """The thread of this process; it is started if needed.
 
     Raises:
-        ExecutorError: If this process is a fork of a process that had such a thread, or if Python is ending.
+        ExecutorError: If Python is ending.
     """
     return _shared.get()
 

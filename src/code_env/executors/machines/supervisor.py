@@ -1,9 +1,9 @@
-"""Runs one program in a sandbox of E2B, as `subprocess` runs it on the trainer's machine, and reports its result.
+"""Runs one program on a machine, as `subprocess` runs it on the trainer's machine, and reports its result.
 
 It is run by path from the directory into which the bundle was unpacked, and reads its order from `job.json` in the
 same directory. It prints lines:
 
-* `~` and the number of the last line up to which all lines have arrived. The first such line says that the template can
+* `~` and the number of the last line up to which all lines have arrived. The first such line says that the machine can
   run this file. Later ones come regularly, so that silence means that the connection is dead;
 * `!` once, when the program's process has started;
 * `>` and base64: what the program sends to its peer; `.` when the program has closed the channel;
@@ -11,7 +11,7 @@ same directory. It prints lines:
 
 Standard input consists of lines too: a number, a space, and base64 for the program, or `.` when the peer has closed the
 channel. The lines are numbered from 1, because a line may be lost or arrive twice: each line is passed on once, after
-all lines with smaller numbers.
+all lines with smaller numbers. If the order says so, the end of standard input ends the program: the trainer is gone.
 
 The program runs as the same user as this process, and can do anything to it. So the trainer accepts nothing from this
 process except a result of that program, and this process gets nothing secret: no expected value, no key.
@@ -99,14 +99,15 @@ class Relay:
         self._sender = threading.Thread(target=self._send, daemon=True)
         self._ended = self._is_passing_on = False
 
-    def start(self, ended: Any) -> None:
+    def start(self, ended: Callable[[], None], at_end: Callable[[], None]) -> None:
         """Start the threads.
 
         Args:
             ended: Called when the peer has closed the channel.
+            at_end: Called at the end of standard input.
         """
         self._sender.start()
-        threading.Thread(target=self._take, args=(ended,), daemon=True).start()
+        threading.Thread(target=self._take, args=(ended, at_end), daemon=True).start()
 
     def finish(self) -> None:
         """Wait until all that the ended program has sent is written to the output."""
@@ -120,7 +121,7 @@ class Relay:
             time.sleep(0.001)
         return self._output.received
 
-    def _take(self, ended: Any) -> None:
+    def _take(self, ended: Callable[[], None], at_end: Callable[[], None]) -> None:
         buffer, count = bytearray(), 0
         early: dict[int, bytes] = {}
         taken = True
@@ -138,8 +139,9 @@ class Relay:
                     count += 1
                     self._output.received = count if taken else -1
                     self._is_passing_on = False
+        at_end()
 
-    def _pass_on(self, line: bytes, ended: Any) -> bool:
+    def _pass_on(self, line: bytes, ended: Callable[[], None]) -> bool:
         """Pass a line on to the program; return whether the program took it."""
         try:
             if line == b".":
@@ -180,6 +182,12 @@ class Relay:
                 return True
 
 
+def _skip_input(at_end: Callable[[], None]) -> None:
+    while os.read(0, 1 << 16):
+        pass
+    at_end()
+
+
 def run(order: dict[str, Any], output: Output) -> dict[str, Any]:
     """Run the program of an order, and return its result as plain data.
 
@@ -208,6 +216,8 @@ def run(order: dict[str, Any], output: Output) -> dict[str, Any]:
     if peer is None:
         with ProgramProcess(sys.executable, program, "program") as main:
             output.say(b"!")
+            if order["ends_with_input"]:
+                threading.Thread(target=_skip_input, args=(lambda: main.end_by(time.monotonic()),), daemon=True).start()
             watch([main])
             return plain(main.result(0.0))
     with joined(program) as (programs, peers):
@@ -218,7 +228,10 @@ def run(order: dict[str, Any], output: Output) -> dict[str, Any]:
     with main:
         relay = Relay(channel, bell, output, main.clock.excuse)
         output.say(b"!")
-        relay.start(lambda: main.end_by(time.monotonic() + GOODBYE_S))
+        relay.start(
+            lambda: main.end_by(time.monotonic() + GOODBYE_S),
+            lambda: main.end_by(time.monotonic()) if order["ends_with_input"] else None,
+        )
         watch([main])
         relay.finish()
         return plain(main.result(0.0)) | {"received": relay.received()}

@@ -1,10 +1,10 @@
-"""A judged run: the program in a sandbox, its peer in a jail on this machine, and the relay between them.
+"""A judged run: the program on a machine, its peer in a jail on this machine, and the relay between them.
 
 The peer holds the tests and the expected values, which never leave this machine. What the program sends arrives as
 lines of the command's output, and is written to the peer's channel; what the peer sends is written to the command's
-input. The peer is started when the program's process runs, so the time that E2B needs before that does not count
-against the peer's limits. These limits also have extra time for the connection, so that a slow connection is not
-counted as the program's fault. If the sandbox fails, the peer's report is dropped.
+input. The peer is started when the program's process runs, so the time that the machine needs before that does not
+count against the peer's limits. These limits also have extra time for the connection, so that a slow connection is not
+counted as the program's fault. If the machine fails, the peer's report is dropped.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, Status
 from code_env.harness.wire.channel import BELL_VARIABLE, CHANNEL_VARIABLE
 
-from .faults import SandboxFault
-from .process_mode import Run
+from .faults import MachineFault
+from .machine import Machine
+from .run import Run
 
 SPARE_S = 60.0
 """How much longer a peer waits for a program than it would if both were on this machine, in seconds. It is longer than
 the time after which a silent connection is given up."""
 
 _PIECE = 1 << 18
-"""How many bytes at most go to the sandbox in one request."""
+"""How many bytes at most go to the machine in one request."""
 
 _LAST_WORDS_S = 3.0
 """How long to wait for the result of a program after sending to it has failed, in seconds."""
 
 
 async def run_judged(
-    sandbox: Any, program: Program, host: PeerHost, request_timeout_s: float, silence_s: float
+    machine: Machine, program: Program, host: PeerHost, request_timeout_s: float, silence_s: float
 ) -> ExecutionResult:
     """Run a program with its peer; see `Run`.
 
     Raises:
-        SandboxFault: If the connection broke, or the peer's jail failed.
+        MachineFault: If the connection broke, or the peer's jail failed.
     """
-    run = Run(sandbox, program, request_timeout_s, silence_s)
+    run = Run(machine, program, request_timeout_s, silence_s)
     peer = _Peer(program, host)
     try:
         await run.begin(peer.take)
@@ -58,7 +59,7 @@ async def run_judged(
             carried.cancel()
             await asyncio.wait({carried})
         if told.status is Status.SANDBOX_ERROR:
-            raise SandboxFault(f"the judge's sandbox failed: {told.error.message if told.error else told.status}")
+            raise MachineFault(f"the judge's sandbox failed: {told.error.message if told.error else told.status}")
         return dataclasses.replace(result, peer=told)
     finally:
         try:
@@ -96,7 +97,7 @@ class _Peer:
 
     async def start(self) -> None:
         """Run the peer, in a thread that watches it."""
-        threading.Thread(target=self._work, name="code_env-e2b-peer", daemon=True).start()
+        threading.Thread(target=self._work, name="code_env-machine-peer", daemon=True).start()
         await asyncio.shield(self._channel)
 
     def _work(self) -> None:

@@ -1,6 +1,5 @@
-"""Parts of the executor that need no service."""
+"""What goes to a machine, and what comes back."""
 
-import asyncio
 import dataclasses
 import io
 import json
@@ -11,69 +10,10 @@ import tarfile
 import pytest
 
 from code_env import ExecutionResult, Limits, Program, Status
-from code_env.executors.e2b import supervisor
-from code_env.executors.e2b.bundle import bundle, order_of, result_from
-from code_env.executors.e2b.faults import MissingInterpreter, SandboxFault
-from code_env.executors.e2b.sandboxes import Gate
+from code_env.executors.machines import supervisor
+from code_env.executors.machines.bundle import bundle, order_of, result_from
+from code_env.executors.machines.faults import MachineFault, MissingInterpreter
 from support import PATIENCE_S
-
-
-class TestGate:
-    def test_it_lets_in_as_many_as_it_may_in_their_order(self):
-        async def session():
-            gate, order = Gate(2, regrow_s=60), []
-
-            async def visit(number):
-                await gate.enter()
-                order.append(number)
-                await asyncio.sleep(0)
-                assert gate.inside <= 2
-                gate.leave()
-
-            await asyncio.gather(*[visit(number) for number in range(6)])
-            return order, gate.inside
-
-        assert asyncio.run(session()) == ([0, 1, 2, 3, 4, 5], 0)
-
-    def test_who_is_cancelled_while_waiting_takes_no_place(self):
-        async def session():
-            gate = Gate(1, regrow_s=60)
-            await gate.enter()
-            waiting = asyncio.create_task(gate.enter())
-            next_one = asyncio.create_task(gate.enter())
-            await asyncio.sleep(0)
-            waiting.cancel()
-            gate.leave()
-            async with asyncio.timeout(5):
-                await next_one
-            let_in = asyncio.create_task(gate.enter())
-            await asyncio.sleep(0)
-            gate.leave()
-            let_in.cancel()  # Let in by now, and not told.
-            await asyncio.wait({let_in})
-            return gate.inside
-
-        assert asyncio.run(session()) == 0
-
-    def test_it_narrows_and_opens_again(self):
-        async def session():
-            gate = Gate(3, regrow_s=0)
-            for _ in range(3):
-                await gate.enter()
-            gate.narrow(1)
-            waiting = [asyncio.create_task(gate.enter()) for _ in range(2)]
-            gate.leave()
-            gate.leave()
-            await asyncio.sleep(0)
-            assert not any(task.done() for task in waiting)
-            gate.leave()
-            await asyncio.sleep(0)
-            assert [task.done() for task in waiting] == [True, False]
-            gate.found_a_place()
-            await asyncio.sleep(0)
-            return [task.done() for task in waiting]
-
-        assert asyncio.run(session()) == [True, True]
 
 
 class TestBundle:
@@ -91,7 +31,7 @@ class TestBundle:
             tar.extractall(tmp_path, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
         program = Program("print(input())", stdin="x", files={"a": b"\xff"}, collect=("a",), limits=Limits(cpu_s=2))
         (tmp_path / "job.json").write_bytes(order_of(program, "n"))
-        command = [sys.executable, "-I", "-S", str(tmp_path / "code_env/executors/e2b/supervisor.py")]
+        command = [sys.executable, "-I", "-S", str(tmp_path / "code_env/executors/machines/supervisor.py")]
         out = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, timeout=PATIENCE_S)
         lines = out.stdout.decode().split("\n")
         assert lines[:2] == ["~0", "!"]
@@ -140,9 +80,9 @@ class TestResultLine:
         assert result_from(line, "n") is None
 
     def test_faults_of_the_sandbox_are_no_results(self):
-        with pytest.raises(SandboxFault, match="OSError: full"):
+        with pytest.raises(MachineFault, match="OSError: full"):
             result_from(json.dumps({"nonce": "n", "fault": ["OSError", "full"]}), "n")
         with pytest.raises(MissingInterpreter, match="node"):
             result_from(json.dumps({"nonce": "n", "fault": ["UnsupportedProgram", "no node"]}), "n")
-        with pytest.raises(SandboxFault):
+        with pytest.raises(MachineFault):
             result_from(self.line(status="sandbox_error"), "n")

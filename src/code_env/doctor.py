@@ -35,18 +35,18 @@ _RUNS = 50
 
 @dataclass(frozen=True)
 class Layer:
-    """One thing that the jail asks of the kernel."""
+    """A layer that the jail asks of the kernel."""
 
     name: str
-    """What it is."""
+    """The name of the layer."""
     granted: bool
     """Whether the kernel granted it in this examination."""
     needed_for: str
-    """`full`, or `contained` (`full` includes it); if no level needs this layer, what it is useful for."""
+    """The level that needs this layer: `full`, or `contained` (`full` includes it). If no level needs it, its use."""
     detail: str = ""
     """More about what was granted, or the kernel's reason for not granting it."""
     remedy: str = ""
-    """What is needed to get it, if it was tried and not granted."""
+    """What this machine needs to grant the layer, if the layer was tried and not granted."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Examination:
         return reached and all(finding.held for finding in self.probe)
 
     def to_dict(self) -> dict[str, Any]:
-        """The examination as plain data."""
+        """Return the examination as plain data."""
         return {**asdict(self), "passed": self.passed}
 
 

@@ -1,4 +1,4 @@
-"""Programs that try what a sandbox must not allow, and canaries that show whether such a program succeeded.
+"""Programs that try what a sandbox must not allow, and canaries that show whether a program succeeded.
 
 They are for developers of executors, and for users who want to test the isolation on a machine.
 `code-env doctor --probe` runs a selection that does no harm even if nothing stops it. The whole collection can do harm:

@@ -1,8 +1,8 @@
 """The class `Abuse`, and the canaries that show whether an abuse succeeded.
 
-If an abuse believes that it succeeded, it prints `BREACH` and what it got. From outside, the canaries are checked: a
-secret that must not leak, a process that must stay alive, sockets that no program may reach, and files that no program
-may change.
+If an abuse believes that it succeeded, it prints `BREACH` and what it got. `Canaries.look` checks the canaries from
+outside: a secret that must not leak, a process that must stay alive, sockets that no program may reach, and files that
+no program may change.
 
 In the text of an abuse these words stand for canaries: `@SECRET@` (the path of a file with a secret), `@PID@` (a
 process of the host), `@TRAINER@` (the trainer's process), `@TCP@` and `@UDP@` (ports), `@ABSTRACT@` (the name of an
@@ -32,17 +32,17 @@ class Abuse(NamedTuple):
     """A program that tries something that is forbidden."""
 
     name: str
-    """What it does."""
+    """What the abuse does, in a few words."""
     kind: str
-    """Its kind, such as `processes` or `network`."""
+    """The kind of the abuse, for example `processes` or `network`."""
     code: str
-    """Its text, with words that stand for canaries."""
+    """The text of the program, with words that stand for canaries."""
     limits: Limits = SHORT
-    """Its limits."""
+    """The limits of the program."""
     stdin: str = ""
-    """Its standard input."""
+    """The standard input of the program."""
     selected: bool = False
-    """Whether it ends soon, and does no harm to a machine even if nothing stops it."""
+    """Whether the abuse ends soon, and does no harm to a machine even if nothing stops it."""
 
 
 _VARIABLE = "CODE_ENV_CANARY"
@@ -71,7 +71,7 @@ class Canaries:
 
     def __init__(self, directory: Path) -> None:
         self.secret = f"secret-{os.getpid()}-{time.monotonic_ns()}"
-        """The secret: it is in a file, and in the environment of this process."""
+        """The secret, which is in a file and in the environment of this process."""
         self._stack = contextlib.ExitStack()
         os.environ[_VARIABLE] = self.secret
         self._stack.callback(os.environ.pop, _VARIABLE, None)
@@ -116,14 +116,14 @@ class Canaries:
         return one
 
     def program(self, abuse: Abuse) -> Program:
-        """The program of an abuse, with real canaries in place of the words."""
+        """Return the program of an abuse, with real canaries in place of the words."""
         code = abuse.code
         for word, value in self._words.items():
             code = code.replace(word, value)
         return Program(code, stdin=abuse.stdin, limits=abuse.limits, collect=("out",))
 
     def look(self, result: ExecutionResult) -> list[str]:
-        """Find out what a program that has ended did to the canaries; empty if it did nothing."""
+        """Return what a program that has ended did to the canaries; the list is empty if it did nothing."""
         found = []
         if self.secret in repr(result):
             found.append("a secret came out")
@@ -151,7 +151,7 @@ class Canaries:
 
 
 def left_over(before: set[int], patience_s: float = 3.0) -> set[int]:
-    """The new descendants of this process, after a wait for those that are just ending.
+    """Return the new descendants of this process, after a wait for those that are just ending.
 
     Args:
         before: Pids of the descendants that existed before.

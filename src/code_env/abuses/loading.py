@@ -38,7 +38,7 @@ KINDS = (
 
 
 def load_abuses(kind: str) -> tuple[Abuse, ...]:
-    """All abuses of a kind.
+    """Return all abuses of a kind.
 
     Args:
         kind: One of `KINDS`.
@@ -53,7 +53,7 @@ def load_abuses(kind: str) -> tuple[Abuse, ...]:
 
 
 def _abuses(file: str, beginnings: Mapping[str, str]) -> Iterator[Abuse]:
-    """The abuses in the blocks of a file."""
+    """Yield the abuses in the blocks of a file."""
     content = (PROGRAMS / f"{file}.txt").read_text(encoding="utf-8")
     for block in re.split(r"(?m)^#### ", content)[1:]:
         name, *lines = block.rstrip("\n").split("\n")

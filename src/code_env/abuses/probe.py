@@ -31,8 +31,8 @@ _WORKERS, _SETTLE_S = 4, 0.2
 seconds."""
 
 _MOST_ROUNDS, _MUCH_LONGER = 5, 5
-"""How many rounds at most keep all workers busy, until no new worker starts; and how many times the time to start a
-worker such a round must last."""
+"""The most rounds that keep all workers busy until no new worker starts; and how many times as long as the start of a
+worker a round must last."""
 
 _HONEST = "print(sum(i * i for i in range(20_000)))"
 _HONEST_OUTPUT = "2666466670000\n"
@@ -92,12 +92,12 @@ def settle(executor: Executor) -> str:
     Raises:
         ExecutorError: If two honest programs do not find the same.
     """
-    for imports in ("import time", "import csv, time"):  # Different programs may be run by different processes.
+    for imports in ("import time", "import csv, time"):  # Different programs can run in different processes.
         sleep_s = _SETTLE_S
         for _ in range(_MOST_ROUNDS):
             processes = set(descendants(os.getpid()))
             runs = executor.run_many([Program(f"{imports}\ntime.sleep({sleep_s})")] * _WORKERS)
-            # If starting takes long, a single worker may have run all programs before another worker was ready.
+            # If starting takes long, a single worker can have run all programs before another worker was ready.
             if not left_over(processes, 0.0) and sleep_s > _MUCH_LONGER * max(run.start_s for run in runs):
                 break
             sleep_s *= 2
@@ -109,7 +109,7 @@ def settle(executor: Executor) -> str:
 
 
 def _difference(one: ExecutionResult, other: ExecutionResult) -> str:
-    """Where two results differ, in words."""
+    """Describe how two results differ."""
     if one.status is not other.status or one.status is not Status.OK:
         return f"one ended as {one.status}, another as {other.status}: {other.stderr[-300:]}"
     lines = zip(one.stdout.splitlines(), other.stdout.splitlines(), strict=False)

@@ -40,7 +40,7 @@ class Isolation:
     policy: str = ""
     """Name of the policy that programs must follow, if there is a policy; other programs get the status `refused`."""
     details: str = ""
-    """What else a user should know, in one sentence."""
+    """Other facts that a user should know, in one sentence."""
 
 
 class Executor(abc.ABC):
@@ -57,7 +57,7 @@ class Executor(abc.ABC):
 
     @abc.abstractmethod
     def describe(self) -> Isolation:
-        """What this executor isolates and enforces."""
+        """Return what this executor isolates and enforces."""
 
     @abc.abstractmethod
     def close(self) -> None:

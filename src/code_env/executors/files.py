@@ -1,6 +1,6 @@
 """The working directory of a program, as the executor handles it: write files, measure, remove.
 
-The program has worked in this directory, so any name may now be a link, a FIFO or a directory. No link
+The program has worked in this directory, so any name can now be a link, a FIFO or a directory. No link
 is followed.
 """
 
@@ -21,10 +21,10 @@ from code_env.harness.process.watching import directory_of
 from .program import MAX_LIMIT
 
 _FEW = 200
-"""Up to this many names, this process removes a directory by itself: it may need one file descriptor for each name."""
+"""Up to this many names, this process removes a directory by itself: it can need one file descriptor for each name."""
 
 _REMOVAL_S = 30.0
-"""How long the removal of a working directory may take, in seconds."""
+"""How long each command that removes a working directory may take, in seconds."""
 
 
 def write_files(directory: Path, files: Mapping[str, bytes]) -> None:

@@ -35,7 +35,7 @@ from .running import RunningProgram, order_limits, report_ends
 _BOOT = Path(harness.__file__).with_name("boot.py")
 
 _DRAIN_S = 0.2
-"""How long the streams are still read after the program has ended, in seconds; a surviving child may hold them open."""
+"""How long the streams are still read after the program has ended, in seconds; a surviving child can hold them open."""
 
 
 class ProgramProcess(RunningProgram):

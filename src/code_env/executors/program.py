@@ -28,8 +28,8 @@ class Limits:
 
     In a judged run they hold for each `stdin` or `call` test, and for each `assert` suite as a
     whole; the judged run itself may take ten times as much. If a test exceeds its CPU time, all later tests together
-    may use `cpu_s` once more; if one of these times out too, no further test is run. `total_cpu_s` limits all tests of
-    an answer together, from the first test on.
+    may use `cpu_s` once more; if one of these tests times out too, no further test is run. `total_cpu_s` limits all
+    tests of an answer together, from the first test on.
 
     Raises:
         TaskError: If a limit is not a positive number (`processes`: not negative).
@@ -195,7 +195,7 @@ def main_file(language: str) -> str:
 
 
 def check_files(files: Mapping[str, bytes], main: str) -> None:
-    """Check files that are to be written into a program's working directory.
+    """Check the files that an executor will write into a program's working directory.
 
     Args:
         files: Their contents, by path.

@@ -2,7 +2,7 @@
 
 The first line says that the sandbox works; it is written before the program is read. The next lines come from the
 harness in the program's own process: the uncaught exception and, for a notebook, the results that it has shown. The
-program may have written any of these lines itself, so only their form is checked, and their content is not trusted.
+program can have written any of these lines itself, so only their form is checked, and their content is not trusted.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def read_report(text: str, *, cells: int | None = None, alone: bool = True) -> R
         cells: The number of cells of a notebook; None for a program that is not a notebook.
         alone: Whether the program has no peer; if it has a peer, only the first line is read.
     """
-    # The split is limited, because a program may have added any number of lines.
+    # The split is limited, because a program can have added any number of lines.
     lines = text.split("\n", _MOST_LINES + (cells or 0))
     started = bool(lines[0])
     if not alone:

@@ -49,8 +49,8 @@ class RestrictedExecutor(LocalExecutor):
         min_isolation: The lowest level to accept: `contained`, or `full`.
         readable: Additional paths that programs may read, if the policy allows something that reads files.
         use_safe_builtins: Whether programs have those built-in functions and exceptions that do no harm.
-        use_limited_builtins: Whether `range`, `list` and `tuple` are RestrictedPython's limited versions: at most 1,000
-            numbers in a range, no list or tuple of the characters of a text.
+        use_limited_builtins: Whether `range`, `list` and `tuple` are RestrictedPython's limited versions: fewer than
+            1,000 numbers in a range, no list or tuple of the characters of a text.
         use_utility_builtins: Whether programs have `string`, `math`, `random` and others without an import.
         additional_globals: Additional global names of programs, with plain data as values.
         additional_locals: The same as `additional_globals`, because a program's module has only one namespace.
@@ -143,7 +143,7 @@ class RestrictedExecutor(LocalExecutor):
         """Start a program; see `Executor.submit`.
 
         Raises:
-            UnsupportedProgram: If it is a notebook, or not in Python.
+            UnsupportedProgram: If the program is a notebook, or not in Python.
             IsolationUnavailable: If this machine grants less than `min_isolation`.
         """
         if program.notebook:
@@ -224,7 +224,7 @@ def _check(python: str, options: str) -> None:
         ExecutorError: If the interpreter cannot build the policy.
     """
     try:
-        # -I: without the trainer's environment variables and working directory, as programs run.
+        # -I: Python ignores the trainer's environment variables and working directory, as it does for programs.
         answer = subprocess.run(
             [python, "-I", "-B", str(_CHECK)],
             input=options,

@@ -55,7 +55,7 @@ class CellResult:
     results: tuple[Mapping[str, Any], ...] = ()
     """Rich outputs, see `ExecutionResult.results`."""
     stdout: str = ""
-    """What it wrote to standard output; the head and the tail if that is long."""
+    """Its standard output; only the head and the tail if that is long."""
     error: ErrorInfo | None = None
     """The exception that ended it, if there was one."""
     variable: str | None = None
@@ -115,7 +115,7 @@ def sandbox_error(message: str, queue_s: float) -> ExecutionResult:
 
 
 SANDBOX_KILLED = "SandboxKilled"
-"""Name of the error of a program that has killed its sandbox twice, while it was alone in it; its peer gets it too."""
+"""Name of the error of a program whose sandbox died twice, the second time while it ran alone; its peer gets it too."""
 
 
 def sandbox_killed(what: str, *, with_peer: bool, queue_s: float) -> ExecutionResult:

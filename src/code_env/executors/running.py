@@ -47,7 +47,7 @@ def watch(programs: list[RunningProgram], place: Caller | None = None) -> None:
 
     Args:
         programs: The program and, if it has one, its peer.
-        place: The caller, if it may stop wanting the result.
+        place: The caller, if it can stop waiting for the result.
     """
     running = list(programs)
     while running:
@@ -91,7 +91,7 @@ class RunningProgram(abc.ABC):
         self.has_peer = role != "program"
         self.limits = process_limits(program.limits, WHOLE_RUN if self.is_served else 1)
         if self.is_served:
-            # The serving process watches each test. This limit is for what it misses, so it must be the larger one.
+            # The serving process watches each test. This limit is for what that watch misses, so it must be larger.
             self.limits = self.limits._replace(memory_bytes=2 * self.limits.memory_bytes + (64 << 20))
         self._stdout = HeadAndTail(program.limits.output_bytes)
         self._stderr = HeadAndTail(program.limits.output_bytes)

@@ -68,7 +68,7 @@ def extract_code(
 
 
 def has_fence(response: str, language: str = "python") -> bool:
-    """Whether there is a fenced block in a response, outside its thinking parts.
+    """Return whether there is a fenced block in a response, outside its thinking parts.
 
     Args:
         response: What the policy wrote.
@@ -92,7 +92,7 @@ def _code_in(text: str, language: str, defines: Callable[[str], bool]) -> str:
         return "" if is_no_code(text) else text
     tags = fence_tags(language)
     full = [block for block in blocks if block.code.strip()]
-    is_known = find_language(language) is not None  # If it is unknown, any tag may be its alias.
+    is_known = find_language(language) is not None  # If the language is unknown, any tag can be its alias.
     tagged = [block.code for block in full if _is_of(block, tags)]
     tagged = [code for code in tagged if not runs_a_program(code, language)] or tagged
     untagged = [
@@ -115,7 +115,7 @@ def _code_in(text: str, language: str, defines: Callable[[str], bool]) -> str:
 
 
 def _is_of(block: Block, tags: frozenset[str]) -> bool:
-    """Whether the tag of a block is one of these tags, alone, with a version, or as the ending of a file name."""
+    """Return whether the tag of a block is in `tags`, alone, with a version, or as the ending of a file name."""
     if block.is_of_prompt:
         return not is_no_code(block.code)
     return not tags.isdisjoint((block.tag, _VERSION.sub("", block.tag), block.tag.rpartition(".")[2]))

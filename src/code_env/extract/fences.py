@@ -1,8 +1,8 @@
 """Finds the fenced blocks of a text as models write them, which does not always follow Markdown.
 
-A mark is a run of three or more back ticks or tildes that may open or close a block. First all marks are found; then
-they are looked at once, in order. If a mark could open or close a block, the number of bare marks up to the next mark
-with a tag decides, because bare marks come in pairs.
+A mark is a run of three or more back ticks or tildes that can open or close a block. The reader first finds all marks,
+and then goes through them once, in order. If a mark could open or close a block, the number of bare marks up to the
+next mark with a tag decides, because bare marks come in pairs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _RUN = re.compile(r"`{3,}|~{3,}")
 _PREFIX = re.compile(r"[ \t]*(?P<quote>(?:>[ \t]?)*)(?P<indent>[ \t]*)(?P<bullet>(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)")
 _TAG = re.compile(r"[\w+#.-]*")
 _ENDS = re.compile(r"(?:(?:<[|｜][^|｜<>\s]{1,40}[|｜]>|</?\w{1,20}>)\s*)+")
-"""Tokens and tags that end an answer; they may stand after a mark on its line."""
+"""Tokens and tags that end an answer; they can come after a mark on its line."""
 
 _TRIPLE_QUOTES = re.compile(r"""(?<!')\"{3}(?!')|(?<!")'{3}(?!")""")
 _NO_SPACE = re.compile(r"\S")
@@ -41,13 +41,13 @@ class Block(NamedTuple):
 
 class _Kind(Enum):
     OPEN = auto()
-    """With a tag, or after a bullet: it can only open a block."""
+    """The mark has a tag, or is after a bullet: it can only open a block."""
     BARE = auto()
-    """Alone on its line."""
+    """The mark is alone on its line."""
     BEHIND = auto()
-    """At the end of a line, after other text."""
+    """The mark is at the end of a line, after other text."""
     BEFORE = auto()
-    """At the start of a line, before words."""
+    """The mark is at the start of a line, before words."""
 
 
 class _Mark(NamedTuple):
@@ -55,22 +55,22 @@ class _Mark(NamedTuple):
     run: str
     tag: str
     line: int
-    """Index at which its line begins."""
+    """The index at which its line begins."""
     at: int
     end: int
-    """Index at which its line ends, after the line feed."""
+    """The index at which its line ends, after the line feed."""
     quotes: int
-    """How many `>` are before it."""
+    """The number of `>` before the mark."""
     indent: str
     width: int
-    """How many columns are before it, with bullets."""
+    """The number of columns before the mark, with bullets."""
     has_bullet: bool
     is_first: bool
-    """Whether only white space, `>` and bullets are before it."""
+    """Whether only white space, `>` and bullets are before the mark on its line."""
 
 
 def fenced_blocks(text: str, language: str, defines: Callable[[str], bool]) -> list[Block]:
-    """The fenced blocks of a text, in order.
+    """Return the fenced blocks of a text, in order.
 
     Args:
         text: The text.
@@ -87,7 +87,7 @@ class _Reader:
         self._text, self._defines = text, defines
         begins = _NO_SPACE.search(text)
         self._begins = len(text) if begins is None or is_prose(text) else begins.start()
-        """Where code begins if its opening mark is in the prompt."""
+        """The index at which code begins if its opening mark is in the prompt."""
         self._marks = _marks(text)
         self._bare = _bare_after(self._marks)
         self._strings = _TripleQuoted(text, language == "python")
@@ -98,7 +98,7 @@ class _Reader:
         self._quote_ends = -1
 
     def blocks(self) -> list[Block]:
-        """All fenced blocks, in order."""
+        """Return all fenced blocks, in order."""
         for index, mark in enumerate(self._marks):
             if self._opening is not None:
                 self._end_with_quote(self._opening, mark)
@@ -127,7 +127,7 @@ class _Reader:
             self._strings.restart(mark.end)
 
     def _ends_what_the_prompt_opened(self, mark: _Mark, index: int) -> bool:
-        """Whether all text before a mark is the code of a block whose opening mark is in the prompt."""
+        """Return whether all text before a mark is the code of a block whose opening mark is in the prompt."""
         if self._blocks or self._begins >= mark.at or mark.quotes:
             return False
         following = self._marks[index + 1].line if index + 1 < len(self._marks) else len(self._text)
@@ -163,7 +163,7 @@ class _Reader:
             self._close(opening, quote_ends)
 
     def _end_of_quote(self, opening: _Mark) -> int:
-        """Where the quote around a block ends; the end of the text if the block is not in a quote."""
+        """Return the index at which the quote around a block ends; the end of the text if there is no quote."""
         if not opening.quotes:
             return len(self._text)
         if self._quote_ends < opening.end:
@@ -183,7 +183,7 @@ class _Reader:
 
 
 class _TripleQuoted:
-    """Says which positions are in a string with triple quotes. The positions must be asked for in ascending order."""
+    """Tells which positions are in a string with triple quotes. Callers must ask for positions in ascending order."""
 
     def __init__(self, text: str, is_enabled: bool) -> None:
         self._text, self._is_enabled = text, is_enabled
@@ -195,7 +195,7 @@ class _TripleQuoted:
         self._at, self._open = at, ""
 
     def hold(self, at: int) -> bool:
-        """Whether a position is in a string that ends after it."""
+        """Return whether a position is in a string that ends after it."""
         if not self._is_enabled:
             return False
         for found in _TRIPLE_QUOTES.finditer(self._text, self._at, max(self._at, at)):
@@ -227,7 +227,7 @@ def _marks(text: str) -> list[_Mark]:
 
 
 def _mark(text: str, line: int, run: re.Match[str], end: int) -> _Mark | None:
-    """The mark of a line, or None. It needs a single pass, because a line may be megabytes long."""
+    """Return the mark of a line, or None, in a single pass, because a line can be megabytes long."""
     rest = text[run.end() : end].strip()
     prefix = _PREFIX.match(text, line, run.start())
     if prefix is None or run[0][0] in rest:
@@ -263,7 +263,7 @@ def _mark(text: str, line: int, run: re.Match[str], end: int) -> _Mark | None:
 
 
 def _bare_after(marks: list[_Mark]) -> list[int]:
-    """For each mark, how many bare marks follow before the next mark that opens a block."""
+    """Return for each mark the number of bare marks between it and the next mark that opens a block."""
     counts, count = [0] * len(marks), 0
     for index in range(len(marks) - 1, -1, -1):
         counts[index] = count
@@ -273,9 +273,9 @@ def _bare_after(marks: list[_Mark]) -> list[int]:
 
 
 def _less_indented(code: str, indent: str) -> str:
-    """Code without the indentation of its fence, if the first line of the code has this indentation."""
+    """Remove the indentation of the fence from code, if the first line of the code has this indentation."""
     first = re.search(r"^[ \t]*+[^ \t\r\n]", code, re.MULTILINE)
     if not indent or first is None or not first[0].startswith(indent):
         return code
-    # Split at line feeds only: other line separators may be inside a string.
+    # Split at line feeds only: other line separators can be inside a string.
     return "".join(line.removeprefix(indent) for line in io.StringIO(code, newline="\n"))

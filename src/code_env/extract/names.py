@@ -28,7 +28,7 @@ _WORD = re.compile(r"\w+")
 
 
 def definition_of(entry_point: str | None) -> Callable[[str], bool]:
-    """A function that says whether code defines an entry point; without an entry point it always says False.
+    """Return a function that tells whether code defines an entry point; always False without an entry point.
 
     Example:
         >>> defines = definition_of("add")
@@ -42,7 +42,7 @@ def definition_of(entry_point: str | None) -> Callable[[str], bool]:
 
 
 def before_definition(code: str, entry_point: str) -> str:
-    """The code before the last definition of an entry point; all of the code if it does not define the entry point.
+    """Return the code before the last definition of an entry point; all of it if it does not define the entry point.
 
     Example:
         >>> before_definition("let one = 1;\\nconst add = (a, b) => {\\n", "add")
@@ -65,10 +65,9 @@ def _definition(entry_point: str) -> re.Pattern[str]:
 
 
 def with_definitions_before(codes: Sequence[str], index: int, language: str) -> str:
-    """The code at an index, after those of the earlier codes that define names which it uses but does not define.
+    """Return the code at an index, after the earlier codes that define names which it uses but does not define.
 
-    An earlier code is taken only if it contains nothing but definitions: other lines, such as an example call, may
-    fail.
+    An earlier code is taken only if it contains nothing but definitions: other lines, for example a call, can fail.
     """
     code = codes[index]
     if index == 0:
@@ -88,7 +87,7 @@ def with_definitions_before(codes: Sequence[str], index: int, language: str) -> 
 
 
 def _names(code: str) -> set[str]:
-    """The names that code defines on lines without indentation."""
+    """Return the names that code defines on lines without indentation."""
     names: set[str] = set()
     for found in _DEFINED.finditer(code):
         if found["imported"] is not None:

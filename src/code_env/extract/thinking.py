@@ -49,13 +49,13 @@ _TRIPLE_QUOTES = ("'''", '"""', "```")
 
 
 def without_thinking(text: str) -> str:
-    """The text without its thinking parts, for all ways in which models mark them.
+    """Return the text without its thinking parts, for all ways in which models mark them.
 
     A tag in a fence is code, and so is a tag in quotes outside fences. An opening tag in the middle of a line that is
     not closed is plain text. A closing tag without an opening tag ends a part that began in the prompt, as with some
-    chat templates. In the middle of a line such a closing tag counts only if the text has no complete thinking part,
+    chat templates. In the middle of a line this closing tag counts only if the text has no complete thinking part,
     and if either no fence came before the tag, or the rest of its line is empty or begins a fence. At the start of a
-    line it counts in a fence too, because thinking may leave a fence open, unless the fence has an opening tag for it.
+    line it counts in a fence too, because thinking can leave a fence open, unless the fence has an opening tag for it.
     """
     text = _final_channel(text)
     kept: list[str] = []
@@ -95,7 +95,7 @@ def without_thinking(text: str) -> str:
 
 
 def without_special_tokens(text: str) -> str:
-    """The text without the special tokens at its start and its end."""
+    """Return the text without the special tokens at its start and its end."""
     kept = end = len(text)
     while end > 0:
         tail = text[max(0, end - _LONGEST_TOKEN) : end]
@@ -110,7 +110,7 @@ def without_special_tokens(text: str) -> str:
 
 
 def first_turn(text: str) -> str:
-    """The text up to the end of the model's turn; a model that is not stopped may go on with another turn."""
+    """Return the text up to the end of the model's turn; a model that is not stopped can go on with another turn."""
     for found in _outside_fences(_NEXT_TURN, text):
         if _NO_SPACE.search(text, 0, found.start()):
             return text[: found.start()]
@@ -118,7 +118,7 @@ def first_turn(text: str) -> str:
 
 
 def answer_part(text: str) -> str | None:
-    """The text in the last `<answer>` tags, or similar tags, outside fences; None if there are no such tags."""
+    """Return the text in the last `<answer>` tags, or similar tags, outside fences; None if it has none of these."""
     last = None
     for found in _outside_fences(_ANSWER, text):
         if found.start() == 0 or text[found.start() - 1].isspace():
@@ -142,19 +142,19 @@ def _outside_fences(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[st
 
 
 def _after_fence(fence: str, mark: str) -> str:
-    """The fence that is open after a mark, or an empty text; `fence` is the fence that was open before."""
+    """Return the fence that is open after a mark, or an empty text; `fence` is the fence that was open before."""
     return mark if not fence else "" if mark.startswith(fence) else fence
 
 
 class _Closings:
-    """Finds the next closing tag. Positions must be asked for in ascending order, so the text is searched only once."""
+    """Finds the next closing tag. Callers must ask in ascending order, so that the text is searched only once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._next: dict[str, int] = {}
 
     def first(self, tag: str, start: int) -> int | None:
-        """The end of the first closing tag from `start` on that is not in quotes; None if there is none."""
+        """Return the end of the first closing tag from `start` on that is not in quotes; None if there is none."""
         at = self._next.get(tag, -1)
         if at < start:
             at = self._text.find(tag, start)
@@ -165,7 +165,7 @@ class _Closings:
 
 
 def _is_quoted(text: str, start: int, end: int) -> bool:
-    """Whether a closing tag is in quotes, as in code, or in a sentence about the tag."""
+    """Return whether a closing tag is in quotes, as in code, or in a sentence about the tag."""
     after = text[end : end + 1]
     if text[end : end + 3] in _TRIPLE_QUOTES:
         return False
@@ -174,13 +174,13 @@ def _is_quoted(text: str, start: int, end: int) -> bool:
 
 
 def _is_in_string(text: str, at: int) -> bool:
-    """Whether a quotation mark is open before a position on its line. Apostrophes in words do not count."""
+    """Return whether a quotation mark is open before a position on its line. Apostrophes in words do not count."""
     before = text[max(0, at - _LOOKED_BACK) : at].rpartition("\n")[2]
     return before.count('"') % 2 == 1 or len(_SINGLE_QUOTE.findall(before)) % 2 == 1
 
 
 def _begins_line(text: str, start: int, end: int) -> bool:
-    """Whether there is only a little white space between the start of a line and `end`."""
+    """Return whether there is only a little white space between the start of a line and `end`."""
     before = text[max(start, end - _LONGEST_TOKEN) : end]
     line = before[before.rfind("\n") + 1 :]
     return not line.strip() and len(line) < _LONGEST_TOKEN
@@ -192,7 +192,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _final_channel(text: str) -> str:
-    """The final message, if a model writes in channels; an empty text if the model did not reach it.
+    """Return the final message, if a model writes in channels; an empty text if the model did not reach it.
 
     A text without channels is returned unchanged.
     """

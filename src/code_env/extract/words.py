@@ -1,4 +1,4 @@
-"""Finds text that is certainly not code. Text that may be code is run, and fails if it is not code."""
+"""Finds text that is certainly not code. Text that might be code is run, and fails if it is not code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMMANDS = re.compile(r"\$ |(?:python3?|pip3?|node|npm|npx|bash|sh|chmod|cd|cat
 
 
 def is_prose(text: str) -> bool:
-    """Whether the first line of a text that is not a comment is certainly a sentence or a heading.
+    """Return whether the first line of a text that is not a comment is certainly a sentence or a heading.
 
     Example:
         >>> is_prose("Here is the code:\\nx = 1"), is_prose("x = 1\\n# That is all.")
@@ -38,7 +38,7 @@ def is_prose(text: str) -> bool:
 
 
 def is_no_code(text: str) -> bool:
-    """Whether a text is certainly not a program: it is prose, or only a value that is not used.
+    """Return whether a text is certainly not a program: it is prose, or only a value that is not used.
 
     Example:
         >>> [is_no_code(text) for text in ("42", "'No.'", "I cannot do that.", "print(42)", "pass")]
@@ -51,7 +51,9 @@ def is_no_code(text: str) -> bool:
 
 
 def runs_a_program(code: str, language: str) -> bool:
-    """Whether code only shows how to run a program: each line is a shell command; in bash, one that names a script.
+    """Return whether code only shows how to run a program.
+
+    Each line is then a shell command; in bash, it is a command that names a script.
 
     Example:
         >>> runs_a_program("echo 1 2 | python sum.py", "python"), runs_a_program("read -r a b", "bash")

@@ -1,15 +1,15 @@
-"""First code in a sandbox's interpreter: loads the harness and runs what the executor asked for.
+"""The first code in a sandbox's interpreter: loads the harness and runs what the executor asked for.
 
-Run by path, `python boot.py '<json>'`, so that the package around it is not imported. The JSON
-object says what this process is; `report` and `channel` are descriptors::
+The executor runs this file by its path, `python boot.py '<json>'`, so that the package around it is not imported. The
+JSON object says what this process is; `report`, `channel` and `bell` are descriptors::
 
     {"role": "program", "file": "main.py", "argv": [], "limits": {...}, "report": 4, "parent": 71}
     {"role": "served",  ..., "channel": 5}     a program that a peer drives: see program/serving.py
     {"role": "loaded",  ..., "channel": 5, "bell": 6}     the same in one process: see program/answering.py
 
-A peer is an ordinary `program` with the channel's number in its environment. Whatever the role,
-the first line in the report pipe says that the sandbox works, before the program is looked at; a process
-that ends without it is a fault of the sandbox. A second line holds the program's uncaught exception.
+A peer is an ordinary `program` with the channel's number in its environment. In every role, the first line in the
+report says that the sandbox works. It is written before the program is examined. If a process ends without this
+line, the sandbox is at fault. A second line holds the program's uncaught exception.
 """
 
 import importlib.util

@@ -1,8 +1,9 @@
-"""Runs a suite beside the program, in its process: what a task marked `judge="shared"` asks for.
+"""Runs a suite beside the program, in the program's process, for tasks marked `judge="shared"`.
 
-Tests that patch a module, or look at the program's objects and files, can only run there. So the program can reach
-them, and what is reported proves nothing: it may come from the program. Each record carries a seal, which reaches this
-process after the program's top level has run; that is a price, not a barrier. The verdict says `shared`.
+Tests that patch a module, or look at the program's objects and files, can only run there. So the program can reach the
+tests, and the reported results prove nothing, because they can come from the program. Each record carries a seal, which
+reaches this process after the program's top level has run. The seal makes forgery harder, but not impossible. The
+verdict says `shared`.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ def run_beside(
     entry_point: Callable[[], Any],
     send: Callable[[dict[str, Any]], None],
 ) -> None:
-    """Run a suite with the program's own functions and report each case once it is known how it went.
+    """Run a suite with the program's own functions and report each case when its result is known.
 
     Args:
         request: `prefix`, `setup`, `code`, `entry_point` and `seal`.
         names: The program's names.
-        entry_point: Gives what the entry point stands for; for a method, that of a fresh instance.
-        send: Takes `{"seal", "case", "ran", "message", "unfinished"}` for each test method that has ended, then for
-            all cases, then `{"seal", "done"}`.
+        entry_point: Returns the object that the entry point names; for a method, the method of a new instance.
+        send: Called with `{"seal", "case", "ran", "message", "unfinished"}` for each test method that has ended, then
+            for all cases, then with `{"seal", "done"}`.
     """
     name, seal = request["entry_point"], request["seal"]
     compiled = CompiledSuite(request["prefix"], request["setup"], request["code"], name, foresees=False)

@@ -72,7 +72,7 @@ def _added(to: list[Check], function: Callable[[Executor], None], *, may_refuse:
 
 
 def _refusal(result: ExecutionResult, isolation: Isolation, may_refuse: bool) -> str:
-    """Why a program was refused, if the policy may refuse it."""
+    """Return why a program was refused, if the policy may refuse it."""
     error = result.error
     expect(bool(isolation.policy), f"a program was refused ({error}), and describe() names no policy")
     expect(may_refuse, f"the policy refuses a program that uses nothing but plain Python: {error}")
@@ -119,7 +119,7 @@ def need_limit(executor: Executor, name: str) -> None:
 
 
 def need_peers(executor: Executor) -> None:
-    """End the check if the executor does not support peers, which is allowed; it must then refuse such a program."""
+    """End the check if the executor supports no peers, which is allowed; it must then refuse a program with a peer."""
     if executor.describe().peer == "none":
         must_refuse(executor, Program("pass", peer=Program("pass")), "a program with a peer")
         raise Declared("joins no program to a peer")

@@ -71,7 +71,7 @@ def a_peer_calls_a_program_that_is_one_process(executor: Executor) -> None:
     """With `one_process` the process that loads the code answers its peer itself, and rings the bell for it."""
     need_peers(executor)
     peer = Program(_ONE_PROCESS_PEER)
-    for number in (1, 2, 3):  # A peer process may be used again; its earlier output must not come back.
+    for number in (1, 2, 3):  # An executor can use a peer process again; its earlier output must not come back.
         code = f"def add(x): return x + {number}"
         result = run(executor, code, peer=peer, one_process=True)
         equal(_peer_output(result), f"None\n{number + 20}\n", "what the peer saw")

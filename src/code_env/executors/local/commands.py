@@ -1,4 +1,4 @@
-"""What a server needs to start interpreters of another language than Python, at either level."""
+"""The paths and files that a server needs to start the interpreter of a language other than Python, at both levels."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .jail import namespaces
 
 
 class Commands:
-    """The interpreter of one language, and where its driver lies for a server's programs.
+    """The interpreter of one language, and the place of its driver for a server's programs.
 
     Args:
-        language: Name of the language; for Python there is nothing to be had.
-        base: The server's directory at level `contained`, where drivers are put as files; None at `full`, where they
-            are put into its view.
+        language: Name of the language; for Python there is no interpreter and no driver.
+        base: The server's directory at level `contained`, where the drivers are written as files; None at `full`, where
+            they are put into the server's view of the file system.
 
     Raises:
-        UnsupportedProgram: If the interpreter is gone.
+        UnsupportedProgram: If the interpreter is not there, or does not start.
     """
 
     def __init__(self, language: str, base: Path | None) -> None:
@@ -31,7 +31,7 @@ class Commands:
         self.readable: list[str] = []
         """Paths that programs must be able to read."""
         self.directories: list[str] = []
-        """Directories that lead to these."""
+        """The directories that contain these paths."""
         self.drivers: dict[str, str] = {}
         """Texts of the driver's files, by path."""
         self._directory = namespaces.DRIVERS if base is None else f"{base}/drivers"
@@ -51,8 +51,8 @@ class Commands:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         for path in (Path(self._directory), *Path(self._directory).rglob("*")):
-            path.chmod(0o755 if path.is_dir() else 0o644)  # Whatever the umask says.
+            path.chmod(0o755 if path.is_dir() else 0o644)  # `mkdir` and `write_text` alone would apply the umask.
 
     def order(self, limits: Limits) -> dict[str, Any] | None:
-        """How a program with these limits is run, for its order; None if it is Python."""
+        """Return how to run a program with these limits, for its order; None if the language is Python."""
         return None if self.interpreter is None else self.interpreter.command(limits, self._directory)

@@ -1,13 +1,13 @@
-"""`local`: each program is a fork of a warm interpreter in a Linux jail. The trainer's side.
+"""`local`: each program is a fork of a warm interpreter in a Linux jail. This is the trainer's side.
 
-What runs where, and who is trusted, is told in `jail/__init__.py`. Here, in the trainer: a queue and threads
-(`pool.py`); a thread hands a program's descriptors to its worker, reads the program's streams,
-measures it from outside and ends it at its limits (`run.py`). The trainer is not forked, gets no
-signals, and parses nothing that a program sends but a bounded report.
+`jail/__init__.py` says which process runs what, and which processes are trusted. This module runs in the trainer, with
+a queue and threads (`pool.py`). A thread sends a program's descriptors to its worker, reads the program's streams,
+measures the program from outside, and ends it at its limits (`run.py`). The trainer is not forked and gets no signals.
+Of everything that a program sends, it parses only a report of bounded length.
 
-When a server dies, the programs that were running there are run again, each alone on a server of its own. One that
-takes that down too is held responsible: its result is an `error`. One whose process ends before it has begun is run
-again likewise.
+When a server dies, the programs that were running there are run again, each alone on a server of its own. If this
+server dies too, the program is held responsible: its result is an `error`. A program whose process ends before the
+program has begun is run again in the same way.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from .stocks import COMMON, Stock, stock_for
 from .worker import ServerDied, Worker
 
 HEAVY_MODULES = ("numpy", "pandas", "matplotlib.pyplot")
-"""Modules that take long to import, for which there are servers that have them loaded."""
+"""Modules that take long to import; by default, programs that name them get a server that has loaded them."""
 
 
 _IN_FLIGHT = 8
-"""How many programs for each worker are in flight at the most, sleeping ones included."""
+"""The largest number of programs in flight for each worker, with those that sleep."""
 
 
 class LocalExecutor(Executor):
@@ -53,14 +53,14 @@ class LocalExecutor(Executor):
     Servers start with the first program; that takes some tenths of a second.
 
     Args:
-        workers: How many programs run at once, those that sleep not counted; the cores this process may use by
-            default.
+        workers: How many programs run at once, without those that sleep; by default the number of cores that this
+            process may use.
         python: Path of the interpreter that runs programs, with the packages of its environment; the trainer's
             by default.
-        min_isolation: The least level to accept: `contained`, or `full`.
-        preload: Modules that take long to import. A program whose text names one is forked from a server
-            that has it loaded.
-        readable: Further paths that programs may read.
+        min_isolation: The lowest level to accept: `contained`, or `full`.
+        preload: Modules that take long to import. If a program's text names one of these modules, the program is
+            forked from a server that has loaded the module.
+        readable: Additional paths that programs may read.
         max_isolation: The highest level to enter: `full`, or `contained` to run programs as on a machine that grants
             no user namespaces.
 
@@ -99,11 +99,11 @@ class LocalExecutor(Executor):
         self._closed = False
         self._policy: dict[str, Any] | None = None
         self._live = _Live()
-        # Who forgets to close it, or ends, leaves nothing behind either.
+        # This ends everything if the user forgets `close`, or if the interpreter exits.
         weakref.finalize(self, self._live.close)
 
     def describe(self) -> Isolation:
-        """The level that this machine grants; starts a server to find out.
+        """Return the level that this machine grants, and what it enforces. Starts a server to find out.
 
         Raises:
             IsolationUnavailable: If it grants less than `min_isolation`.
@@ -127,7 +127,7 @@ class LocalExecutor(Executor):
         return self._python
 
     def why_not_full(self) -> str:
-        """What kept level `full` from being entered; empty if it runs."""
+        """Return why level `full` was not entered; empty if programs run at that level."""
         with self._lock:
             servers = self._started()
             servers.level()
@@ -149,7 +149,7 @@ class LocalExecutor(Executor):
             return live.pool.submit(program)
 
     def close(self) -> None:
-        """End what still runs, and all servers. Idempotent."""
+        """End all programs that still run, and all servers. Idempotent."""
         with self._lock:
             self._closed = True
         self._live.close()
@@ -158,14 +158,14 @@ class LocalExecutor(Executor):
         if self._closed:
             raise ExecutorClosed("this executor was closed; make a new one")
         live = self._live
-        if live.servers is None or live.servers.pid != os.getpid():  # A fork has none of its parent's.
+        if live.servers is None or live.servers.pid != os.getpid():  # A fork needs its own.
             live.servers, live.pool = Servers(self._python, self._levels, self._readable, self._policy), None
         return live.servers
 
 
 @dataclass
 class _Live:
-    """What an executor has started; apart from it, so that it can be ended when the executor is gone."""
+    """The servers and threads of an executor. They are a separate object, to end them when the executor is gone."""
 
     servers: Servers | None = None
     pool: Pool | None = None
@@ -182,7 +182,7 @@ class _Live:
 
     @contextlib.contextmanager
     def open_slot(self, servers: Servers, preload: tuple[str, ...]) -> Iterator[Runner]:
-        """What one thread of the pool runs programs with."""
+        """Yield the runner of one thread of the pool."""
         slot = _Slot(servers, preload)
         self.slots.append(slot)
         try:
@@ -214,7 +214,7 @@ _neighbours = Neighbours()
 
 
 class _Slot:
-    """What one thread runs programs with: its own workers, opened as they are needed."""
+    """Runs the programs of one thread, in workers of its own, which are opened when they are needed."""
 
     def __init__(self, servers: Servers, preload: tuple[str, ...]) -> None:
         self._servers, self._preload = servers, preload
@@ -222,11 +222,11 @@ class _Slot:
         self._peers: PeerKeeper | None = None
 
     def run(self, program: Program, place: Place) -> ExecutionResult:
-        """Run a program; where its neighbours have left no space for its files, once more when one has ended."""
+        """Run a program. If its neighbours leave no space for its files, run it again when one of them has ended."""
         return _neighbours.run_beside(lambda: self._run(program, place), place)
 
     def _run(self, program: Program, place: Place) -> ExecutionResult:
-        """Run a program, once more on a server of its own if its server dies, or it does before it has begun."""
+        """Run a program; run it again on a server of its own if its server dies, or if it ends before it has begun."""
         stock = stock_for(program, self._preload)
         used: list[Worker] = []
         try:
@@ -240,9 +240,9 @@ class _Slot:
             self._close_keeper()
             for worker in used:
                 self._servers.drop(worker.server)
-        # Alone: nobody else's program suffers if it happens again, and none can be what did it.
+        # Alone: if the server dies again, no other program is affected, and no other program can be the cause.
         with contextlib.ExitStack() as stack:
-            if program.peer is not None:  # Both halves come from this one.
+            if program.peer is not None:  # The program and its peer both run on this server.
                 stock = stock._replace(modules=(*COMMON.modules, *stock.modules), judges=True)
             server = stack.enter_context(contextlib.closing(self._servers.fresh(stock)))
             own = stack.enter_context(contextlib.closing(server.open_worker()))
@@ -255,7 +255,7 @@ class _Slot:
                 return sandbox_killed(str(died), with_peer=program.peer is not None, queue_s=place.queue_s)
 
     def close(self) -> None:
-        """Have its workers end."""
+        """Let its workers end."""
         self._close_keeper()
         for worker in self._workers.values():
             worker.close()

@@ -1,9 +1,9 @@
-"""Watches how much a program has in files where no file system of its own bounds that: at level `contained`.
+"""Measures the files of a program at level `contained`, where it has no file system of its own that limits them.
 
-The trainer looks at the program's directory. A program may make a look as long and as difficult as it can, so each part
-of one is bounded, and names count as bytes do. What no look finds (files without a name, or moved from where the
-look will be to where it has been) shows in the room that is left in the file system: where much of that is gone, the
-program is stopped for a moment and looked at closely.
+The trainer looks through the program's directory. A program can make a look long and difficult. So a look is done in
+parts of limited length, and the number of names is limited too. A look can miss files: those without a name, and those
+that the program moves from a place that comes later to a place that was seen before. But all files reduce the free
+space of the file system. If much of it is gone, the program is stopped for a moment, and the trainer does a close look.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from code_env.harness.process.limits import MAX_NAMES
 from code_env.harness.process.watching import TICK_S, is_stopped
 
 _PART = 4000
-"""How many names are looked at in one part of a look; that takes some 10 ms."""
+"""How many names are looked at in one part of a look; a part takes about 10 ms."""
 
 _LOOKING = 0.1
-"""Which part of a core looks may take."""
+"""The largest share of a core that looks may use."""
 
 _LITTLE_BYTES = 8 << 20
-"""How much room may be gone without that anybody looks closely: others write to the file system too."""
+"""A loss of this much free space causes no close look, in bytes: other processes write to the file system too."""
 
 _MOST_STOPPED = 64
-"""How many processes of a program are stopped for a close look."""
+"""When this many processes of a program are stopped, a close look stops no more of them."""
 
 
 class FileWatch:
-    """What one program has in files.
+    """Measures the files of one program.
 
     Args:
-        directory: Where it may write.
-        allowed_bytes: How many bytes they may hold.
+        directory: The directory that it may write to.
+        allowed_bytes: How many bytes its files may hold together.
         file_bytes: How many bytes one file can hold.
-        pids: Gives its processes.
-        send: Sends a signal to one of them.
+        pids: Returns the pids of its processes.
+        send: Sends a signal to one of these processes.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class FileWatch:
         self._directory, self._allowed_bytes, self._file_bytes = directory, allowed_bytes, file_bytes
         self._pids, self._send = pids, send
         self.held_bytes = 0
-        """What the last look has found."""
+        """The size of the files that the last look found, in bytes."""
         self._names = 0
         self._look: Look | None = None
         self._look_s = 0.0
@@ -62,13 +62,13 @@ class FileWatch:
 
     @property
     def excess(self) -> str:
-        """What it has too much of, if that is so."""
+        """A text that says which limit its files exceed, if they exceed one."""
         if self._names > MAX_NAMES:
             return f"it made more than {MAX_NAMES} files and directories"
         return f"its files together passed file_bytes={self._file_bytes}"
 
     def passes(self) -> bool:
-        """While it runs: whether it has more than it may, as far as that has been found by now."""
+        """Continue to look while the program runs; return whether its files are already known to exceed a limit."""
         now = time.monotonic()
         if now < self._next_at:
             return False
@@ -85,7 +85,7 @@ class FileWatch:
         return passes
 
     def passed(self) -> bool:
-        """When it has ended: whether it has left more than it may."""
+        """Return whether the files that the program has left exceed a limit, when it has ended."""
         self.close()
         with contextlib.closing(Look(self._directory, self._allowed_bytes)) as look:
             look.finish()
@@ -93,13 +93,13 @@ class FileWatch:
         return look.is_too_much
 
     def close(self) -> None:
-        """Leave a look that is not over."""
+        """End a look that is not finished."""
         if self._look is not None:
             self._look.close()
             self._look = None
 
     def _much_room_is_gone(self) -> bool:
-        """Whether the file system has lost more since the last close look than this program may have."""
+        """Return whether more free space is gone since the last close look than this program may use."""
         room = room_at(self._directory)
         most = self._most_room = Room(*map(max, self._most_room, room))
         little = max(self._allowed_bytes, _LITTLE_BYTES)
@@ -109,7 +109,7 @@ class FileWatch:
         return is_gone
 
     def _go_on(self) -> tuple[bool, bool]:
-        """Go on with the look that was begun, or begin one: whether it found too much, and whether it is over."""
+        """Continue the current look, or begin a look; return whether it found too much, and whether it is finished."""
         look = self._look = self._look or Look(self._directory, self._allowed_bytes)
         if not look.go_on(_PART):
             return False, False
@@ -120,7 +120,7 @@ class FileWatch:
         return look.is_too_much, True
 
     def _look_closely(self) -> bool:
-        """Look at all that it has, while it does nothing; whether that is too much."""
+        """Look at all its files while it is stopped; return whether they are too much."""
         self.close()
         with self._stopped() as pids, contextlib.closing(Look(self._directory, self._allowed_bytes)) as look:
             look.finish()
@@ -134,7 +134,7 @@ class FileWatch:
 
     @contextlib.contextmanager
     def _stopped(self) -> Iterator[list[int]]:
-        """Have its processes do nothing; those that there are."""
+        """Stop its processes, and yield their pids."""
         stopped: list[int] = []
         try:
             pids = self._pids()
@@ -142,7 +142,7 @@ class FileWatch:
                 for pid in new:
                     self._send(pid, signal.SIGSTOP)
                 stopped += new
-                pids = self._pids()  # Those that it has started meanwhile.
+                pids = self._pids()  # This finds processes that were started meanwhile.
                 if len(stopped) >= _MOST_STOPPED:
                     break
             yield pids

@@ -1,10 +1,10 @@
-"""The interpreter that runs programs: where it lies, and what of its environment a program may read.
+"""The interpreter that runs programs: its path, and the parts of its environment that a program may read.
 
-It is asked itself, once for an executor, in a process of its own with the trainer's variables left out: its
-paths are then those of a fresh `python`, whatever the trainer did to `sys.path`.
+The interpreter describes itself, once for each executor, in a new process without the trainer's environment variables.
+So its paths are those of a fresh `python`, whatever the trainer did to `sys.path`.
 
-Programs see the standard library and the installed packages. What a `.pth` file adds from elsewhere, such as a
-project installed in editable mode, they do not: it may be the trainer's own, with the answers in it.
+Programs see the standard library and the installed packages. They do not see what a `.pth` file adds from elsewhere,
+for example a project installed in editable mode: it can be the trainer's own project, with the solutions in it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from code_env.executors.loader import loader_environment
 _LEAST_VERSION = (3, 11)
 
 _TIMEOUT_S = 60.0
-"""How long an interpreter may take to say what it is, in seconds: a cold disk is slow."""
+"""How long an interpreter may take to describe itself, in seconds: the first read from disk is slow."""
 
 _QUESTION = """
 import json, os, sys, sysconfig
@@ -43,21 +43,21 @@ print(json.dumps({
 """
 
 _LIBRARY_DIRECTORIES = ("lib", "lib64", "bin", "pyvenv.cfg")
-"""What of an installation programs may read; the rest of a prefix may be somebody's home."""
+"""The parts of an installation that programs may read. The rest of a prefix can be somebody's home directory."""
 
 ENVIRONMENT = {
     "PATH": os.defpath,
     "LANG": "C.UTF-8",
     "PYTHONUTF8": "1",
-    # The order of a set of strings would differ from run to run, and so would verdicts.
+    # Without this, the order of a set of strings would differ from run to run, and so would verdicts.
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
-    # One program is one core's work; pools of threads would only wait for one another.
+    # A program gets one core, so the threads of a pool would only wait for each other.
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }
-"""All variables that a program finds, beside HOME and TMPDIR, and what `loader_environment` adds."""
+"""All environment variables of a program, except HOME, TMPDIR and what `loader_environment` adds."""
 
 
 @dataclass(frozen=True)
@@ -67,17 +67,17 @@ class Interpreter:
     executable: str
     """Its path, as a program sees it in `sys.executable`."""
     prefix: str
-    """`sys.prefix`: of the virtual environment if it is in one."""
+    """Its `sys.prefix`: that of the virtual environment, if it is in a virtual environment."""
     exec_prefix: str
-    """`sys.exec_prefix`."""
+    """Its `sys.exec_prefix`."""
     path: tuple[str, ...]
-    """Directories that a program imports from, beside its own."""
+    """Directories that a program imports from, in addition to its own directory."""
     readable: tuple[str, ...]
-    """Paths that a program may read for that."""
+    """Paths that a program may read, so that the interpreter and the imports work."""
 
 
 def find_interpreter(python: str | None) -> str:
-    """The path of the interpreter to use; the trainer's if None.
+    """Return the path of the interpreter to use; that of the trainer's interpreter if `python` is None.
 
     Raises:
         ExecutorError: If it is not an executable file.
@@ -89,10 +89,10 @@ def find_interpreter(python: str | None) -> str:
 
 
 def ask_interpreter(python: str) -> Interpreter:
-    """Have an interpreter describe itself.
+    """Return an interpreter's description of itself.
 
     Raises:
-        ExecutorError: If it does not answer, or is too old.
+        ExecutorError: If it does not answer, is not CPython, or is too old.
     """
     try:
         answer = subprocess.run(
@@ -131,7 +131,7 @@ def _is_below(path: str, directory: str) -> bool:
 
 
 def _outermost(paths: list[str]) -> list[str]:
-    """Paths without those below others, and with where links among them lead."""
+    """Return the paths and the targets of links among them, without paths that lie below other paths."""
     kept: list[str] = []
     for path in sorted({*paths, *map(os.path.realpath, paths)}):
         if not any(_is_below(path, one) for one in kept):

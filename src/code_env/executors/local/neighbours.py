@@ -1,6 +1,7 @@
-"""Who else runs in this process: a run that finds no space waits until one of these has ended, and is tried again.
+"""Counts the runs of this process: a run that finds no space waits until another run ends, and is tried again.
 
-At level `contained` programs share a file system. One that fills it is ended soon, and no other shall suffer for it.
+At level `contained` programs share a file system. A program that fills it is ended soon, and no other program must
+suffer from that.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from code_env.harness.process.watching import TICK_S
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 _MOST = 100
-"""How often a run is tried at the most."""
+"""The largest number of times that a run is tried."""
 
 
 class Neighbours:
@@ -31,11 +32,11 @@ class Neighbours:
         self._running = self._ended = 0
 
     def run_beside(self, run: Callable[[], ExecutionResult], place: Place) -> ExecutionResult:
-        """Run a program, and once more each time that it finds no space and a neighbour ends.
+        """Run a program. Each time that it finds no space, wait until a neighbour ends, and run it again.
 
         Args:
-            run: Runs it.
-            place: Who waits for its result.
+            run: Runs the program once.
+            place: The program's place in the pool.
         """
         for _ in range(_MOST):
             result = self._run(run, place)
@@ -45,7 +46,7 @@ class Neighbours:
 
     def _run(self, run: Callable[[], ExecutionResult], place: Place) -> ExecutionResult:
         with self._lock:
-            if self._pid != os.getpid():  # What its parent runs is nothing to a fork.
+            if self._pid != os.getpid():  # A fork does not run its parent's programs.
                 self._pid, self._running = os.getpid(), 0
             self._running += 1
         found_space = True
@@ -64,7 +65,10 @@ class Neighbours:
                 self._ended += found_space
 
     def _wait_for_end(self, place: Place) -> bool:
-        """Wait until one that had space has ended, or none is left; False if there is none, or nobody cares."""
+        """Wait until a run that had space has ended, or no run is left.
+
+        Return False if there is no run to wait for, or if the program's result is not wanted any more.
+        """
         with self._lock:
             before = self._ended
             if not self._running:
@@ -77,7 +81,7 @@ class Neighbours:
 
 
 def found_no_space(result: ExecutionResult) -> bool:
-    """Whether a run did not begin because there was no space."""
+    """Return whether a run did not begin because there was no space."""
     halves = [half for half in (result, result.peer) if half is not None and half.status is Status.SANDBOX_ERROR]
     told = [half.error.message for half in halves if half.error is not None]
     return any(os.strerror(number) in message for number in _NO_SPACE for message in told)

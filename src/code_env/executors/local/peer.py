@@ -1,9 +1,9 @@
-"""A peer that is kept: one process that talks to one program after the other; and its keeper.
+"""A kept peer: one process that talks to one program after another; and its keeper.
 
-A peer says on a socket of its own that it is done with a program, and is sent the channel to the next there, with
-another standard input if it takes one: so one judge serves all tasks. One that ends instead, or that had to be killed,
-is not used again. Its keeper decides that, for executors whose programs run here (`executor.py`) or elsewhere
-(`peer_host.py`).
+When a peer is done with a program, it says so on a socket of its own. On that socket it gets the channel to its next
+program, and a new standard input if it accepts one. So one judge can serve all tasks. A peer that ends instead, or that
+had to be killed, is not used again. The keeper decides that, for executors whose programs run here (`executor.py`) or
+elsewhere (`peer_host.py`).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class JailedPeer(JailedProgram):
     Args:
         worker: A worker that runs nothing now.
         program: The peer.
-        joined: Descriptors that join it to its first program, by the variables that tell it their numbers.
-        spare_s: How much longer than on one machine it is to wait for its programs, in seconds.
+        joined: Descriptors that join it to its first program, by the environment variables that hold their numbers.
+        spare_s: How much longer it waits for its programs than if they ran on this machine, in seconds.
 
     Raises:
         ServerDied: If the worker is gone.
@@ -55,25 +55,28 @@ class JailedPeer(JailedProgram):
 
     @property
     def idle(self) -> bool:
-        """Whether it waits for another channel."""
+        """Whether the peer waits for its next channel."""
         return self._idle
 
     def serves(self, program: Program) -> bool:
-        """Whether it can be this peer from here on: if it is equal, or differs in an input that it takes anew."""
+        """Return whether this process can be this peer from now on.
+
+        It can if its current program is equal, or if only the standard input differs and the process accepts a new one.
+        """
         own = self.program
         if own is program or own == program:
             return True
         return self._takes_input and vars(own) | {"stdin": ""} == vars(program) | {"stdin": ""}
 
     def converse(self, program: Program, joined: Mapping[str, int]) -> None:
-        """Send it the descriptors that join it to its next program, which its result and its limits are about then.
+        """Send the peer the descriptors of its next program. From then on, its result and limits are for that program.
 
         Args:
-            program: The peer that it is to be.
-            joined: The descriptors.
+            program: The peer that this process becomes.
+            joined: The descriptors, by the environment variables that hold their numbers.
 
         Raises:
-            ServerDied: If it is gone.
+            ServerDied: If the peer is gone.
         """
         if not self._pid:
             self._pid = next(iter(descendants(self._worker.pid)), 0)
@@ -93,33 +96,33 @@ class JailedPeer(JailedProgram):
         self._idle = False
 
     def readable(self) -> list[int]:
-        """Its streams, the worker's socket, and its own."""
+        """Return the descriptors of its streams, of the worker's socket and of its own socket."""
         return [*super().readable(), *([self._socket.fileno()] if self._socket.fileno() >= 0 else [])]
 
     def read(self, fd: int) -> None:
-        """Take what is there on a stream, the worker's answer, or its word that it is done."""
+        """Read from a stream, or take the worker's message, or the peer's message that it is done."""
         if fd != self._socket.fileno():
             super().read(fd)
         elif self._is_done():
             self._idle = True
             self.read_streams()
         else:
-            self._socket.close()  # It ends.
+            self._socket.close()  # The peer is ending.
 
     def _is_done(self) -> bool:
         try:
             said = self._socket.recv(16)
             self._takes_input = said == TAKES_INPUT
             return bool(said)
-        except ConnectionResetError:  # It died before it took the channel.
+        except ConnectionResetError:  # The peer died before it took the channel.
             return False
 
     def has_ended(self) -> bool:
-        """Whether it is done with its program, or has ended."""
+        """Return whether the peer is done with its program, or has ended."""
         return self._idle or super().has_ended()
 
     def result(self, queue_s: float, peer: ExecutionResult | None = None) -> ExecutionResult:
-        """What came of the last conversation."""
+        """Return the result of the last conversation."""
         if self._idle and self._status is None:
             self._status = 0
             try:
@@ -129,10 +132,10 @@ class JailedPeer(JailedProgram):
         return super().result(queue_s, peer)
 
     def close(self) -> None:
-        """End it."""
+        """End the peer."""
         try:
             if self._idle and self._status is None and self._worker.usable:
-                # It ends when there is nobody any more who could send it another channel.
+                # The peer ends by itself when it cannot get another channel any more.
                 self._idle = False
                 with contextlib.suppress(OSError):
                     self._socket.shutdown(socket.SHUT_RDWR)
@@ -147,11 +150,11 @@ class JailedPeer(JailedProgram):
 
 
 class PeerKeeper:
-    """A worker for peers, and the peer in it that waits for its next program. One thread uses it at a time.
+    """A worker for peers, and the peer in it that waits for its next program. Only one thread at a time may use it.
 
     Args:
-        worker: A worker that runs nothing else. It is closed with this.
-        spare_s: How much longer than on one machine its peers wait for their programs, in seconds.
+        worker: A worker that runs nothing else. The keeper closes it.
+        spare_s: How much longer its peers wait for their programs than if these ran on this machine, in seconds.
     """
 
     def __init__(self, worker: Worker, spare_s: float = 0.0) -> None:
@@ -159,18 +162,18 @@ class PeerKeeper:
         self._peer: JailedPeer | None = None
 
     def serves(self, program: Program) -> bool:
-        """Whether it keeps a process that can be this peer."""
+        """Return whether it keeps a process that can be this peer."""
         return self._peer is not None and self._peer.serves(program)
 
     @contextlib.contextmanager
     def peer(self, program: Program, joined: Mapping[str, int]) -> Iterator[JailedPeer]:
-        """The process that is a peer: the kept one if it can be, else a new one.
+        """Yield a process that is this peer: the kept process if it can be this peer, else a new process.
 
-        Afterwards it is kept if it is done with its program and waits for another, else ended.
+        Afterwards the process is kept if it is done with its program and waits for another; otherwise it is ended.
 
         Args:
             program: The peer.
-            joined: Descriptors that join it to its program, by the variables that tell it their numbers.
+            joined: Descriptors that join it to its program, by the environment variables that hold their numbers.
 
         Raises:
             ServerDied: If the worker is gone.
@@ -178,7 +181,7 @@ class PeerKeeper:
         if self._peer is not None and self._peer.serves(program):
             try:
                 self._peer.converse(program, joined)
-            except ServerDied:  # It died while nobody looked, and nobody but it.
+            except ServerDied:  # The peer died while it waited; its worker can still be usable.
                 self._end()
         else:
             self._end()

@@ -1,7 +1,7 @@
-"""Peers in the jail of this machine whose programs run elsewhere; many at once, from any thread.
+"""Runs peers in the jail of this machine for programs that run elsewhere. Many threads can run peers at once.
 
-A peer is kept when it is done, and serves the next program whose peer it can be, as in `LocalExecutor`. There each
-thread has one keeper of its own; here threads come and go, so keepers that are free wait for whoever needs one next.
+As in `LocalExecutor`, a peer that is done is kept for the next program whose peer it can be. There each thread has a
+keeper of its own. Here threads come and go, so free keepers are kept in a list, and the next thread takes one of them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PeerHost:
     """Runs peers.
 
     Args:
-        spare_s: How much longer than on one machine they wait for their programs, in seconds.
+        spare_s: How much longer they wait for their programs than if these ran on this machine, in seconds.
 
     Raises:
         ExecutorError: On a system where `local` does not run.
@@ -45,10 +45,10 @@ class PeerHost:
         self._closed = False
 
     def level(self) -> Level:
-        """The level of isolation that this machine grants; starts a server to find out.
+        """Return the level of isolation that this machine grants. Starts a server to find out.
 
         Raises:
-            IsolationUnavailable: If it grants none.
+            IsolationUnavailable: If this machine grants no level.
         """
         return self._started().level()
 
@@ -57,13 +57,13 @@ class PeerHost:
 
         Args:
             program: The program, which runs elsewhere.
-            take: Is given the program's ends of what joins them, by the variables that name them; it copies what it
-                wants to keep.
-            caller: Who waits for the result.
+            take: Called with the program's ends of the channel and the bell, by the environment variables that hold
+                their numbers. It must copy the descriptors that it needs later.
+            caller: The caller that waits for the result.
 
         Raises:
-            ServerDied: If its server died.
-            OSError: If there is no process, or no descriptor, to be had.
+            ServerDied: If the peer's server died.
+            OSError: If a process or a descriptor could not be created.
         """
         if program.peer is None:
             raise ValueError("a program with a peer was expected; got one without")
@@ -86,7 +86,7 @@ class PeerHost:
             self._give_back(keeper, servers)
 
     def close(self) -> None:
-        """End all. Idempotent."""
+        """End all peers and servers. Idempotent."""
         with self._lock:
             self._closed = True
             servers, self._servers = self._servers, None
@@ -106,7 +106,7 @@ class PeerHost:
             return self._servers
 
     def _take(self, servers: Servers, wanted: Program) -> PeerKeeper:
-        """A keeper that nobody uses: one of such a peer if there is one, else any, else a new one."""
+        """Return a free keeper: one that keeps the wanted peer if there is one, else any other, else a new keeper."""
         with self._lock:
             unusable = [keeper for keeper in self._free if not keeper.worker.usable]
             self._free = [keeper for keeper in self._free if keeper.worker.usable]

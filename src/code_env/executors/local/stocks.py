@@ -1,9 +1,9 @@
-"""What servers have loaded, and which of them a program is forked from.
+"""Stocks: what servers have loaded, and from which server a program is forked.
 
-All that a server holds is copied with each fork: page tables, mappings of libraries. A program that needs little is
-therefore forked from a server that holds little, which takes a third less than to fork it from one that has
-everything at hand. What it imports is looked for in its text, and if that is a wrong guess it costs time and nothing
-else: a module that is not there is imported by the program.
+Each fork copies everything that a server holds: page tables, mappings of libraries. So a program that needs little is
+forked from a server that holds little. This takes a third less time than a fork of a server that has loaded everything.
+A search in the program's text finds its imports. A wrong guess costs only time: the program imports a missing module
+itself.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from code_env.languages import PYTHON
 
 
 class Stock(NamedTuple):
-    """What a server has loaded."""
+    """The modules that a server has loaded, and the language of its programs."""
 
     modules: tuple[str, ...]
-    """Modules, beside what the harness needs."""
+    """Modules, in addition to those that the harness needs."""
     judges: bool
-    """Whether it has the judge's half of the harness as well, for peers and for suites that run beside a program."""
+    """Whether it also has the judge's half of the harness, for peers and for suites that run beside a program."""
     language: str = PYTHON.name
-    """Language of the programs that it starts; one that is not Python has its interpreter in view."""
+    """Language of the programs that it starts. If it is not Python, these programs can also read its interpreter."""
 
     @property
     def is_heavy(self) -> bool:
-        """Whether there are modules among them that take long to import."""
+        """Whether some of its modules take long to import."""
         return not set(self.modules).issubset(COMMON_MODULES)
 
 
@@ -37,7 +37,7 @@ LEAN_MODULES = (
     *("heapq", "itertools", "json", "keyword", "math", "operator", "os", "re", "string", "struct", "sys", "textwrap"),
     *("time", "traceback", "types", "typing", "warnings", "weakref"),
 )
-"""What most short programs import, and what the harness needs anyway."""
+"""Modules that most short programs import, and modules that the harness needs anyway."""
 
 COMMON_MODULES = (
     *LEAN_MODULES,
@@ -45,7 +45,7 @@ COMMON_MODULES = (
     *("hashlib", "inspect", "io", "logging", "numbers", "pathlib", "queue", "random", "statistics", "tempfile"),
     *("threading", "unicodedata", "urllib.parse", "zlib"),
 )
-"""What programs commonly import; a module that a program is the first to import costs it its import."""
+"""Modules that programs commonly import. A program must import all other modules itself, which takes time."""
 
 LEAN = Stock(LEAN_MODULES, judges=False)
 COMMON = Stock(COMMON_MODULES, judges=True)
@@ -58,11 +58,11 @@ _DYNAMIC = re.compile(r"__import__|importlib|\bexec\b|\beval\b")
 
 
 def stock_for(program: Program, heavy: Iterable[str]) -> Stock:
-    """What the server shall have loaded from which a program is forked.
+    """Return the stock of the server from which to fork a program.
 
     Args:
         program: The program.
-        heavy: Modules that take long to import; a server has them if the program names them.
+        heavy: Modules that take long to import; the stock has those that the program names.
     """
     if program.language != PYTHON.name:
         return LEAN._replace(language=program.language)
@@ -72,14 +72,14 @@ def stock_for(program: Program, heavy: Iterable[str]) -> Stock:
 
 
 def _needs_little(program: Program, beside: tuple[str, ...]) -> bool:
-    """Whether a program seems to import nothing but what the lean server has, and some modules beside."""
+    """Return whether a program seems to import only modules of the lean server and the modules in `beside`."""
     if _DYNAMIC.search(program.code) or any(str(name).endswith(".py") for name in program.files):
         return False
     return _IN_LEAN.union(beside).issuperset((*imported(program.code), *program.imports))
 
 
 def imported(code: str) -> list[str]:
-    """Names of top-level modules that a text seems to import: a search, no parse.
+    """Return the names of top-level modules that a text seems to import. It searches the text, and does not parse it.
 
     >>> imported("import os.path as p, sys\\nfrom typing import List")
     ['os', 'sys', 'typing']

@@ -1,4 +1,4 @@
-"""The users that programs run as: where the trainer is root, numbers that nobody else uses."""
+"""The users that programs run as: if the trainer is root, user ids that nothing else uses."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _USERS_FROM_WIDE, _USERS_FROM_NARROW, _NARROW = 1_000_000_000, 30_000, 30_000
 _USERS_EACH, _MOST_TRAINERS = 4096, 250_000
 
 users_taken = itertools.count()
-"""Counts workers of all executors in this process, each of which has a user to itself."""
+"""Counts the workers of all executors in this process. Each worker has a user of its own."""
 
 
 def own_users() -> Sequence[int] | None:
-    """Numbers of users that nobody else is, for programs of a trainer that is root; None if there are none.
+    """Return user ids that nothing else uses, for the programs of a trainer that is root; None if there are none.
 
-    They depend on the trainer's pid, so that two trainers on a machine use different ones.
+    They depend on the trainer's pid, so that two trainers on a machine use different ids.
     """
     if os.geteuid() != 0:
         return None
@@ -27,10 +27,10 @@ def own_users() -> Sequence[int] | None:
         return range(first, first + _USERS_EACH)
     if mapped >= _USERS_FROM_NARROW + _NARROW:
         return [_USERS_FROM_NARROW + (os.getpid() * 64 + n) % _NARROW for n in range(_NARROW)]
-    return None  # Root of a user namespace that holds nobody else.
+    return None  # The trainer is root in a user namespace that has too few user ids.
 
 
 def programs_user() -> tuple[int, int]:
-    """User and group that programs run as at level `full`, seen from outside."""
+    """Return the user and the group that programs run as at level `full`, as seen from outside the jail."""
     users = own_users()
     return (os.getuid(), os.getgid()) if users is None else (users[0], users[0])

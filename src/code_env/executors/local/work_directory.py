@@ -1,7 +1,7 @@
-"""Where the programs of one worker write at level `contained`, which has no file systems of its own.
+"""The directory that a worker's programs write to at level `contained`, where they have no file system of their own.
 
-One directory, `run`, is that of all programs of a worker; the directory in which a program starts lies in it. Between
-two programs everything is removed, unless nothing was done there but to put the program into it.
+All programs of a worker share one directory, `run`. A program starts in a directory inside `run`. Between two programs
+everything in `run` is removed, unless nothing was changed there except that the program was put into it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from .jail import namespaces
 from .jail.changes import MAIN, Changes
 
 _FIRST_OWN = 3
-"""The least number of a descriptor: below are the standard streams, also of a trainer that has none."""
+"""The lowest number for a descriptor. Lower numbers are for standard streams, even if the trainer has none."""
 
 
 class WorkDirectory:
-    """The trainer's hand on it.
+    """The trainer's access to this directory.
 
     Args:
-        run: The directory that programs may write to; made here, in one that is the trainer's.
-        user: Whose it is to be; None for the trainer's own user.
-        notices: Whether to have the kernel tell of changes.
+        run: The directory that programs may write to; it is made here, in a new directory that the trainer owns.
+        user: The user that will own it; None for the trainer's own user.
+        notices: Whether to have the kernel report changes.
 
     Raises:
         OSError: If it cannot be made.
@@ -38,19 +38,19 @@ class WorkDirectory:
         self._work = namespaces.work_in(str(run))
         self._changes: Changes | None = None
         self.fd = -1
-        """Descriptor of the directory in which a program starts, held from before it runs: the program may put
-        anything else in its place."""
+        """Descriptor of the directory in which a program starts. It is opened before the program runs, because the
+        program can replace the directory."""
         _make_directory(str(run.parent), 0o711, None)
         _make_directory(str(run), 0o700, user)
         self.in_memory = is_in_memory(run)
-        """Whether what is in its files is held in memory."""
+        """Whether its files are kept in memory."""
 
     def make(self) -> None:
-        """See that there is a directory for the next program to start in.
+        """Make the directory in which the next program starts, if there is none.
 
         Raises:
-            FileNotFoundError: If all is gone.
-            OSError: If there is no descriptor, or no space, to be had.
+            FileNotFoundError: If the directory around it is gone.
+            OSError: If there is no descriptor or no space left.
         """
         if self.fd >= 0:
             return
@@ -64,14 +64,14 @@ class WorkDirectory:
                 os.rmdir(self._work)
             raise
         if self._notices:
-            with contextlib.suppress(OSError):  # One can do without.
+            with contextlib.suppress(OSError):  # Without it, `is_as_made` looks at the directory.
                 self._changes = Changes(str(self.run), self._work, _FIRST_OWN)
 
     def is_as_made(self, most: int) -> bool:
-        """Whether a program, which has ended, has done nothing there.
+        """Return whether a program that has ended has changed nothing there.
 
         Args:
-            most: Bytes that its own file may take on disk.
+            most: The largest size on disk of the program's own file, in bytes.
         """
         if self._changes is not None:
             return self._changes.are_as_expected()
@@ -80,19 +80,19 @@ class WorkDirectory:
         return 512 * os.stat(MAIN, dir_fd=self.fd, follow_symlinks=False).st_blocks <= most
 
     def reuse(self) -> bool:
-        """Let the next program have it as it is, after one that did nothing there; whether that can be.
+        """Give it to the next program as it is, after a program that changed nothing; return whether that is possible.
 
         Raises:
             OSError: If something cannot be removed.
         """
-        if self._changes is None:  # Its times may have been set.
+        if self._changes is None:  # The program can have set its times, unnoticed.
             return False
         os.unlink(MAIN, dir_fd=self.fd)
         self._changes.expect_next()
         return True
 
     def close(self) -> None:
-        """Let go of it; what is there is removed with the server."""
+        """Close its descriptors. Files that are left there are removed with the server."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
@@ -102,27 +102,27 @@ class WorkDirectory:
 
 
 def _first_names(directory: str | int) -> list[str]:
-    """The first two names in a directory, which may hold any number."""
+    """Return the first two names in a directory, which can hold any number of names."""
     with os.scandir(directory) as entries:
         return [entry.name for entry in itertools.islice(entries, 2)]
 
 
 def _make_directory(path: str, mode: int, user: int | None) -> None:
     os.mkdir(path, 0o700)
-    os.chmod(path, mode)  # Whatever the umask says.
+    os.chmod(path, mode)  # `mkdir` alone would apply the umask.
     if user is not None:
         os.chown(path, user, user)
 
 
 _IN_MEMORY, _ROOMY_BYTES = "/dev/shm", 1 << 30
-"""Where files lie in memory, and how much must be free there: containers often have but 64 MiB."""
+"""A directory in memory, and how much must be free there, in bytes: in containers it often has only 64 MiB."""
 
 
 def make_base() -> Path:
-    """A directory for working directories, which those programs' users can reach.
+    """Make a directory for working directories; the users that programs run as can reach it.
 
-    In memory where there is plenty and nobody has named a place: a file that each program has, and loses again, costs
-    a third of what it does on a disk.
+    It is in memory if there is enough, unless an environment variable names a place. Each program's file is created and
+    removed again; that costs a third as much in memory as on a disk.
     """
     candidates = [tempfile.gettempdir(), "/tmp", "/var/tmp", _IN_MEMORY]
     if not any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")) and _is_roomy(_IN_MEMORY):
@@ -142,6 +142,6 @@ def _is_roomy(path: str) -> bool:
 
 
 def all_may_pass(path: str) -> bool:
-    """Whether any user may pass to a directory, and into it."""
+    """Return whether every user may enter a directory and all directories above it."""
     real = Path(path).resolve()
     return all(one.is_dir() and one.stat().st_mode & 0o001 for one in (real, *real.parents))

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 class ServerDied(Exception):
-    """A server, or a worker of it, ended while something was asked of it."""
+    """A server or one of its workers ended during a request."""
 
 
 def signal_descendant(pid: int, ancestor: int, number: int = signal.SIGKILL) -> None:
-    """Send a signal to a process if it is still one that descends from another."""
+    """Send a signal to a process if it still descends from `ancestor`."""
     with contextlib.suppress(OSError):
         fd = os.pidfd_open(pid)
         try:
-            # The number may be somebody else's by now; what descends from the ancestor is not.
+            # The pid can belong to an unrelated process by now, but that does not descend from the ancestor.
             if pid in descendants(ancestor):
                 signal.pidfd_send_signal(fd, number)
         finally:
@@ -50,16 +50,16 @@ class Worker:
         self.notices = notices
         """Whether it uses inotify(7). Linux gives each user a limited number of instances."""
         self.directory = directory
-        """Where its programs may write; None at level `full`, where it has a file system of its own for that."""
+        """The directory that its programs may write to; None at level `full`, where it has a file system of its own."""
         self._abandoned = False
         _open_workers.add(self)
 
     def make_directory(self) -> None:
-        """See that there is a directory for the next program, at level `contained`.
+        """Make the directory for the next program if there is none; only at level `contained`.
 
         Raises:
             ServerDied: If the server was ended meanwhile.
-            OSError: If there is no descriptor, or no space, to be had.
+            OSError: If there is no descriptor or no space left.
         """
         if self.directory is None:
             return
@@ -69,10 +69,10 @@ class Worker:
             raise ServerDied("the server was ended meanwhile") from error
 
     def clear_directory(self, *, untouched: bool) -> None:
-        """Have the next program find nothing of the one that has ended; if that cannot be, there is none here.
+        """Remove everything that a program has left; if that fails, abandon the worker, so it gets no next program.
 
         Args:
-            untouched: Whether it did nothing there.
+            untouched: Whether the program changed nothing in the directory.
         """
         if self.directory is None:
             return
@@ -93,18 +93,18 @@ class Worker:
 
     @property
     def usable(self) -> bool:
-        """Whether it can take a program; not if it was given up, or its server was ended."""
+        """Whether it can take a program. It cannot if it was abandoned, or if its server was ended."""
         return not self._abandoned and not self.server.closed
 
     def abandon(self) -> None:
-        """Kill it with what it runs: something went wrong, and its next answer would be about another program."""
+        """Kill it and everything that it runs. After a failure, its next message could be about an earlier program."""
         self._abandoned, self.notices = True, False
         for pid in [*descendants(self.pid), self.pid]:
             signal_descendant(pid, os.getpid())
         self.close()
 
     def close(self) -> None:
-        """Have it end, when it has nothing more to run."""
+        """Let it end, when it has nothing more to run."""
         self.notices = False
         self.sock.close()
         if self.directory is not None:
@@ -115,7 +115,10 @@ _open_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
 
 
 def may_notice() -> bool:
-    """Whether one more worker may use inotify(7), with up to three instances; half of all is left to others."""
+    """Return whether another worker may use inotify(7).
+
+    A worker uses up to three instances. Half of all instances are left to other programs of the user.
+    """
     try:
         most = int(Path("/proc/sys/fs/inotify/max_user_instances").read_text())
     except (OSError, ValueError):

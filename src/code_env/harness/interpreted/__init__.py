@@ -1,1 +1,1 @@
-"""Runs answers that are not Python, by their interpreters: the side of the program, as `program/`."""
+"""Runs answers that are not Python, with their interpreters. This is the program's side, like `program/`."""

@@ -1,4 +1,4 @@
-"""What `boot.py` does for a program that is not Python."""
+"""The part of `boot.py` for programs that are not Python."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .serving import serve_command
 
 
 def start(order: dict[str, Any], limits: ProcessLimits) -> NoReturn:
-    """Serve the program, or be it.
+    """Serve the program, or replace this process by the interpreter that runs it.
 
     Args:
-        order: What `boot.py` was given.
-        limits: What one run of the program may use.
+        order: The JSON object that `boot.py` was given.
+        limits: The limits of one run of the program.
     """
     command, report = Command(**order["command"]), order["report"]
     if order["role"] == "served":
@@ -28,6 +28,6 @@ def start(order: dict[str, Any], limits: ProcessLimits) -> NoReturn:
         serve_command(files, command, order["argv"], limits, limits.of_tests(), order["channel"])
         sys.exit()
     limits.apply()
-    if not command.driver:  # A driver says so itself, when the interpreter has started.
+    if not command.driver:  # A driver writes this line itself, when the interpreter has started.
         os.write(report, b"{}\n")
     become(command.to_run(report, order["argv"]), command.environment, report)

@@ -1,8 +1,8 @@
-"""One process of an interpreter in which a driver of ours loads an answer; seen from the process that starts it.
+"""A process of an interpreter in which our driver loads an answer. This file is the side of the process that starts it.
 
-The driver speaks in lines of JSON on a socket. What it is to be told it asks for, a piece at a time, so that who
-answers it never waits for room. From the answer's first line on, any line may be the answer's own: it is taken as
-data, whatever it says, and what is no JSON, or too long, ends the process.
+The driver sends lines of JSON on a socket. It asks for each message that it receives, piece by piece, so that the
+sender never waits for room. From the answer's first line on, any line can come from the answer. So each line is taken
+as data, whatever it says. A line that is not JSON, or is too long, ends the process.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from ..wire.channel import MAX_FRAME_BYTES, ChannelError, json_bytes, parse_json
 
 _ASK = b'"ask"'
 _HEAD = struct.Struct(">?I")
-"""What comes before a piece: whether it is the last, and its length in bytes."""
+"""The header of a piece: whether the piece is the last, and its length in bytes."""
 
 _PIECE = 60_000
-"""How much is sent at once, in bytes: less than a socket holds."""
+"""The longest piece that is sent at once, in bytes. A socket's buffer holds more than this."""
 
 _LONGEST_LINE = MAX_FRAME_BYTES // 2
 
 
 class Driven:
-    """One such process, from its start to its end.
+    """One process of the interpreter, from its start to its end.
 
     Args:
-        execute: Becomes the interpreter, given the descriptor of the driver's socket.
-        limits: What the process may use.
-        rlimits: What of that it sets on itself.
-        confinement: What the executor asks of it.
-        workspace: Gives it a directory.
-        close: A descriptor that it must not have.
+        execute: Replaces the process by the interpreter; called with the descriptor of the driver's socket.
+        limits: The limits of the process.
+        rlimits: The limits that the process sets on itself.
+        confinement: What the executor requires of the process.
+        workspace: Gives the process a directory.
+        close: A descriptor that the process must not have.
     """
 
     def __init__(
@@ -74,24 +74,24 @@ class Driven:
         self._child.on_readable(self._socket.fileno(), self._read)
 
     def take(self) -> Any:
-        """The next message; None if the process says no more."""
+        """Return the next message, or None if the process sends no more."""
         self._child.serve_until(lambda: bool(self._messages) or self._is_over)
         return self._messages.popleft() if self._messages else None
 
     def tell(self, message: dict[str, Any]) -> None:
-        """Answer the driver, which has asked or is going to."""
+        """Send a message to the driver, which has asked for it or will ask for it."""
         self._answer = json_bytes(message)
-        self._child.clock.restart()  # What it waited for us does not count.
+        self._child.clock.restart()  # The time that it waited for this process does not count.
         if self._asked:
             self._asked = False
             self._send()
 
     def end(self, reason: str | None = None, *, kill: bool = True) -> dict[str, Any]:
-        """End it, and what it left; how it ended.
+        """End the process and everything that it left; return how it ended.
 
         Args:
-            reason: The status to report, None if it is no fault.
-            kill: Whether not to wait until it ends by itself.
+            reason: The status to report, or None if the end is not a fault.
+            kill: Whether to kill the process; otherwise wait until it ends by itself.
         """
         self._is_deaf = True
         if kill:
@@ -131,7 +131,7 @@ class Driven:
         return True
 
     def _send(self) -> bool:
-        """Send the next piece of the answer; False if who asked did not read the last."""
+        """Send the next piece of the message; return False if there is none, or the last piece has not been read."""
         if self._answer is None:
             return False
         piece, rest = self._answer[:_PIECE], self._answer[_PIECE:]
@@ -139,5 +139,5 @@ class Driven:
         data = _HEAD.pack(not rest, len(piece)) + piece
         try:
             return self._socket.send(data) == len(data)
-        except OSError:  # There is no room, or nobody who would read it.
+        except OSError:  # The socket has no room, or the other end is closed.
             return False

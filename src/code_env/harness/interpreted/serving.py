@@ -1,12 +1,12 @@
-"""The program's half of a judged run where the answer is not Python: as `program/serving.py`, the same for the judge.
+"""The program's half of a judged run if the answer is not Python. The judge sees no difference to `program/serving.py`.
 
-This process is trusted, and never runs the answer. Each `stdin`, `output` or `checker` test is a process of the
-answer's interpreter. So is each `call` test: an interpreter that cannot fork loads the answer anew for each. A suite of
-tests in the answer's own language runs beside it, in a process of the interpreter too; each case has a seal that this
-process makes and checks, and takes off.
+This process is trusted, and never runs the answer. Each `stdin`, `output` or `checker` test runs in a process of the
+answer's interpreter. Each `call` test does so too: the interpreter cannot fork, so it loads the answer anew for each
+call. A suite of tests in the answer's own language runs beside the answer, also in a process of the interpreter. Each
+case has a seal, which this process makes, checks and removes.
 
-The first interpreter is started before there is a test, to see that it works here and that the answer compiles. It
-has run no line of the answer by then, and serves the first call, or the suite.
+The first interpreter starts before there is a test, to check that it works here and that the answer compiles. It has
+run no line of the answer at that point, and then serves the first call, or the suite.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .commands import Command, become
 from .driver_process import Driven
 
 _MANY_BYTES = 1 << 18
-"""How much may wait to be sent."""
+"""Outcomes of runs are sent when more than this many bytes of them wait."""
 
 
 def serve_command(
@@ -42,13 +42,13 @@ def serve_command(
     """Serve a program on channel `fd` until the peer closes it.
 
     Args:
-        files: What is in the current directory, by path.
-        command: How the program, one of them, is run.
-        argv: Its arguments, without its own name.
-        limits: What one test may use.
-        rlimits: What of that a test's process sets on itself, because this one has it otherwise.
+        files: The files in the current directory, by path.
+        command: How to run the program, which is one of these files.
+        argv: The program's arguments, without its own name.
+        limits: The limits of one test.
+        rlimits: The limits that a test's process sets on itself, because this process has different ones.
         fd: The channel's descriptor.
-        confinement: What the executor asks of each test's process.
+        confinement: What the executor requires of each test's process.
 
     Raises:
         RuntimeError: If the interpreter does not start.
@@ -67,7 +67,7 @@ def serve_command(
                 server.run_suite()
             elif kind == Kind.LOAD and payload == PER_MESSAGE:
                 server.serve_calls()
-            # What is for a module that has ended meanwhile is out of date.
+            # Other frames are for a module that has ended in the meantime, and are ignored.
     finally:
         server.close()
 
@@ -90,7 +90,9 @@ class _Server:
         self._spare: Driven | None = None
 
     def greet(self) -> bool:
-        """Say hello when the interpreter is known to work; whether the answer compiles, as far as that can be told.
+        """Send `HELLO` when the interpreter is known to work, then `COMPILED`.
+
+        Return whether the answer compiles. Without a driver this is not known, and the result is True.
 
         Raises:
             RuntimeError: If the interpreter does not start.
@@ -114,11 +116,11 @@ class _Server:
         self._channel.send_json(
             Kind.COMPILED, {"error": error or {"name": "SyntaxError", "message": text, "traceback": ""}}
         )
-        self._channel.receive()  # The peer may come up later than we; it closes when it has heard.
+        self._channel.receive()  # The peer can start later than this process. It closes when it has read the error.
         return False
 
     def next_frame(self) -> tuple[int, bytes] | None:
-        """The next frame from the peer."""
+        """Return the next frame from the peer, or None if the peer has closed. Send waiting outcomes before waiting."""
         received = self._channel.pop()
         if received is None:
             self._flush()
@@ -130,7 +132,7 @@ class _Server:
             self._channel.send_frames(self._runs.frames())
 
     def close(self) -> None:
-        """End what waits, and leave the tests' streams."""
+        """End the process that waits for its first test, and take back this process's own standard streams."""
         self._drop_spare()
         self._runs.leave_streams()
 
@@ -156,7 +158,7 @@ class _Server:
         return Driven(execute, limits, self._rlimits, self._confinement, self._workspace, close=self._channel.fd)
 
     def _compiled(self) -> Driven:
-        """A process in which the answer is compiled: the first, if it still waits, else another."""
+        """Return a process that has compiled the answer: the first process if it still waits, otherwise a new one."""
         self._flush()
         self._runs.leave_streams()
         driven, self._spare = self._spare, None
@@ -167,7 +169,7 @@ class _Server:
         return driven
 
     def serve_calls(self) -> None:
-        """Answer what a peer asks of a module whose every call is to be in a process of its own."""
+        """Answer the peer's requests to a module, with each call in a process of its own."""
         first: Driven | None = None
         name = ""
         while (received := self._channel.receive()) is not None and received[0] == Kind.MESSAGE:
@@ -196,11 +198,11 @@ class _Server:
     def _compiled_for(self, name: str) -> Driven:
         driven = self._compiled()
         driven.tell({"do": "call", "name": name})
-        driven.take()  # That it is loaded, or an error: then there is no reply, and how it ended says why.
+        driven.take()  # Loaded, or an error. After an error there is no reply, and the process's end says why.
         return driven
 
     def _load_for(self, name: str) -> Driven | None:
-        """Load the answer and say what became of it; None if that was its end."""
+        """Load the answer and tell the peer whether this worked. Return the process, or None if loading failed."""
         driven = self._compiled()
         driven.tell({"do": "call", "name": name})
         said = driven.take()
@@ -217,13 +219,13 @@ class _Server:
         return said, driven.end(kill=False)
 
     def _tell_of_failure(self, said: Any, ended: dict[str, Any]) -> None:
-        """Say that the answer did not come to be loaded."""
+        """Tell the peer that the answer could not be loaded."""
         if _is_error(said):
             self._send({"n": 0, "error": described(said["error"])})
         self._channel.send_json(Kind.ENDED, {**ended, "error": None, "stderr": ""})
 
     def run_suite(self) -> None:
-        """Run a suite beside the answer; what is said of its cases under their seals goes to the peer."""
+        """Run a suite beside the answer. Send each record that has the seal of its case to the peer."""
         received = self._channel.receive()
         if received is None:
             return
@@ -252,7 +254,7 @@ class _Server:
 
 
 _ENDED = {"status": "ok", "exit_code": 0, "signal": None, "error": None, "stderr": ""}
-"""How a module ends of which only the calls were processes."""
+"""The reported end of a module that had no process of its own, only one process for each call."""
 
 
 def _is_error(said: Any) -> bool:
@@ -260,7 +262,7 @@ def _is_error(said: Any) -> bool:
 
 
 class _CommandRuns(Runs):
-    """The runs of an answer, each a process of its interpreter."""
+    """The runs of an answer, each in a process of its interpreter."""
 
     def __init__(
         self,
@@ -271,24 +273,27 @@ class _CommandRuns(Runs):
         confinement: Confinement,
         workspace: Workspace,
     ) -> None:
-        code = compile("", command.file, "exec")  # Stands for the answer, which Python cannot compile.
+        code = compile("", command.file, "exec")  # In place of the answer, which Python cannot compile.
         super().__init__(CompiledAnswer(b"", code, argv, limits, rlimits, draws=False), confinement, workspace)
         self._command = command
 
     def become(self) -> NoReturn:
-        """In a test's process: be the program."""
+        """Replace this process, which a test has for itself, by the interpreter that runs the program."""
         if self.streams is None:
             raise RuntimeError("a run has streams")
         report = self.streams.report_fd
         become(self._command.to_run(report, self.answer.argv), self._command.environment, report)
 
     def frames(self) -> bytes:
-        """What there is to say of the runs since the last call."""
+        """Return the frames about the runs since the last call."""
         self.outcomes = [self._understood(outcome) for outcome in self.outcomes]
         return super().frames()
 
     def _understood(self, outcome: Outcome) -> Outcome:
-        """An outcome with the driver's word that it is up left out, and a want of memory called by its name."""
+        """Return an outcome without the first line of its report, which says that the driver has started.
+
+        If the interpreter ran out of memory, the outcome says so.
+        """
         if outcome.limits is None:
             return outcome
         _, stderr_fd, report_fd = outcome.reading

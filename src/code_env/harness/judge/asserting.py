@@ -8,18 +8,20 @@ The syntax tree is rewritten so that a failed case is recorded, with both sides 
                                      if not @left == @right:
                                          @cases.fail(0, (@left, @right), None)
 
-The numbers are those of the case and of the `assert` statement; `required` tells which of these count together.
+The two numbers are those of the case and of the `assert` statement; `required` decides which statements count together.
 
-A call of the program that `call_batching` foresees, `add(1, 2)`, becomes `@call(0, add)`. Names with an `@`
-cannot clash with the test's own.
+A call of the program that `call_batching` foresees, `add(1, 2)`, becomes `@call(0, add)`. Names with an `@` cannot
+clash with names of the test code.
 
-In a `unittest.TestCase` class each method whose name begins with `test` is one case; there each simple statement with a
-call is put into `with @cases.held_back(): ...`, so that `self.assertEqual(f(x), sorted(x))` compares with what `x` was.
+In a `unittest.TestCase` class, each method whose name begins with `test` is one case. There, each simple statement with
+a call is put into `with @cases.held_back(): ...`. So in `self.assertEqual(f(x), sorted(x))`, `sorted` gets `x` as it
+was before `f` changed it.
 
-Where a statement looks at whether two values are one object, they are `@cases.original(...)`, since what a call gave of
-its arguments is a copy until changes are no longer held back. They are not between the parts of `assert a and b`.
+While changes are held back, a call that returns one of its arguments returns a copy. So where a statement checks
+whether two values are the same object, each value becomes `@cases.original(...)`. Between the parts of
+`assert a and b`, changes are not held back.
 
-The number of cases is a matter of the text alone, so it is the same whatever a program does.
+The number of cases depends on the text alone, so it is the same for every program.
 """
 
 from __future__ import annotations
@@ -38,19 +40,19 @@ from .call_batching import Foreseen, foresee
 from .required import Case, Found, find_cases, source_of
 
 RECORDER = "@cases"
-"""Name under which the test code's namespace holds its `Cases`."""
+"""The name under which the test code's namespace holds its `Cases`."""
 
 CALL = "@call"
-"""Name under which it holds what makes a call that was foreseen: called with its number and the function."""
+"""The name under which it holds the function that makes a foreseen call, given the call's number and the callee."""
 
 
 NO_CASES = "the tests run to their end"
-"""What stands for the one case of a suite that has no `assert` that counts."""
+"""The source of the only case of a suite in which no `assert` counts."""
 
 
 @functools.lru_cache(maxsize=4096)
 def case_sources(code: str) -> tuple[str, ...]:
-    """The source of each case of a suite, on one line; one stands for its end if it has no `assert` that counts.
+    """Return the source of each case of a suite, on one line; only `NO_CASES` if no `assert` counts.
 
     >>> case_sources("assert f(1) == 2\\nassert True")
     ('assert f(1) == 2',)
@@ -62,7 +64,7 @@ def case_sources(code: str) -> tuple[str, ...]:
 
 
 def _test_classes(tree: ast.Module) -> list[ast.ClassDef]:
-    """Classes at the top level that say that they are test cases."""
+    """Return the classes at the top level with a base class whose name ends in `TestCase`."""
     return [
         node
         for node in tree.body
@@ -71,7 +73,7 @@ def _test_classes(tree: ast.Module) -> list[ast.ClassDef]:
 
 
 def _methods(tree: ast.Module) -> list[tuple[str, str]]:
-    """Class and name of each test method, in the order of the text."""
+    """Return the class and the name of each test method, in the order of the text."""
     return [
         (kind.name, name)
         for kind in _test_classes(tree)
@@ -85,7 +87,7 @@ def _methods(tree: ast.Module) -> list[tuple[str, str]]:
 
 def _parse(code: str) -> ast.Module:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Of the tests' style; nobody here can mend it.
+        warnings.simplefilter("ignore")  # About the style of the tests, which cannot be changed here.
         return ast.parse(code)
 
 
@@ -95,35 +97,35 @@ class Suite:
 
     code: CodeType
     sources: Sources
-    """For each case, its source on one line; a test method's is its name."""
+    """For each case, its source on one line; for a test method, its name."""
     methods: list[tuple[str, str]]
-    """Class and name of the test methods, whose cases come last."""
+    """Class and name of each test method; their cases come last."""
     free_names: frozenset[str]
     """Names that the test code reads and does not bind: they come from elsewhere."""
     owners: frozenset[str]
-    """Names that the test code uses for nothing but to read attributes of what they stand for."""
+    """Names that the test code uses only to read attributes, as in `name.attribute`."""
     used_as_data: frozenset[str]
-    """Names of which what a call gives is used with a method that text, lists, sets or mappings have."""
+    """Names that the test code calls and whose result it uses as builtin data, as in `name(1).upper()`."""
     leaves_check_uncalled: bool
-    """HumanEval's form: `check(candidate)` is defined, and calling it is left to the harness."""
+    """Whether the code defines `check(candidate)` and leaves the call to the harness, as HumanEval does."""
     foreseen: Foreseen
     """Calls of the entry point that can be foreseen."""
     leaves_nothing: bool
-    """Whether it changes nothing but its own names, as far as its text tells."""
+    """Whether the code changes only its own names, as far as its text shows."""
 
     @property
     def tests_nothing(self) -> bool:
-        """Whether it asserts nothing and uses nothing of an answer's, so that every answer would pass."""
+        """Whether the code asserts nothing and uses no name of an answer, so that every answer would pass."""
         return not self.sources and not self.methods and not self.free_names.difference(vars(builtins))
 
 
 class Sources(Sequence[str]):
-    """The sources of a suite's cases, made when they are first asked for: that takes as long as all the rest."""
+    """The sources of a suite's cases. They are made at the first use, because this takes as long as the compilation."""
 
     def __init__(self, code: str, cases: list[Case], methods: list[tuple[str, str]]) -> None:
         self._code, self._methods = code, methods
         self.needed = [case.needed for case in cases]
-        """For each case but the test methods, which of its `assert` statements must be reached."""
+        """For each case except the test methods, which of its `assert` statements must be reached."""
         self._texts: list[str] = []
         self._asserts: list[str] = []
 
@@ -135,7 +137,7 @@ class Sources(Sequence[str]):
         return self._texts[index]
 
     def of_assert(self, number: int) -> str:
-        """The source of one `assert` statement."""
+        """Return the source of one `assert` statement."""
         self._make()
         return self._asserts[number]
 
@@ -152,8 +154,8 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
 
     Args:
         code: The test code.
-        filename: What its tracebacks call it.
-        entry_point: Whose calls to foresee; none if None.
+        filename: The file name in its tracebacks.
+        entry_point: The function whose calls to foresee; None for no calls.
 
     Raises:
         SyntaxError: If the test code does not parse.
@@ -199,7 +201,7 @@ def _is_main_block(statement: ast.stmt) -> bool:
 
 
 def _free_names(code: str) -> frozenset[str]:
-    """Names that the code reads as globals and binds nowhere as such."""
+    """Return the names that the code reads as globals and never binds as globals."""
     read: set[str] = set()
     bound: set[str] = set()
 
@@ -259,7 +261,7 @@ class _Rewriter(ast.NodeTransformer):
         index = self._foreseen.get(id(node))
         if index is None:
             return self.generic_visit(node)
-        # Its arguments are known; they need not be made again.
+        # The arguments are known, so they are not evaluated again.
         at = _place(node)
         return ast.Call(ast.Name(CALL, _LOAD, **at), [ast.Constant(index, **at), node.func], [], **at)
 
@@ -290,11 +292,11 @@ class _Rewriter(ast.NodeTransformer):
 
 
 _IDENTITY_METHODS = ("assertIs", "assertIsNot")
-"""Methods of test classes that compare objects themselves."""
+"""Methods of test classes that check whether two values are the same object."""
 
 
 class _IdentityRewriter(ast.NodeTransformer):
-    """Has a statement compare arguments themselves where it compares objects, not what stands for them."""
+    """Makes a statement use the arguments, not their copies, where it checks whether values are the same object."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
@@ -315,11 +317,11 @@ def _original(node: ast.expr) -> ast.expr:
 
 
 class _MethodRewriter(ast.NodeTransformer):
-    """Holds changes to arguments back until the statement in which they were made has ended."""
+    """Makes a test method hold back changes to arguments until the statement that made them has ended."""
 
     def _hold(self, node: ast.stmt) -> ast.AST:
         calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
-        # After a call that is all there is, nothing looks at its arguments.
+        # If the value of an assignment is a single call, the statement does not use the arguments after the call.
         if not calls or (calls == [getattr(node, "value", None)] and isinstance(node, ast.Assign | ast.AnnAssign)):
             return node
         _IdentityRewriter().visit(node)
@@ -342,7 +344,7 @@ def _held_back(statement: ast.stmt, at: dict[str, Any]) -> ast.With:
 
 
 def _place(node: ast.AST) -> dict[str, Any]:
-    """Where a node stands in the text, for those that are made in its stead."""
+    """Return the position of a node in the text, for nodes that replace it."""
     return {name: getattr(node, name) for name in node._attributes}
 
 
@@ -364,16 +366,16 @@ _PURE_MODULES = frozenset(
 )
 
 _PATCHING = frozenset(("patch", "mock", "seterr", "set_printoptions"))
-"""Names, also of attributes, whose use may outlast the tests."""
+"""Names, also of attributes, whose use can have effects beyond the tests."""
 
 _REACHING = _PATCHING | frozenset(
     ("open", "exec", "eval", "compile", "__import__", "__builtins__", "globals", "vars", "setattr", "delattr")
 )
-"""Names whose use may reach anything."""
+"""Names whose use can affect anything in the process."""
 
 
 def leaves_nothing(nodes: list[ast.AST]) -> bool:
-    """Whether code changes nothing but its own names, as far as its text tells."""
+    """Whether code changes only its own names, as far as its text shows."""
     for node in nodes:
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
@@ -391,7 +393,7 @@ def leaves_nothing(nodes: list[ast.AST]) -> bool:
 
 
 def compile_helpers(code: str, filename: str) -> tuple[CodeType, bool]:
-    """Compile code that stands in front of tests; whether it leaves nothing.
+    """Compile code that runs before tests; return it, and whether it changes only its own names.
 
     Raises:
         SyntaxError: If it does not compile.

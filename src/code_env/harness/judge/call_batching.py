@@ -1,12 +1,11 @@
-"""Finds calls of the program in test code whose arguments are plain from the text.
+"""Finds calls of the program in test code whose arguments can be read from the text.
 
-Where `assert` statements follow one another, and all that they do with the program is to call it with
-literals, these calls can be sent over at once: `assert f(1) == 2` and `assert f(2) == 3` need one
-message there and the replies as they come. The calls are made in the order of the text, as they would be
-one by one.
+If `assert` statements follow one another and only call the program with literals, these calls can be sent at once:
+`assert f(1) == 2` and `assert f(2) == 3` need one message to the program, and the replies come one after another. The
+program makes the calls in the order of the text, as it would if they were sent one by one.
 
-A call is left alone wherever its turn is not certain: within a loop, a branch or a function other than `check`,
-behind `and`, or next to a call of something that may call the program in turn.
+A call is not sent ahead if it is not certain when it is made: within a loop, a branch or a function other than `check`,
+after `and`, or next to a call of something that might call the program itself.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any
 from ..wire.plain import NotPlain, encode
 
 MAX_AT_ONCE = 1000
-"""Most calls that are sent over at once."""
+"""The most calls that are sent at once."""
 
 _HARMLESS = frozenset(
     (
@@ -28,10 +27,10 @@ _HARMLESS = frozenset(
         *("repr", "round", "set", "sorted", "str", "sum", "tuple", "type"),
     )
 )
-"""Builtin functions that call nothing of the tests' own, given data."""
+"""Builtin functions that call no function of the tests if their arguments are data."""
 
 _TYPE_NAMES = frozenset(("bool", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"))
-"""Classes whose names may be arguments, of `isinstance`."""
+"""Classes whose names may be arguments, as in `isinstance(x, int)`."""
 
 _DATA_KEYWORDS = frozenset(("reverse", "default", "start", "ndigits", "rel_tol", "abs_tol", "rtol", "atol"))
 
@@ -45,16 +44,16 @@ class Foreseen:
     inputs: list[Any] = field(default_factory=list)
     """For each call, its encoded arguments: `[positional, named]`."""
     run_ends: list[int] = field(default_factory=list)
-    """For each call, the number after the last one that may be sent together with it."""
+    """For each call, the number after the last call that may be sent together with it."""
     index: dict[int, int] = field(default_factory=dict)
-    """Number of each call, by the `id` of its node."""
+    """The number of each call, by the `id` of its node."""
     begins_at_once: bool = False
-    """Whether the program is asked for nothing before the first of them."""
+    """Whether the tests request nothing from the program before the first of these calls."""
     is_all: bool = False
-    """Whether it is asked for nothing else."""
+    """Whether the tests request nothing else from the program."""
 
     def together_with(self, index: int) -> list[Any]:
-        """Inputs of call `index` and of those that may be sent with it."""
+        """Return the inputs of call `index` and of the calls that may be sent with it."""
         return self.inputs[index : min(self.run_ends[index], index + MAX_AT_ONCE)]
 
 
@@ -63,8 +62,8 @@ def foresee(tree: ast.Module, nodes: list[ast.AST], entry_point: str) -> Foresee
 
     Args:
         tree: Test code.
-        nodes: All that is in it.
-        entry_point: What the tests call.
+        nodes: All nodes of the tree.
+        entry_point: The function that the tests call.
     """
     foreseen = Foreseen()
     bound = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -78,7 +77,7 @@ def foresee(tree: ast.Module, nodes: list[ast.AST], entry_point: str) -> Foresee
     for check in checks:
         runs.append(_Runs(foreseen, names | ({check.args.args[0].arg} - bound), harmless))
         runs[-1].add(check.body)
-    # With one `check`, what is called first is clear.
+    # With at most one `check`, it is certain which call is the first.
     if len(checks) <= 1:
         begun = [one for one in runs if one.calls or one.gaps]
         foreseen.begins_at_once = bool(begun) and begun[0].calls_before_gap
@@ -101,7 +100,7 @@ class _Runs:
         self.calls_before_gap = False
 
     def add(self, body: list[ast.stmt]) -> None:
-        """Add the calls of all runs of statements that can be foreseen."""
+        """Add the calls of all statements that can be foreseen, in runs of consecutive statements."""
         run: list[tuple[ast.Call, Any]] = []
         for statement in body:
             try:
@@ -131,11 +130,11 @@ class _Runs:
         return list(self._calls_in(statement.test))
 
     def _calls_in(self, node: ast.expr) -> Iterator[tuple[ast.Call, Any]]:
-        """The calls in an expression, in the order in which they are made."""
+        """Yield the calls in an expression, in the order in which they are made."""
         if isinstance(node, ast.Call):
             yield from self._calls_of_call(node)
         elif isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
-            raise _Unforeseeable  # Looking into an iterator takes its values.
+            raise _Unforeseeable  # `in` takes values of an iterator.
         elif isinstance(node, ast.Compare | ast.BoolOp):
             parts = [node.left, *node.comparators] if isinstance(node, ast.Compare) else node.values
             certain = 2 if isinstance(node, ast.Compare) else 1
@@ -166,7 +165,7 @@ class _Runs:
             harmless = function.value.id in _HARMLESS_MODULES
         if not harmless:
             raise _Unforeseeable
-        # A name may stand for a function, which is called, or for an iterator, whose values are taken.
+        # A name can stand for a function, which would be called, or for an iterator, whose values would be taken.
         if any(keyword.arg not in _DATA_KEYWORDS for keyword in node.keywords) or any(
             name.id not in self._type_names for argument in node.args for name in _names_outside_calls(argument)
         ):
@@ -178,7 +177,7 @@ class _Runs:
 
 
 def _is_plain_data(statement: ast.stmt) -> bool:
-    """Whether a statement only writes data down: a text by itself, or a name for a literal."""
+    """Whether a statement is only data: a literal by itself, or an assignment of a literal to names."""
     if not isinstance(statement, ast.Expr | ast.Assign) or statement.value is None:
         return False
     if isinstance(statement, ast.Assign) and not all(isinstance(target, ast.Name) for target in statement.targets):

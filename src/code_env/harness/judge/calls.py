@@ -1,4 +1,4 @@
-"""Judges `call` tests: what a function of the program returns for their arguments."""
+"""Judges `call` tests: compares what a function of the program returns for their arguments."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Calls:
     Args:
         tests: All tests of the task.
         entry_point: The function that is called.
-        wall_s: How long a test may take.
-        told: Is told of the cases.
+        wall_s: The limit on wall time of a test, in seconds.
+        told: Reports the cases.
     """
 
     def __init__(self, tests: list[dict[str, Any]], entry_point: str | None, wall_s: float, told: Told) -> None:
         self._tests, self._entry_point, self._wall_s, self._told = tests, entry_point, wall_s, told
 
     def judge(self, indexes: list[int], module: RemoteModule, *, until_failure: bool) -> None:
-        """Judge these tests, each in a process of its own.
+        """Judge these tests; each call runs in its own process.
 
         Raises:
             ChannelError, ProgramDied: If the program's process is gone.
@@ -39,7 +39,7 @@ class Calls:
         if problem is None:
             self._told.begin()
             try:
-                # All together; a few, and more each time, where the first that fails would be the last.
+                # Request all calls at once. If the first failure ends the tests, begin with one and double the number.
                 at_once = 1 if until_failure else len(indexes)
                 while waiting and not self._told.enough:
                     self._judge_some(waiting, at_once, module)
@@ -60,11 +60,11 @@ class Calls:
         """Judge all tests in the process that has loaded the answer.
 
         Returns:
-            Whether each gave what it gives in a process of its own, as far as that can be told. If not, the cases are
-            to be forgotten.
+            Whether each call gave the result that it gives in its own process, as far as can be told. If False, ignore
+            the cases that were reported.
 
         Raises:
-            ChannelError, ProgramDied: If the program's process is gone; then neither are the cases worth anything.
+            ChannelError, ProgramDied: If the program's process is gone. Then also ignore the cases.
         """
         groups = [[i for i, test in enumerate(self._tests) if test["hidden"] is hidden] for hidden in (False, True)]
         problem = module.begin(self._entry_point, inputs=self._inputs(groups[0] or groups[1]), together=True)
@@ -75,7 +75,7 @@ class Calls:
                 self._told.untested(index, problem)
         else:
             self._told.begin()
-            # The inputs of hidden tests go over when the process has told what public ones gave.
+            # The inputs of hidden tests are sent after the process has sent the results of public tests.
             for group in filter(None, groups):
                 replies = module.replies("together", self._entry_point, self._inputs(group))
                 for index, reply in zip(group, replies, strict=False):
@@ -91,7 +91,7 @@ class Calls:
         return [[self._tests[i]["args"], self._tests[i]["kwargs"]] for i in indexes]
 
     def _judge_some(self, waiting: list[int], most: int, module: RemoteModule) -> None:
-        """Judge the first of the calls that wait, which are asked for together, and take them from the list."""
+        """Request the first `most` of the waiting calls together; judge them and remove them from the list."""
         for reply in module.replies("each", self._entry_point, self._inputs(waiting[:most])):
             self._judge_reply(waiting[0], module, Ended(reply.get("ended")), reply.get("reply"))
             del waiting[0]
@@ -116,7 +116,7 @@ class Calls:
                 index, "ok", f"what came back is not plain data: {error}", expected=brief(expected), **ended.used
             )
             return
-        # The call raised; whatever class that is, it is the program's outcome.
+        # The call raised an exception of any class; this is the program's result.
         except Exception as error:
             raised = described(reply["raised"])
             message = f"{raised['name']}: {raised['message']}".strip()

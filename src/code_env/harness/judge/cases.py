@@ -1,4 +1,4 @@
-"""Records how the cases of a suite of tests go."""
+"""Records the results of the cases of a suite."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ from .handles import ProgramDied
 from .required import Needed, is_met
 
 _MAX_MESSAGE = 2000
-"""Longest message of a case, in characters: the program may have had a hand in it."""
+"""The longest message of a case, in characters. It is limited because the program can influence the message."""
 
 
 @dataclass
 class CaseRecord:
-    """What is known of one case."""
+    """The record of one case."""
 
     sources: Sequence[str]
     index: int
     needed: Needed = 0
-    """Which of its `assert` statements must be reached."""
+    """The `assert` statements that must be reached."""
     reached: set[int] = field(default_factory=set)
-    """Those that were."""
+    """The numbers of the `assert` statements that were reached."""
     ran: bool = False
     message: str = ""
-    """Why it failed; empty while it has not."""
+    """Why the case failed; empty if it has not failed."""
     unsettled: int = 0
-    """How many of its runs have begun and not been recorded to their end."""
+    """How many runs of the case have begun and have no recorded end."""
     unfinished: bool = False
-    """Whether an exception other than a failed assertion ended it, and the tests with it."""
+    """Whether an exception other than a failed assertion ended the case and the tests."""
 
     @property
     def source(self) -> str:
-        """Its source on one line."""
+        """The source of the case, on one line."""
         return self.sources[self.index] if self.sources else NO_CASES
 
     @property
     def outcome(self) -> dict[str, Any]:
-        """How it went, as plain data."""
+        """The result of the case, as plain data."""
         return {"ran": self.ran, "message": self.message, "unfinished": self.unfinished}
 
 
 class Cases:
-    """Records how the cases of one suite go.
+    """Records the results of the cases of one suite.
 
     Args:
         sources: From `compile_suite`.
         around: Called with True when a case begins and with False when it ends.
-        original: Gives what a value stands for while a case is open.
+        original: While a case is open, returns the original argument for a copy, and any other value unchanged.
         until_failure: Whether the first case that fails ends the tests.
     """
 
@@ -66,7 +66,7 @@ class Cases:
     ) -> None:
         self.until_failure = until_failure
         self.records = [CaseRecord(sources, index) for index in range(len(sources) or 1)]
-        for record, needed in zip(self.records, sources.needed, strict=False):  # Test methods come last and need none.
+        for record, needed in zip(self.records, sources.needed, strict=False):  # Test methods come last and have none.
             record.needed = needed
         self._sources = sources
         self._around = around
@@ -76,16 +76,16 @@ class Cases:
         self._has_asserts = bool(sources)
 
     def case(self, index: int, number: int) -> _Case:
-        """A context manager around one run of `assert` statement `number`, which belongs to case `index`."""
+        """Return a context manager for one run of `assert` statement `number`, which belongs to case `index`."""
         return _Case(self, self.records[index], number, self._around)
 
     def source_of(self, number: int) -> str:
-        """The source of an `assert` statement."""
+        """Return the source of an `assert` statement."""
         return self._sources.of_assert(number)
 
     @contextlib.contextmanager
     def held_back(self) -> Iterator[None]:
-        """A context manager around a statement within a test method."""
+        """Return a context manager that holds back changes during a statement of a test method."""
         self._around(True)
         try:
             yield
@@ -93,10 +93,10 @@ class Cases:
             self._around(False)
 
     def let_go(self) -> bool:
-        """Let changes that are held back be seen from here on.
+        """Make changes that are held back visible to the tests.
 
         Returns:
-            True, so that it may stand between the parts of `and`.
+            True, so that the call can be put between the parts of `and`.
         """
         self._around(False)
         self._around(True)
@@ -116,15 +116,15 @@ class Cases:
         raise AssertionError(text)
 
     def begin(self, index: int) -> None:
-        """A test method begins."""
+        """Record that a test method begins."""
         self.records[index].unsettled += 1
 
     def succeed(self, index: int) -> None:
-        """A test method has come to its end; it has passed unless something else failed it."""
+        """Record that a test method has run to its end; it has passed if no failure was recorded."""
         self._end(index)
 
     def fail_method(self, index: int, message: str) -> None:
-        """A test method, or what belongs to it, has failed for the reason that the message tells."""
+        """Record that a test method, or code that belongs to it, has failed; `message` says why."""
         record = self.records[index]
         if not record.message:
             record.message = " ".join(f"{record.source}: {message}"[:_MAX_MESSAGE].split())
@@ -138,10 +138,10 @@ class Cases:
         self.on_method_end(index)
 
     def finish(self, ended_by: str | None) -> None:
-        """Settle what was not reached, and that an exception never goes unnoticed.
+        """Record cases that were not reached or not finished, and make sure that an exception fails some case.
 
         Args:
-            ended_by: The exception that ended the tests early, in words; None if they ran through.
+            ended_by: The exception that ended the tests early, in words; None if they ran to their end.
         """
         if not self._has_asserts and ended_by is None:
             self.records[0].ran = True
@@ -157,10 +157,10 @@ class Cases:
 
 
 class _Case:
-    """One run of a case. It has failed until it is known to have passed.
+    """One run of a case. It counts as failed until it is known to have passed.
 
-    What ends it may be an exception that the program made, so nothing here trusts that one: if
-    recording it fails, or the time is up meanwhile, the case stays unsettled, and that is a failure.
+    The program might have made the exception that ends the run, so the exception is not trusted. If recording it fails,
+    or the time is up before it is recorded, the case stays unsettled, and an unsettled case has failed.
     """
 
     def __init__(self, cases: Cases, record: CaseRecord, number: int, around: Callable[[bool], None]) -> None:
@@ -184,7 +184,7 @@ class _Case:
                 record.message = " ".join(whole[:_MAX_MESSAGE].split())
         self._around(False)
         if self._cases.program_is_dead():
-            return False  # Tests that caught that end here; what they say from now on is not about the program.
+            return False  # Tests that caught `ProgramDied` stop here, because later results are not about the program.
         record.reached.add(self._number)
         record.ran = record.ran or is_met(record.needed, record.reached)
         record.unsettled -= 1
@@ -192,7 +192,7 @@ class _Case:
 
 
 def _text_of(error: BaseException) -> str:
-    """The text of an exception, whose arguments may be such that it has none."""
+    """Return the text of an exception; its arguments can make the conversion to text fail."""
     try:
         return str(error)
     except Exception as failure:
@@ -200,7 +200,7 @@ def _text_of(error: BaseException) -> str:
 
 
 def brief_error(error: BaseException) -> str:
-    """Type and text of an exception, on one line.
+    """Return the type and the text of an exception, on one line.
 
     >>> brief_error(ValueError("no"))
     'ValueError: no'

@@ -1,8 +1,8 @@
-"""Runs a task's checker: trusted code that decides where many outputs are right.
+"""Runs a task's checker: trusted code that judges an output where many outputs are right.
 
-It defines `check(stdin, stdout, answer)`, which gets the test's input, what the program wrote, and the test's own
-answer, and returns True or False. What it raises says that the output is not as it must be: a checker may parse
-numbers without a thought for an output that holds none.
+The checker defines `check(stdin, stdout, answer)`. The function gets the test's input, the program's output and the
+test's own answer, and returns True or False. An exception means that the output is wrong, so a checker can parse
+numbers without a check that the output has any.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .cases import brief_error
 from .handles import ProgramDied
 
 NAME = "check"
-"""The function that a checker defines."""
+"""The name of the function that a checker defines."""
 
 
 def compile_checker(code: str) -> CodeType:
@@ -42,10 +42,10 @@ class Checker:
     def __init__(self, code: str) -> None:
         self._code = compile_checker(code)
         self.leaves_nothing = leaves_nothing(list(ast.walk(ast.parse(code))))
-        """Whether it may be run again in the same process, as far as can be told from the text."""
+        """Whether it may be run again in the same process, as far as the text shows."""
 
     def difference(self, stdin: str, stdout: str, answer: str) -> str | None:
-        """None if the output is right, else why not."""
+        """Return None if the output is right, else the reason why it is wrong."""
         names: dict[str, Any] = {"__name__": "checker"}
         try:
             exec(self._code, names)

@@ -1,29 +1,29 @@
-"""Comparison rules: whether what a program gave is what a test expects.
+"""Comparison rules: whether a program's output or value is what a test expects.
 
-Rules for text (`stdin` and `output` tests). White space is what `str.isspace` says; only a newline
-ends a line, so the `\\r` before it is white space at a line's end:
+Rules for text (`stdin` and `output` tests). White space is every character for which `str.isspace` is true. Only a
+newline ends a line, so a `\\r` before a newline is white space at the end of the line:
 
 * `exact`: the same characters.
-* `trailing`: white space at the end of the whole output is free.
-* `lines` (default): the same lines; white space at a line's end and blank lines at the end are free.
-* `tokens`: the same words; all white space is free.
-* `numbers`: as `tokens`, and words that are numbers on both sides may differ by the tolerance.
-* `unordered`: as `lines`, in any order; each line counts as often as it occurs.
+* `trailing`: white space at the end of the whole output is ignored.
+* `lines` (default): the same lines; white space at the end of a line and blank lines at the end are ignored.
+* `tokens`: the same words; the white space between words is ignored.
+* `numbers`: as `tokens`, but words that are numbers on both sides can differ by the tolerance.
+* `unordered`: as `lines`, in any order; each line must occur equally often on both sides.
 
 Rules for values (`call` tests):
 
 * `equal` (default): equal as Python compares, except that a list and a tuple with equal items are
-  equal (JSON knows no tuples) and NaN equals NaN.
-* `exact`: equal, with the same types throughout.
-* `close`: as `equal`, numbers within the tolerance.
-* `unordered`: as `equal`, but the order of lists and tuples is free at every depth; each item
-  counts as often as it occurs.
+  equal (JSON has no tuples) and NaN equals NaN.
+* `exact`: equal, and of the same types at every depth.
+* `close`: as `equal`, but numbers can differ by the tolerance.
+* `unordered`: as `equal`, but lists and tuples can be in any order at every depth; each item must
+  occur equally often on both sides.
 * `multiset`: as `unordered`, for the outermost list only.
 
-Both sides are plain data here, so no comparison runs code of the program. None raises, and none
-takes more than the time to sort the data, whatever came back: values are not hashed, since a
-program can choose numbers that hash alike; integers are not turned into decimals, nor the other way
-round, beyond `_MAX_DECIMAL_PLACES`; texts are walked side by side as far as they agree.
+Both sides are plain data here, so no comparison runs code of the program. No comparison raises an exception or takes
+longer than sorting the data, whatever the program returned. Numbers are not hashed, because a program can choose
+numbers with the same hash. Integers and decimals are not converted into each other beyond `_MAX_DECIMAL_PLACES`. Two
+texts are read side by side, up to the first difference.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ VALUE_RULES = ("exact", "equal", "close", "unordered", "multiset")
 """Names of the rules for values."""
 
 _Tolerance = tuple[float, float]
-"""How far numbers may differ: relative to the larger one, and absolutely; being within one is enough."""
+"""The largest difference of two numbers: relative to the larger one, and absolute. To be within either is enough."""
 
 _Ratio = tuple[int, int]
-"""An exact number: numerator, and denominator of at least 1."""
+"""An exact number: its numerator, and its denominator, which is at least 1."""
 
 
 def compare_text(expected: str, actual: str, rule: str, rel: float, abs_: float) -> str | None:
-    """None if `actual` is as expected, else the difference in one line.
+    """Return None if `actual` is as expected, else the difference in one line.
 
     >>> compare_text("1 2", "1 2  ", "lines", 0, 0)
     >>> compare_text("1 2", "1 3", "lines", 0, 0)
@@ -79,7 +79,7 @@ def compare_text(expected: str, actual: str, rule: str, rel: float, abs_: float)
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines of a text one by one: all at once, a million short ones are large."""
+    """Yield the lines of a text one by one: a list of a million short lines needs much memory."""
     text, start = text.rstrip(), 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start:end].rstrip()
@@ -110,7 +110,8 @@ def _first_difference(
 def _character_difference(want: str, got: str) -> str | None:
     if want == got:
         return None
-    same, differ = 0, min(len(want), len(got)) + 1  # So many characters are the same; so many are not.
+    # The first `same` characters of both are equal; the first `differ` characters are not.
+    same, differ = 0, min(len(want), len(got)) + 1
     while differ - same > 1:
         middle = (same + differ) // 2
         if want[same:middle] == got[same:middle]:
@@ -133,17 +134,17 @@ def _line_difference(expected: str, actual: str) -> str | None:
 
 _INTEGER = re.compile(r"[+-]?[0-9]++")
 _REAL = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE]([+-]?[0-9]++))?")
-"""What is a number. Python's own readers also take `1_000` and the digits of other scripts."""
+"""The pattern of a number. Python's `int` and `float` also accept `1_000` and the digits of other scripts."""
 
 _INFINITE = re.compile(r"\+?(-?)inf(?:inity)?", re.IGNORECASE)
 _NAN_WORD = re.compile(r"[+-]?nan", re.IGNORECASE)
 
 _MAX_DIGITS = 4000
-"""Longest word that is read exactly, in characters; Python reads no integer of many more digits."""
+"""The longest word that is read exactly, in characters. Python refuses to read integers with many more digits."""
 
 
 def _close_words(want: str, got: str, close: _Tolerance) -> bool:
-    """Whether two words that differ are numbers that agree."""
+    """Whether two words that differ are numbers within the tolerance."""
     left, right = _read_number(want), _read_number(got)
     if left is None or right is None:
         return False
@@ -153,19 +154,19 @@ def _close_words(want: str, got: str, close: _Tolerance) -> bool:
     if math.isnan(left) or math.isnan(right):
         return math.isnan(left) and math.isnan(right)
     if math.isinf(left) or math.isinf(right):
-        # A number that is beyond every float is no infinity.
+        # A number that is too large for a float is not an infinity.
         return left == right and bool(_INFINITE.fullmatch(want)) and bool(_INFINITE.fullmatch(got))
     return math.isclose(left, right, rel_tol=close[0], abs_tol=close[1])
 
 
 def _read_number(word: str) -> _Ratio | float | None:
-    """The number that a word is: exact within bounds, else the nearest float; None if it is none."""
+    """Read the number in a word: exact if it is not too long, else the nearest float. None if it is not a number."""
     real = _REAL.fullmatch(word)
     if real is not None:
         if len(word) <= _MAX_DIGITS:
             if _INTEGER.fullmatch(word):
                 return int(word), 1
-            if len(real[1] or "") <= 4:  # More digits of an exponent are beyond every float.
+            if len(real[1] or "") <= 4:  # A number with a longer exponent is beyond every float.
                 exact: _Ratio | None = _decimal_ratio(decimal.Decimal(word))
                 if exact is not None:
                     return exact
@@ -184,7 +185,7 @@ def _to_float(ratio: _Ratio) -> float:
 
 
 def compare_values(expected: Any, actual: Any, rule: str, rel: float, abs_: float) -> bool:
-    """Whether `actual` is what is expected, under a rule for values; never raises for plain data.
+    """Whether `actual` is as expected under a rule for values; never raises for plain data.
 
     >>> compare_values([1, 2], (1, 2), "equal", 0, 0)
     True
@@ -204,17 +205,17 @@ def compare_values(expected: Any, actual: Any, rule: str, rel: float, abs_: floa
                 return sorted(expected) == sorted(actual)
             return sorted(map(_canonical, expected)) == sorted(map(_canonical, actual))
         return _same(expected, actual, (rel, abs_) if rule == "close" else None)
-    # What is no plain data, or beyond the bounds of a number's type, is not equal.
+    # Values that are not plain data, or are beyond the bounds of a number's type, are not equal.
     except (TypeError, ValueError, ArithmeticError, RecursionError):
         return False
 
 
 _MAX_ARRAY_NODES = 1 << 24
-"""Most lists and items that an array is made into; one of shape (10**9, 0) has no items and is small."""
+"""The most lists and items that an array can become. An array of shape (10**9, 0) is small, but becomes 10**9 lists."""
 
 
 def _without_numpy(value: Any) -> Any:
-    """The value with NumPy's arrays and scalars as the builtin values that a test writes down."""
+    """Return the value with NumPy's arrays and scalars replaced by builtin values, as a test writes them."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return value
@@ -237,7 +238,7 @@ _NUMBERS = (int, float, complex, decimal.Decimal, fractions.Fraction)
 
 
 _PLAINEST = frozenset({int, str, bool, bytes, type(None)})
-"""Types whose values, if they are equal to one of their own type, are equal; most data is made of them."""
+"""Two values of one of these types are the same if they are equal in Python. Most data consists of these types."""
 
 
 def _same(want: Any, got: Any, close: _Tolerance | None) -> bool:
@@ -250,19 +251,19 @@ def _same(want: Any, got: Any, close: _Tolerance | None) -> bool:
         if isinstance(want, kinds) and isinstance(got, kinds):
             return len(want) == len(got) and all(_same(w, g, close) for w, g in zip(want, got, strict=True))
     if isinstance(want, collections.Counter) and isinstance(got, collections.Counter):
-        # What is not counted counts 0, and keeps no place among what is.
+        # A `Counter` counts 0 for a missing item, so items that it counts 0 times are left out.
         return _same_items([i for i in want.items() if i[1] != 0], [i for i in got.items() if i[1] != 0], close)
     if isinstance(want, collections.OrderedDict) and isinstance(got, collections.OrderedDict):
         return _same(list(want.items()), list(got.items()), close)
     if isinstance(want, dict) and isinstance(got, dict):
-        if set(map(type, want)) <= {str}:  # These are not chosen to hash alike.
+        if set(map(type, want)) <= {str}:  # Texts with the same hash are hard to find.
             return len(want) == len(got) and all(key in got and _same(want[key], got[key], close) for key in want)
         return _same_items(want.items(), got.items(), close)
     return _canonical(want) == _canonical(got)
 
 
 def _same_items(want: Iterable[Any], got: Iterable[Any], close: _Tolerance | None) -> bool:
-    """Whether two mappings have the same keys with the same values, in whatever order."""
+    """Whether two mappings have the same keys with the same values, in any order."""
     left, right = (sorted(((_canonical(k), v) for k, v in side), key=itemgetter(0)) for side in (want, got))
     if len(left) != len(right):
         return False
@@ -286,18 +287,21 @@ def _same_number(want: Any, got: Any, close: _Tolerance | None) -> bool:
 
 
 def _close_complex(want: complex, got: complex, close: _Tolerance) -> bool:
-    want, got = want / 4, got / 4  # So that no distance is beyond every float.
+    want, got = want / 4, got / 4  # So that no distance is too large for a float.
     if not all(map(math.isfinite, (want.real, want.imag, got.real, got.imag))):
         return False
     return abs(want - got) <= max(close[0] * max(abs(want), abs(got)), close[1] / 4)
 
 
 _MAX_RATIO_BITS = 1 << 18
-"""Longest fractions that are compared within a tolerance; multiplying longer ones takes too long."""
+"""The most bits of two fractions that are compared within a tolerance; multiplying longer ones takes too long."""
 
 
 def _close_ratios(want: _Ratio, got: _Ratio, close: _Tolerance) -> bool:
-    """Whether exact numbers are within the tolerance: as floats, neighbouring large integers are the same."""
+    """Whether two exact numbers are within the tolerance.
+
+    They are not compared as floats, because as floats neighbouring large integers are equal.
+    """
     (a, b), (c, d) = want, got
     if not b == d == 1:
         if sum(n.bit_length() for n in (a, b, c, d)) > _MAX_RATIO_BITS:
@@ -315,15 +319,15 @@ _DATE, _DATETIME, _AWARE, _TIME, _AWARE_TIME, _DELTA, _SEQUENCE, _DEQUE, _SET, _
 
 
 def _canonical(value: Any, typed: bool = False, free: bool = False) -> list[Any]:
-    """A form of a value that can be compared and sorted, the same for values that are `equal`.
+    """Return a form of a value that can be compared and sorted. Values that are `equal` have the same form.
 
     Args:
         value: Plain data.
-        typed: Make it the same only for values that are `exact`.
-        free: Make it the same whatever the order in lists and tuples.
+        typed: Whether only values that are `exact` have the same form.
+        free: Whether the form ignores the order in lists and tuples.
 
     Raises:
-        TypeError: If the value is no plain data.
+        TypeError: If the value is not plain data.
     """
     form: list[Any] = []
     _write(value, form, typed, free)
@@ -331,9 +335,10 @@ def _canonical(value: Any, typed: bool = False, free: bool = False) -> list[Any]
 
 
 def _write(value: Any, form: list[Any], typed: bool, free: bool) -> None:
-    """Append a value to a form: a tag, and what its tag says comes next.
+    """Append a value to a form: a tag, and then the entries that belong to this tag.
 
-    As equal beginnings have equal tags, the first entries that differ are of one type: forms have an order.
+    Forms can be sorted: the first entries in which two forms differ are of one type, because the tags before them are
+    equal.
     """
     kind = type(value)
     if typed:
@@ -379,7 +384,7 @@ def _write(value: Any, form: list[Any], typed: bool, free: bool) -> None:
 
 
 def _all_ints(items: Iterable[Any]) -> bool:
-    """Whether items sort as they are, as their canonical forms would; for these take ten times their memory."""
+    """Whether all items are integers. These sort as their canonical forms do, which need ten times the memory."""
     return set(map(type, items)) <= {int}
 
 
@@ -413,7 +418,7 @@ def _moment(value: Any) -> tuple[Any, ...]:
 
 
 def _number(value: Any) -> tuple[Any, ...]:
-    """The canonical form of a number: an integer or float itself, which Python compares exactly."""
+    """Return the canonical form of a number. It holds integers and floats as they are: Python compares them exactly."""
     if isinstance(value, int):
         return (_NUMBER, value)
     if isinstance(value, float):
@@ -432,17 +437,17 @@ def _number(value: Any) -> tuple[Any, ...]:
 
 
 def _ratio_form(numerator: int, denominator: int) -> tuple[Any, ...]:
-    """The form of a fraction in lowest terms."""
+    """Return the form of a fraction in lowest terms."""
     if denominator == 1:
         return (_NUMBER, numerator)
     power_of_two = denominator & (denominator - 1) == 0
     if power_of_two and denominator.bit_length() <= 1075 and numerator.bit_length() <= 53:
-        return (_NUMBER, numerator / denominator)  # A float has this value.
+        return (_NUMBER, numerator / denominator)  # A float can have exactly this value.
     return (_RATIO, numerator, denominator)
 
 
 def _ratio(form: tuple[Any, ...]) -> _Ratio | None:
-    """The exact number of a canonical form; None if it has none, or too large a one to work with."""
+    """Return the exact number of a canonical form; None if there is none, or if it is too large to work with."""
     if form[0] == _RATIO:
         return form[1], form[2]
     if form[0] == _NUMBER and (isinstance(form[1], int) or math.isfinite(form[1])):
@@ -452,13 +457,13 @@ def _ratio(form: tuple[Any, ...]) -> _Ratio | None:
 
 
 _MAX_DECIMAL_PLACES = 1000
-"""Decimals with more digits, or further from 1, equal decimals only: making them exact takes too long."""
+"""Decimals with more digits, or further from 1, equal decimals only: converting them to a ratio takes too long."""
 
 _WIDE = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[])
 
 
 def _decimal_ratio(value: decimal.Decimal) -> _Ratio | None:
-    """A finite decimal as an exact number; None if it is too long or too far from 1."""
+    """Return a finite decimal as an exact number; None if it is too long or too far from 1."""
     if not value:
         return 0, 1
     if abs(value.adjusted()) > _MAX_DECIMAL_PLACES:

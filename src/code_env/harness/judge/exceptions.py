@@ -1,8 +1,9 @@
-"""Exceptions of the program, rebuilt for the tests from what its process tells of them; see `raising.py`.
+"""Rebuilds exceptions of the program for the tests, from the description that its process sends; see `raising.py`.
 
-What is told is data. It chooses among classes that are here already: builtin ones, those of the standard library that
-the tests have imported, those that the tests handed over, and one for each exception class of the program that the
-tests name. No constructor runs but those of builtin classes and of the tests' own.
+The description is data, and the program's process is not trusted. The description selects a class that is here already:
+a builtin class, a class of the standard library that the tests have imported, a class that the tests handed over, or
+the class made here for an exception class of the program that the tests name. Only constructors of builtin classes and
+of the tests' own classes run.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from ..wire.plain import Decoder
 from .handing import Handed, standard_exception
 
 ENDS_OF_LOOPS = (StopIteration, StopAsyncIteration)
-"""What must not pass for the end of a loop in the tests."""
+"""Exceptions of the program that must not end a loop in the tests."""
 
 _MAY_BE_EXPECTED = (SystemExit, *ENDS_OF_LOOPS)
 
 
 class ProgramError(Exception):
-    """An exception of the program that no builtin class stands for."""
+    """An exception of the program that no builtin class can represent."""
 
 
 class OwnException(Exception):
@@ -49,16 +50,16 @@ class OwnException(Exception):
 def own_exception(
     name: str, bases: list[str], known: Mapping[str, type[OwnException]], make: Callable[..., dict[str, Any]]
 ) -> type[OwnException] | None:
-    """A class to catch the program's exceptions of that name with; None if there can be none.
+    """Make the class with which tests catch the program's exceptions of that name; None if it cannot be made.
 
     Args:
-        name: Of the program's class.
+        name: The name of the program's class.
         bases: The names of its bases, up to the nearest builtin class.
-        known: Such classes that there are already.
-        make: Called with arguments of the tests; what the program tells of an exception that is made with them.
+        known: The classes that this function has made already, by name.
+        make: Called with arguments of the tests; returns the program's description of an exception made with them.
     """
     builtin = getattr(builtins, str(bases[-1]), None) if bases else None
-    # One that ends loops would end the tests' (PEP 479).
+    # An exception that ends loops would end loops of the tests (PEP 479).
     if not isinstance(builtin, type) or not issubclass(builtin, Exception) or issubclass(builtin, ENDS_OF_LOOPS):
         return None
     parents = [known[base] for base in bases if base in known and issubclass(known[base].builtin, builtin)]
@@ -73,17 +74,17 @@ def rebuilt(
     handed: Handed,
     expected: frozenset[str] = frozenset(),
 ) -> BaseException:
-    """The exception that a call raised.
+    """Return the exception that a call raised.
 
     Args:
-        raised: What is told of it.
+        raised: The description of the exception.
         decoder: Rebuilds its arguments.
         own: Classes for the program's own exceptions, by name.
-        handed: What the program has been handed.
-        expected: Names of classes that may end the tests, or a loop of theirs, because they are looked for.
+        handed: The objects that the program has been handed.
+        expected: Names of classes that may end the tests, or a loop of the tests, because the tests look for them.
 
     Raises:
-        NotPlain: If what is told is malformed.
+        NotPlain: If the description is malformed.
     """
     if "m" in raised:
         error = handed.given(raised["m"])
@@ -112,7 +113,7 @@ def _made(
     if "given" in raised:
         kind = handed.given(raised["given"])
         if isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, ENDS_OF_LOOPS):
-            with contextlib.suppress(Exception):  # A class that wants other arguments than it keeps.
+            with contextlib.suppress(Exception):  # The class takes other arguments than it keeps.
                 return kind(*args or ())
     classes = raised.get("classes")
     for name in classes if isinstance(classes, list) else ():
@@ -151,7 +152,7 @@ def _fill(error: OwnException, raised: dict[str, Any], decoder: Decoder) -> None
 
 
 def _set_attributes(error: BaseException, attributes: Any) -> None:
-    """Give a builtin exception what the program set on its own, beside what its class has already."""
+    """Set the attributes that the program set on its exception, except where the class gives them a value already."""
     for name, form in attributes.items() if isinstance(attributes, dict) else ():
         slot = getattr(error, name, None) is None
         if str(name).isidentifier() and not name.startswith("__") and slot:
@@ -162,10 +163,10 @@ def _set_attributes(error: BaseException, attributes: Any) -> None:
 def rebuild_exception(
     raised: dict[str, Any], args: list[Any] | None, expected: frozenset[str] = frozenset()
 ) -> BaseException:
-    """The exception that a call raised, as the nearest builtin class.
+    """Return the exception that a call raised, as the nearest builtin class.
 
-    Exits and interrupts become a `ProgramError`: they must not end the tests' own process. An end of a loop becomes a
-    `RuntimeError`, as in a generator (PEP 479). Where the tests look for one of these, they get it.
+    Exits and interrupts become a `ProgramError`, because they must not end the tests' own process. The end of a loop
+    becomes a `RuntimeError`, as in a generator (PEP 479). If the tests look for one of these, they get it unchanged.
     """
     kind = getattr(builtins, str(raised.get("builtin")), None)
     name, message = str(raised.get("name")), str(raised.get("message"))
@@ -176,7 +177,7 @@ def rebuild_exception(
         return RuntimeError(f"the program raised {name}")
     try:
         error: BaseException = kind(*(args if args is not None else [message]))
-    # A class that wants other arguments, or a forged message.
+    # The class takes other arguments, or the description is forged.
     except Exception:
         return ProgramError(f"{name}: {message}")
     return error

@@ -1,8 +1,8 @@
-"""What the tests hand to the program beside plain data: functions, iterators, coroutines, exceptions.
+"""Objects that the tests hand to the program beside plain data: functions, iterators, coroutines, exceptions.
 
-Each stays here and has a number; the program gets a stand-in (`borrowing.py`), the same one each time, that asks for a
-call, a value or a step. What it asks for names a number that was given out, and its arguments are decoded as strictly
-as any reply. Where such a stand-in comes back, the tests get what they handed over.
+Each object stays here and has a number. The program gets a stand-in for it (`borrowing.py`), always the same one, which
+requests a call, a value or a step. A request must name a number that was given out, and its arguments are decoded as
+strictly as any reply. When a stand-in comes back, the tests get the object that they handed over.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from ..wire.subclasses import Members
 from .handles import Handle, HandleMisuse, ProgramDied, RemoteIterator, number_of_coroutine
 
 TRUSTED_CODE = ("<tests>", "<setup>", "<prefix>")
-"""What the code of a task is called where it is compiled."""
+"""The file names under which the code of a task is compiled."""
 
 MAX_AT_ONCE = 100
-"""Most values of an iterator of the tests that the program may ask for at once."""
+"""The most values of an iterator of the tests that the program may request at once."""
 
 _STEP_S = 0.001
-"""How long a coroutine of the tests may run on before the program's own tasks have their turn."""
+"""A coroutine of the tests runs at most this long before the program's own tasks get their turn, in seconds."""
 
 
 class Handed:
-    """What one answer has been handed.
+    """The objects that the tests have handed to one answer.
 
     Args:
         decoder: Rebuilds what the program sends.
@@ -44,30 +44,30 @@ class Handed:
         self._numbers: dict[object, int] = {}
         self._descriptions: dict[int, Any] = {}
         self._chosen: set[int] = set()
-        """Numbers of generators that came of a call of the program's, with arguments that it chose."""
+        """Numbers of generators that a function of the tests returned to the program, which chose the arguments."""
         self._tasks: dict[int, Any] = {}
         self._loops: list[Any] = []
         self._stepped_at = time.monotonic()
         self._stood_still_s = 0.0
 
     def argument(self, value: object) -> Any:
-        """The form of an argument of the tests.
+        """Return the form of an argument of the tests.
 
         Raises:
-            TypeError: If it is nothing that can be handed over.
+            TypeError: If the argument cannot be handed over.
             NotPlain: If it is too large.
         """
         return Encoder(self._form, self._members.alike).encode(value)
 
     def arguments(self, known: Containers) -> Callable[[object], Any]:
-        """What gives the form of each argument of one call, as `argument` does."""
+        """Return a function that gives the form of each argument of one call, as `argument` does."""
         return Encoder(self._form, self._members.alike, known).encode
 
     def result(self, value: object, known: Containers | None = None) -> Any:
-        """The form of what a function of the tests gave to the program.
+        """Return the form of a value that a function of the tests returns to the program.
 
-        Not whatever can be called: the program chose the arguments, and from a method or a class that it got that
-        way it could go on to anything in this process. A function that the tests define is one that they mean to give.
+        Not every callable is handed over. The program chose the arguments, and with a method or a class that it got
+        this way it could reach anything in this process. Functions that the tests define are meant to be handed over.
         """
         return self._encoder_of_results(known).encode(value)
 
@@ -75,21 +75,21 @@ class Handed:
         return Encoder(self._form_of_result, self._members.alike, known)
 
     def given(self, number: Any) -> Any:
-        """What was handed over under a number, which has come back.
+        """Return the object that was handed over under a number, when the number comes back.
 
         Raises:
-            NotPlain: If nothing was.
+            NotPlain: If nothing was handed over under that number.
         """
         if type(number) is not int or not 0 <= number < len(self._given):
             raise NotPlain("what the tests have not handed over")
         return self._given[number]
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Do what a stand-in asks for; the reply.
+        """Do what a stand-in requests, and return the reply.
 
         Raises:
             ProgramDied: If nothing was handed over under that number.
-            HandleMisuse: If it comes with what is not plain data.
+            HandleMisuse: If the request holds a value that is not plain data.
         """
         try:
             handed = self.given(request.get("callback"))
@@ -103,7 +103,7 @@ class Handed:
             return {"raised": self._error(error)}
 
     def close(self) -> None:
-        """Leave nothing running."""
+        """Close the event loops that this object made."""
         for loop in self._loops:
             if not loop.is_running():
                 loop.close()
@@ -135,7 +135,7 @@ class Handed:
         return {**reply, "changed": changed} if changed else reply
 
     def _seen(self, value: Any, known: Containers) -> Any:
-        """The content of a container of the program, to see whether it changes; None if it has no form."""
+        """Return the form of a container's content, to see whether a function changes it; None if it has no form."""
         count = len(known.values)
         try:
             return self._encoder_of_results(known).encode(value, content=True)
@@ -166,7 +166,7 @@ class Handed:
             return {"values": [], "end": self.result(end.value)}
 
     def _step(self, number: int, coroutine: Any) -> dict[str, Any]:
-        """Let a coroutine run on for a while: its result, or that it waits for something."""
+        """Let a coroutine run for a while; return its result, or that it still waits for something."""
         import asyncio
 
         if not is_coroutine(coroutine):
@@ -182,7 +182,8 @@ class Handed:
                     loop.time = lambda: time.monotonic() - self._stood_still_s  # type: ignore[method-assign]
                     self._loops.append(loop)
                 self._tasks[number] = loop.create_task(coroutine)
-                # No time passes from one start to the next: how many run at once must not depend on the machine.
+                # The loops' clock leaves out the time between the last step and this start, so that the number of
+                # coroutines that run at once does not depend on the machine.
                 self._stood_still_s += time.monotonic() - self._stepped_at
             task = self._tasks[number]
             if not task.done() and not task.get_loop().is_running():
@@ -227,31 +228,31 @@ class Handed:
             if value.cr_code.co_filename in TRUSTED_CODE:
                 return {"co": self._number(value)}
         kind = value if isinstance(value, type) else type(value)
-        # Not one that a call of `type` made for the program.
+        # Not a class that the program made by a call of `type`.
         if issubclass(kind, Exception) and (_target(kind) or kind.__module__ == "tests" or _is_standard(kind)):
             return self._class(value) if value is kind else self._error(value)
         raise TypeError(f"a test handed the program a {why}; only plain data can be handed over")
 
     def _number(self, value: Any) -> int:
-        # A method is another object each time that it is looked up.
+        # Each lookup of a method gives a new object.
         key: object = id(value)
         if type(value) is types.MethodType:
             key = (id(value.__self__), id(value.__func__))
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._given)
-            self._given.append(value)  # Kept alive, so its id stays its own.
+            self._given.append(value)  # Kept alive, so that no other object gets its id.
         return number
 
     def _function(self, function: Any) -> dict[str, Any]:
         number = self._number(function)
         if number not in self._descriptions:
-            self._descriptions[number] = None  # A default may be the function itself.
+            self._descriptions[number] = None  # A default can be the function itself.
             self._descriptions[number] = self._described(function)
         return {"cb": [number, self._descriptions[number]]}
 
     def _described(self, function: Any) -> dict[str, Any]:
-        """What a stand-in shows of a function: its names, and what it takes."""
+        """Return what a stand-in shows of a function: its names, its documentation and its parameters."""
         texts = {name: getattr(function, f"__{name}__", None) for name in ("name", "qualname", "doc")}
         described: dict[str, Any] = {name: text for name, text in texts.items() if isinstance(text, str)}
         own = function.__func__ if type(function) is types.MethodType else function
@@ -275,11 +276,11 @@ class Handed:
         }
 
     def _shown(self, value: Any, why: str) -> Any:
-        """What stands for a default or an annotation that is not plain data: it is only looked at."""
+        """Return the form of a default or an annotation that is not plain data; the program only looks at it."""
         return {"bn": name_of_callable(value) or "object"}
 
     def _class(self, kind: Any) -> dict[str, Any]:
-        """The form of a class of exceptions."""
+        """Return the form of an exception class."""
         known = name_of_callable(kind)
         if known is not None:
             return {"bn": known}
@@ -290,7 +291,7 @@ class Handed:
         return {"ec": [self._number(kind), kind.__name__, kind.__module__, bases]}
 
     def _error(self, error: Exception) -> dict[str, Any]:
-        """The form of an exception of the tests."""
+        """Return the form of an exception of the tests."""
         try:
             args = encode(list(error.args))
         except (NotPlain, TypeError):
@@ -301,12 +302,12 @@ class Handed:
                 attributes[name] = encode(value)
             except (NotPlain, TypeError):
                 continue
-        error.__traceback__ = None  # What it refers to must not be kept.
+        error.__traceback__ = None  # Do not keep the objects that it refers to.
         return {"er": [self._number(error), self._class(type(error)), args, attributes]}
 
 
 def _target(kind: type) -> str | None:
-    """The program's name for a class of exceptions that stands for one of its own."""
+    """Return the program's name for an exception class that represents one of its own; None for other classes."""
     name: str | None = vars(kind).get("_code_env_target")
     return name
 
@@ -320,7 +321,7 @@ def _is_shown(value: Any) -> bool:
 
 
 def standard_exception(module: Any, name: Any) -> type[Exception] | None:
-    """A class of exceptions of the standard library, if its module is loaded here."""
+    """Return an exception class of the standard library if its module is loaded here; otherwise None."""
     if not isinstance(module, str) or not isinstance(name, str) or name[:1] == "_":
         return None
     if module.partition(".")[0] not in sys.stdlib_module_names or module.partition(".")[0] in _NOT_RAISED:
@@ -332,4 +333,4 @@ def standard_exception(module: Any, name: Any) -> type[Exception] | None:
 
 
 _NOT_RAISED = frozenset(("builtins", "unittest", "doctest", "bdb", "pdb"))
-"""Modules whose exceptions steer tests."""
+"""Modules whose exceptions control how tests run."""

@@ -1,10 +1,9 @@
-"""Stand-ins, on the tests' side, for what stays in the program's process.
+"""Handles: they represent, on the tests' side, objects that stay in the program's process.
 
-The entry point is a `Handle` that can be called; so is a function the program returns. An object of
-a class that the program defines is a `Handle` too. A handle gives out attributes and calls, as plain
-data or further handles, and refuses everything else: a comparison that it took part in would be
-decided by the program. Under `judge="objects"` an `ObjectHandle` forwards that as well, and the
-verdict says so.
+The entry point is a `Handle` that can be called, and so is a function that the program returns. An object of a class
+that the program defines is a `Handle` too. A handle gives access to attributes and makes calls; the results are plain
+data or further handles. It refuses everything else, because the program would decide a comparison with its object.
+Under `judge="objects"`, an `ObjectHandle` also forwards these operations, and the verdict says so.
 """
 
 from __future__ import annotations
@@ -27,46 +26,46 @@ class HandleMisuse(AssertionError):
 
 
 class Origin(enum.Enum):
-    """How the tests came by an object of the program.
+    """How the tests got an object of the program.
 
-    A test that calls `f("a").startswith("hello")` expects text, and an object that is none would see
-    the expected value and answer as it likes. A test that calls `Stack().pop()` expects an object
-    of the program. The task's prompt and reference tell them apart; where they do not, the names do, as
-    Python's conventions have it: one that begins with a capital letter is a class. The program has no say in it.
+    A test that calls `f("a").startswith("hello")` expects text. If `f` returned an object of the program, this object
+    would see the expected value and could return any result. A test that calls `Stack().pop()` expects an object of the
+    program. The task's prompt and reference tell the two apart. If they do not, the name decides, by Python's
+    conventions: a name that begins with a capital letter is a class. The program cannot influence this.
     """
 
     FUNCTION = enum.auto()
-    """A function of the program, or one that was returned: what it returns is a result."""
+    """A function of the program, known by its name; a call returns a result."""
     CLASS = enum.auto()
-    """A class of the program: what a call returns is an instance."""
+    """A class of the program; a call returns an instance."""
     INSTANCE = enum.auto()
     """An object of a class under test; its methods may be called."""
     METHOD = enum.auto()
-    """An attribute of one of these; it may be called, and what it is otherwise is a result."""
+    """An attribute of a function, a class or an instance; it may be called, and otherwise counts as a result."""
     RESULT = enum.auto()
-    """What a function or a method returned; its attributes are data, its methods may not be called."""
+    """A value that a function or a method returned; its attributes are data, its methods may not be called."""
     RESULT_METHOD = enum.auto()
     """A method of a result."""
 
     @property
     def of_call(self) -> Origin:
-        """The origin of what a call of it returns."""
+        """The origin of the value that a call returns."""
         return Origin.INSTANCE if self is Origin.CLASS else Origin.RESULT
 
     @property
     def of_attribute(self) -> Origin:
-        """The origin of what its attributes are."""
+        """The origin of an attribute."""
         return Origin.METHOD if self in (Origin.FUNCTION, Origin.CLASS, Origin.INSTANCE) else Origin.RESULT_METHOD
 
 
 class Remote(Protocol):
-    """What a handle needs of the conversation with the program; `remote.RemoteModule` is one."""
+    """The methods of the conversation with the program that a handle uses; `remote.RemoteModule` has them."""
 
     def call(self, handle: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call a name or an object of the program."""
+        """Call an object of the program."""
 
     def get(self, handle: Handle, name: str) -> Any:
-        """Read an attribute of a name or an object of the program."""
+        """Read an attribute of an object of the program."""
 
     def set(self, handle: Handle, name: str, value: Any) -> None:
         """Set an attribute of an object of the program."""
@@ -75,25 +74,25 @@ class Remote(Protocol):
         """Apply an operator to objects of the program."""
 
     def next_values(self, number: str | int, count: int) -> tuple[list[Any], bool, BaseException | None]:
-        """The next values of an iterator of the program, whether there may be more, and what ended it if not."""
+        """Return the next values of an iterator of the program, whether more can follow, and if not, what ended it."""
 
     def resume(self, number: int, do: str, args: tuple[Any, ...]) -> tuple[list[Any], bool, BaseException | None]:
-        """Have a generator of the program go on with a value or an exception, or end; as `next_values`."""
+        """Have a generator of the program continue with a value or an exception, or close; returns as `next_values`."""
 
     def wait_for(self, number: int) -> Any:
-        """What a coroutine of the program returns."""
+        """Have a coroutine of the program run to its end, and return its result."""
 
 
 class Handle:
-    """An object of the program; only attribute reads and calls are forwarded.
+    """Represents an object of the program; it forwards only attribute access and calls.
 
     `handle_class` makes the class of a handle, which has the special methods of the object's class.
 
     Args:
         remote: The conversation with the program.
-        target: What it stands for: a name of the program, or an object's number.
+        target: The object's name in the program, or its number.
         type_name: The object's type, for messages.
-        origin: How the tests came by it, which decides whether its methods may be called.
+        origin: How the tests got the object, which decides whether its methods may be called.
     """
 
     __slots__ = ("_code_env_origin", "_code_env_remote", "_code_env_target", "_code_env_type")
@@ -115,7 +114,7 @@ class Handle:
     def __dir__(self) -> Any:
         return self._code_env_remote.operate("dir", (self,))
 
-    # What is an object of the program's class the program knows; of data that is not its own it is told nothing.
+    # The program knows which of its objects belong to its classes. It does not see other data.
     def __instancecheck__(self, value: object) -> bool:
         return isinstance(value, Handle) and self._code_env_remote.operate("isinstance", (value, self)) is True
 
@@ -135,7 +134,7 @@ class Handle:
 
 
 class ObjectHandle(Handle):
-    """A handle of a task marked `judge="objects"`: operators are forwarded as well."""
+    """A handle for a task marked `judge="objects"`: it forwards operators as well."""
 
     __slots__ = ()
 
@@ -155,15 +154,15 @@ _ASKED = frozenset(
         *("slots", "bases", "match_args", "abstractmethods", "version"),
     )
 )
-"""Attributes with two underscores that tests look for, and that tell of the object, not of the handle."""
+"""Attributes with double underscores that tests read, and that describe the object, not the handle."""
 
 _ASKED_IN_CLASS = ("__doc__", "__module__", "__slots__")
-"""Those of them that every class has."""
+"""Those of `_ASKED` that every class has."""
 
 _SPECIAL = frozenset(f"__{name}__" for name in SPECIAL)
 
 _OF_EVERY_OBJECT = ("eq", "ne", "lt", "le", "gt", "ge", "bool", "format")
-"""Special methods that decide something of any object, whether its class has them or not."""
+"""Special methods that Python can call on any object, whether its class defines them or not."""
 
 _COMPARED = frozenset(("eq", "ne", "lt", "le", "gt", "ge", *ARITHMETIC))
 _EXACT = {"bool": bool, "contains": bool, "len": int, "hash": int, "int": int, "index": int, "float": float}
@@ -193,11 +192,11 @@ def _forward(name: str, *, reflected: bool = False) -> Callable[..., Any]:
     def method(self: Handle, *args: Any) -> Any:
         operands = (*args, self) if reflected else (self, *args)
         result = self._code_env_remote.operate(name, operands)
-        kind = _EXACT.get(name)  # Python insists on the exact type of what these return.
+        kind = _EXACT.get(name)  # Python requires results of exactly these types.
         if kind is not None and type(result) is not kind:
             raise HandleMisuse(f"{name} on {self!r} gave {type(result).__name__}, not {kind.__name__}")
-        # With data on the other side, the program would see what is expected and give what passes. What it may give is
-        # another object, as a frame does when it is compared with a number.
+        # If the other operand is data, the program sees the expected value and could return a result that passes. It
+        # may return another object, as a data frame does when it is compared with a number.
         if name in _COMPARED and not isinstance(result, Handle) and not any(isinstance(arg, Handle) for arg in args):
             raise HandleMisuse(f"{name} of {self!r} and plain data gave plain data, which the program would choose")
         return result
@@ -206,7 +205,7 @@ def _forward(name: str, *, reflected: bool = False) -> Callable[..., Any]:
 
 
 def _method(base: type[Handle], name: str) -> Callable[..., Any]:
-    """What a handle does where Python calls its special method of that name."""
+    """Return the special method called `name` for the handles of a class."""
     if name == "call":
         return _call
     if base is ObjectHandle:
@@ -226,20 +225,20 @@ for _name in ("str", "repr"):
 
 @functools.lru_cache(maxsize=1000)
 def handle_class(base: type[Handle], type_name: str, methods: int) -> type[Handle]:
-    """The class of the handles of objects of one class of the program.
+    """Return the class for handles of objects of one class of the program.
 
     Args:
         base: `Handle`, or `ObjectHandle` where operators are forwarded.
-        type_name: The name of the object's class, or of what it is.
-        methods: Which special methods that class has, as `special_methods` tells.
+        type_name: The name of the object's class, or a description of the object.
+        methods: The special methods of that class, as `special_methods` returns them.
     """
     members: dict[str, Any] = {"__hash__": None}
     members |= {f"__{name}__": _method(base, name) for name in names_of(methods)}
     if base is Handle and "__next__" in members:
         members |= _OF_ITERATORS
         if "__len__" in members:
-            members["__len__"] = None  # `list` would ask for it.
-    # What the program calls its class is its claim; data does not come as a handle.
+            members["__len__"] = None  # Otherwise `list` would call it.
+    # The program chooses the name of its class. Names of data types are not used: data does not come as a handle.
     name = type_name if type_name.isidentifier() and type_name not in _NAMES_OF_DATA else "Handle"
     made = type(name, (base,), {"__slots__": (), **members})
     for asked in _ASKED_IN_CLASS:
@@ -251,7 +250,7 @@ _OF_FUNCTIONS = special_methods(lambda: None)
 
 
 def named_handle(remote: Remote, name: str, origin: Origin) -> Handle:
-    """The handle of a function or class of the program, by its name."""
+    """Return the handle of the function or class of the program that has this name."""
     return handle_class(Handle, "Handle", _OF_FUNCTIONS)(remote, name, f"function {name!r}", origin)
 
 
@@ -267,11 +266,11 @@ _OF_ITERATORS = {
     "__next__": _next_of,
     "__contains__": lambda self, value: any(item is value or item == value for item in self),
 }
-"""Methods of an object of the program whose class defines `__next__`: its values cross one by one, as plain data."""
+"""Methods of the handle of an object whose class defines `__next__`: the values cross one by one, as plain data."""
 
 
 class RemoteIterator(Iterator[Any]):
-    """An iterator of the program: each value crosses as plain data when the tests ask for it.
+    """An iterator of the program; each value crosses as plain data when the tests request it.
 
     Args:
         remote: The conversation with the program.
@@ -286,12 +285,12 @@ class RemoteIterator(Iterator[Any]):
         self._failure: BaseException | None = None
 
     def __next__(self) -> Any:
-        """The next value.
+        """Return the next value.
 
         Raises:
             StopIteration: At the end.
         """
-        # One by one: what an iterator does between two values it does when the tests ask for the second.
+        # One by one, so that the iterator does its work between two values when the tests request the second.
         if not self._values and self._more:
             values, self._more, self._failure = self._remote.next_values(self.number, 1)
             self._values.extend(values)
@@ -306,7 +305,7 @@ class RemoteIterator(Iterator[Any]):
 class RemoteGenerator(RemoteIterator, Generator[Any, Any, Any]):
     """A generator of the program."""
 
-    __class__ = types.GeneratorType  # type: ignore[assignment]  # What `inspect.isgenerator` asks for.
+    __class__ = types.GeneratorType  # type: ignore[assignment]  # `inspect.isgenerator` reads it.
 
     def _resume(self, do: str, *args: Any) -> Any:
         values, self._more, self._failure = self._remote.resume(self.number, do, args)
@@ -314,27 +313,27 @@ class RemoteGenerator(RemoteIterator, Generator[Any, Any, Any]):
         return self.__next__()
 
     def send(self, value: Any) -> Any:
-        """Go on with a value."""
+        """Continue with a value."""
         return self._resume("send", value)
 
     def throw(self, error: Any, *_: Any) -> Any:
-        """Go on with an exception."""
+        """Continue with an exception."""
         return self._resume("throw", error)
 
     def close(self) -> None:
-        """End it."""
+        """End the generator."""
         self._values.clear()
         with contextlib.suppress(StopIteration):
             self._resume("close")
 
 
 async def remote_coroutine(remote: Remote, number: int) -> Any:
-    """A coroutine of the program, which runs to its end when the tests await this one."""
+    """Represent a coroutine of the program, which runs to its end when the tests await this coroutine."""
     return remote.wait_for(number)
 
 
 def number_of_coroutine(value: Any) -> int | None:
-    """The number of a coroutine of the program that nobody has awaited yet; None if the value is another one."""
+    """Return the number of a coroutine of the program that nobody has awaited yet; None for any other coroutine."""
     if value.cr_code is not remote_coroutine.__code__ or value.cr_frame is None:
         return None
     number: int = value.cr_frame.f_locals["number"]
@@ -342,8 +341,8 @@ def number_of_coroutine(value: Any) -> int | None:
 
 
 class ProgramDied(BaseException):
-    """The program's process is gone or does not answer; no test code may catch this as an error."""
+    """The program's process is gone or does not answer; a `BaseException`, so that no test catches it as an error."""
 
 
 class TimeIsUp(ProgramDied):
-    """The tests took longer than the program may."""
+    """The tests took longer than the program may run."""

@@ -1,7 +1,7 @@
-"""The peer's part where a suite is in the answer's own language: has it run beside the answer, hears how it went.
+"""The peer's half of a suite in the answer's own language: it has the suite run beside the answer.
 
-The process at the other end of the channel can be trusted (`interpreted/serving.py`); it has checked that each record
-comes from the tests, as far as that can be checked of tests that run in the answer's process.
+The process at the other end of the channel is trusted (`interpreted/serving.py`). It has checked that each record comes
+from the tests, as far as this can be checked for tests that run in the answer's process.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from .remote import GRACE_S, PATIENCE
 
 
 class SuiteEnd(NamedTuple):
-    """What became of a suite."""
+    """The result of a suite."""
 
     records: dict[int, dict[str, Any]]
-    """What is said of the cases, by their numbers."""
+    """The records of the cases, by their numbers."""
     ended: Ended
-    """How the process ended that ran them."""
+    """How the process that ran them ended."""
     problem: Problem | None
-    """What kept the tests from being run, if anything did."""
+    """Why the tests could not be run; None if they were run."""
 
 
 def run_suite(channel: Channel, wall_s: float, asked: dict[str, Any]) -> SuiteEnd:
-    """Have a suite run.
+    """Have a suite run, and return its result.
 
     Args:
-        channel: To the serving process.
+        channel: The channel to the serving process.
         wall_s: The limit on wall time, in seconds; the serving process enforces it.
-        asked: `name` of the entry point or None, `setup`, and what `tasks.javascript.Cases` has.
+        asked: The `name` of the entry point or None, `setup`, and the fields of `tasks.javascript.Cases`.
 
     Raises:
-        ChannelError: If the other side says nothing in time, or what it must not.
-        ProgramDied: If it is gone.
+        ChannelError: If the other side sends nothing in time, or an unexpected or malformed frame.
+        ProgramDied: If the other side is gone.
     """
     channel.send(Kind.LOAD, SUITE)
     channel.send(Kind.MESSAGE, pack_request(asked))

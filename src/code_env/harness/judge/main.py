@@ -1,6 +1,6 @@
-"""The peer's half of a judged run: holds the tests, drives the program, decides each case.
+"""The peer's half of a judged run: it holds the tests, drives the program and decides each case.
 
-Standard input brings the job, a JSON object::
+The job comes on standard input, as a JSON object::
 
     {"entry_point": "add", "prefix": "", "setup": "", "judge": "blind", "one_process": false, "wall_s": 15,
      "until_failure": false, "is_class": {"add": false},
@@ -12,19 +12,24 @@ Standard input brings the job, a JSON object::
                {"kind": "insight", "expected": "...", "find": "mention", "max_chars": 4000},
                {"kind": "assert", "code": "..."}]}       each with "hidden": true or false
 
-Standard output takes the report, JSON lines: `{"hello": true}` when the program's process has
-spoken, before it has looked at the answer (with `one_process`, when the tests are ready: the executor knows of that
-process); `{"began": true}` when the first test begins; one object for each case, or `{"test": 0, "passed": [0, 1]}` for
-those of a suite that have passed; `{"session": [...]}`, what the program showed in a session; `{"done": true}` last.
-What test code prints goes to standard error instead.
+The report goes to standard output, as JSON lines:
 
-Where the executor keeps peers, this process judges one answer after the other, and takes one job after the other. Each
-answer gets a namespace of its own, and when anything but a report of all tests came of one, or the tests may have
-changed more than their namespace, it ends.
+* `{"hello": true}` when the program's process has said hello, before it reads the answer. With `one_process`, this line
+  comes when the tests are ready, because the executor itself knows whether the process runs.
+* `{"began": true}` when the first test begins.
+* One object for each case, or `{"test": 0, "passed": [0, 1]}` for the cases of a suite that have passed.
+* `{"session": [...]}`: what the program showed in a session.
+* `{"done": true}` at the end.
 
-From the hello on, whatever goes wrong here is the program's doing: the tests are trusted, and all
-they do then they do on values that the program chose. So a report that stops after the hello is no
-excuse, and one that has no hello is a fault of the sandbox or of the tests.
+Output of test code goes to standard error instead.
+
+Where the executor keeps peers, this process judges one answer after another, and can get a new job for each. Each
+answer gets its own namespace. The process ends if a run did not report all tests, or if the tests might have changed
+more than their namespace.
+
+After the hello line, the program is responsible for every failure here: the tests are trusted, and from then on they
+work on values that the program chose. So cases that are missing from a report with a hello line count as failed. A
+report without a hello line is a fault of the sandbox or of the tests.
 """
 
 from __future__ import annotations
@@ -56,39 +61,39 @@ from .telling import Told
 from .time_limit import time_limit
 
 _REPORT_CHARS = 1 << 20
-"""How much of all outputs together a report shows, in characters; comparisons see all of them."""
+"""The most that a report shows of all outputs together, in characters; comparisons use the whole outputs."""
 
 _PIECE_CHARS = 100
-"""How much of an output a report shows at each end, at the least."""
+"""A report shows at least this much of each end of an output, in characters."""
 
 _SOURCE_CHARS = 2000
-"""How much of a case's message a report shows that comes from a shared suite."""
+"""The most that a report shows of a case's message from a shared suite, in characters."""
 
 
 _RUNS = ("stdin", "checker")
-"""Kinds of test that run the answer as a program."""
+"""The kinds of test that run the answer as a program."""
 
 _AHEAD_BYTES = 32768
-"""How much is asked of the program's process at once: as much as a socket holds, so that nobody waits for the other."""
+"""The most that is sent to the program's process at once, in bytes. A socket holds as much, so neither side waits."""
 
 _SMALL_CHARS = 1 << 16
-"""Texts that are shorter together are compared in no time."""
+"""Two texts with fewer characters than this together need no time limit for the comparison."""
 
 _MOST_ANSWERS = 500
-"""How many answers one process judges."""
+"""The most answers that one process judges."""
 
 _MOST_BYTES = 400 << 20
-"""What one process may have held at once and still judge another answer."""
+"""The most memory that a process can have held at once and still judge another answer, in bytes."""
 
 
 def main() -> None:
-    """Judge answers to the job on standard input; the reports go to standard output."""
+    """Judge answers as the job on standard input asks; the reports go to standard output."""
     report = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="surrogatepass")
     os.dup2(2, 1)
 
     def tell(record: dict[str, Any]) -> None:
         report.write(json.dumps(record, ensure_ascii=False) + "\n")
-        # What was said holds, even if this process should be killed. The cases of a suite are told of together.
+        # Flushed lines count even if this process is killed. With `one_process`, all cases are flushed together.
         if not job.one_process or "test" not in record:
             report.flush()
 
@@ -97,7 +102,7 @@ def main() -> None:
         if stdin is not None:
             with open(stdin, encoding="utf-8") as another:
                 job = _Job(json.load(another))
-        sys.setrecursionlimit(5000)  # Deep data, not deep code: see `plain.MAX_DEPTH`.
+        sys.setrecursionlimit(5000)  # For deeply nested data, not for deep calls: see `plain.MAX_DEPTH`.
         judge = _Judge(job, Channel(channel) if bell is None else QuietChannel(channel, bell), tell)
         in_order = judge.run()
         judge.report({"done": True})
@@ -106,19 +111,19 @@ def main() -> None:
 
 
 def _is_fresh() -> bool:
-    """Whether there is room for one more answer, whatever that should cost."""
-    # The kernel's limit is on this process's whole life: one and a half times what one answer may cost, and more.
+    """Whether this process can judge one more answer, even if that answer uses as much as it may."""
+    # The kernel's limit is for this process's whole life. It is over one and a half times the limit for one answer.
     return time.process_time() < cpu_limit_s() / 4 and peak_bytes() < _MOST_BYTES
 
 
 class _Job:
-    """What the judge is asked, the same for all answers."""
+    """The judge's job, which is the same for all answers."""
 
     def __init__(self, job: dict[str, Any]) -> None:
         self.entry_point: str | None = job["entry_point"]
         self.mode: str = job["judge"]
         self.one_process: bool = job["one_process"]
-        # All that waits for the program waits this many times as long.
+        # Every wait for the program multiplies `wall_s` by `PATIENCE`, so the spare time is divided by it.
         self.wall_s: float = job["wall_s"] + float(os.environ.get(SPARE_VARIABLE, 0)) / PATIENCE
         self.until_failure: bool = job["until_failure"]
         self.tests: list[dict[str, Any]] = job["tests"]
@@ -142,16 +147,16 @@ class _Judge:
     """Judges one answer.
 
     Args:
-        job: What is asked.
-        channel: To the program's process.
-        report: Takes the report's lines.
+        job: The job.
+        channel: The channel to the program's process.
+        report: Called with each line of the report, as a dictionary.
     """
 
     def __init__(self, job: _Job, channel: Channel, report: Callable[[dict[str, Any]], Any]) -> None:
         self._job, self._channel, self.report = job, channel, report
         self._entry_point, self._tests, self._wall_s = job.entry_point, job.tests, job.wall_s
         self._objects = job.mode == "objects"
-        # Their faults must show before the program is heard.
+        # Made here, so that faults of the tests show before the program says anything.
         suites = {} if job.is_shared else job.suites
         self._suites = {index: SuiteRun(suite, until_failure=job.until_failure) for index, suite in suites.items()}
         self._told = Told(report, job.until_failure, self._cases_of)
@@ -160,7 +165,7 @@ class _Judge:
         self._modules: list[RemoteModule] = []
 
     def run(self) -> bool:
-        """Take the tests in turn; whether all went in order, to the last."""
+        """Judge all tests; return whether this went in order, up to the last test."""
         try:
             if self._job.one_process:
                 self.report({"hello": True})
@@ -184,14 +189,14 @@ class _Judge:
         return module
 
     def _run_all(self) -> bool:
-        """Have the serving process run each test; tests that need the answer as a module share what they can."""
+        """Have the serving process run each test; calls run together, and so do the tests of a session."""
         self._expect(Kind.HELLO)
         self.report({"hello": True})
         error = parse_json(self._expect(Kind.COMPILED))["error"]
         if error is not None:
             self._told.uncompiled(error)
             return True
-        # Public tests first: what the policy is shown of them cannot hold what hidden ones feed.
+        # Public tests run first, so what the policy sees of them cannot contain inputs of hidden tests.
         for hidden in (False, True):
             chosen = [i for i, test in enumerate(self._tests) if test["hidden"] is hidden]
             calls = [i for i in chosen if self._tests[i]["kind"] == "call"]
@@ -199,7 +204,7 @@ class _Judge:
             for place, index in enumerate(chosen):
                 test = self._tests[index]
                 if self._told.enough:
-                    if not self._told.of(index):  # Calls are told of together.
+                    if not self._told.of(index):  # All calls are reported together.
                         self._told.skip(index)
                 elif test["kind"] in _RUNS:
                     if index not in self._running:
@@ -215,7 +220,7 @@ class _Judge:
         return True
 
     def _cases_of(self, index: int) -> int:
-        """How many cases a test has."""
+        """Return the number of cases of a test."""
         suite = self._job.suites.get(index)
         sources = self._tests[index].get("sources", [NO_CASES]) if suite is None else suite.suite.sources
         return len(sources) or 1
@@ -229,7 +234,7 @@ class _Judge:
         return received[1]
 
     def _run_ahead(self, indexes: list[int]) -> None:
-        """Have the first of the tests run, and those right after it that need nothing else and fit into one piece."""
+        """Have the first of the tests run, and those of `_RUNS` right after it whose inputs can be sent with it."""
         self._told.begin()
         frames = b""
         for index in indexes:
@@ -265,7 +270,7 @@ class _Judge:
         )
 
     def _difference(self, test: dict[str, Any], actual: str) -> tuple[str | None, str]:
-        """How an output differs from what it must be, None if it does not, and what that is."""
+        """Return why an output is wrong, or None if it is right, and the expected output."""
         expected = test["answer" if test["kind"] == "checker" else "expected"]
         if test["kind"] == "stdin" and len(actual) + len(expected) < _SMALL_CHARS:
             return self._compared(test, actual), expected
@@ -283,7 +288,7 @@ class _Judge:
         return compare_text(test["expected"], actual, compare["rule"], compare["rel"], compare["abs"])
 
     def _take_output(self, output: bytearray) -> Ended:
-        """Add a run's output to `output` as it comes; how the run ended."""
+        """Add a run's output to `output` as it arrives; return how the run ended."""
         deadline = time.monotonic() + PATIENCE * self._wall_s + GRACE_S
         while True:
             frame = self._channel.receive(max(0.0, deadline - time.monotonic()))
@@ -296,7 +301,7 @@ class _Judge:
             output += frame[1]
 
     def _shown(self, output: str, *, whole: bool = True) -> dict[str, Any]:
-        """What a report shows of an output; of a right one, which is the expected one, just a piece."""
+        """Return what a report shows of an output; only a short piece if not `whole`, for an output that is right."""
         return {"actual": ends(output, self._job.ends_chars if whole else _PIECE_CHARS), "actual_chars": len(output)}
 
     def _judge_session(self, indexes: list[int]) -> None:
@@ -318,13 +323,13 @@ class _Judge:
                 self.report({"session": shown})
 
     def _judge_asserts(self, index: int) -> bool:
-        """Judge one suite; whether it went to its end."""
+        """Judge one suite; return whether it ran to its end."""
         if "sources" in self._tests[index]:
             return self._judge_in_its_language(index)
         return self._judge_beside(index) if self._job.is_shared else self._judge_suite(index)
 
     def _judge_beside(self, index: int) -> bool:
-        """Take the word of the program's process for how a suite went."""
+        """Judge a suite that runs in the program's process, and trust its records; return whether it ran to its end."""
         job, suite = self._job, self._job.suites[index]
         sources = suite.suite.sources or [NO_CASES]
         module = self._load()
@@ -336,7 +341,7 @@ class _Judge:
             try:
                 for record in module.beside(code=self._tests[index]["code"], **asked):
                     if type(record.get("case")) is int:
-                        records[record["case"]] = record  # The last word counts.
+                        records[record["case"]] = record  # The last record of a case counts.
             except ProgramDied:
                 pass
         ended = module.end()
@@ -349,7 +354,7 @@ class _Judge:
         return problem is None and len(records) >= len(sources)
 
     def _judge_in_its_language(self, index: int) -> bool:
-        """Take the word of who runs a suite in the answer's language beside it for how that went."""
+        """Judge a suite that runs beside the answer in the answer's language, and trust its records."""
         job, test = self._job, self._tests[index]
         asked = {name: test[name] for name in ("code", "sources", "sites", "strict")}
         asked |= {"name": job.entry_point, "setup": job.setup}
@@ -372,7 +377,7 @@ class _Judge:
             self._told.case(index, status, message, passed=record.get("ran") is True and not message, case=case)
 
     def _judge_suite(self, index: int) -> bool:
-        """Judge one suite with the program out of reach; whether it went to its end."""
+        """Judge a suite that runs here, where the program cannot reach it; return whether it ran to its end."""
         suite = self._suites[index]
         module = self._load()
         died: ProgramDied | None = None
@@ -399,7 +404,7 @@ class _Judge:
             elif suite.uncaught is not None:
                 fault = "memory" if suite.uncaught["name"] == "MemoryError" else "error"
                 details = {"error": suite.uncaught}
-            # Whoever reads the report knows what a case expects.
+            # The reader of the report knows what a case expects, so passed cases need only their numbers.
             passed = [case for case, record in enumerate(suite.records) if record.ran and not record.message]
             self.report({"test": index, "passed": passed, **ended.used})
             for case, record in enumerate(suite.records):

@@ -1,4 +1,4 @@
-"""Whether a text mentions what it should tell: how insights of a data analysis are found in its output."""
+"""Decides whether a text mentions an insight: how insights of a data analysis are found in its output."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ FIND_RULES = ("mention", "rewardkit_substring")
 """Names of the rules."""
 
 MAX_CHARS = 4000
-"""How much of an output is searched, in characters: enough for findings, little for a list of all one can think of."""
+"""How much of an output is searched, in characters. It is enough for findings, and too little to list every guess."""
 
 _LONGEST_TOKEN = 200
-"""How far beyond that the last word or number is looked at, so that no piece of it is taken for all."""
+"""How far beyond `max_chars` the text is read, in characters, so that a word or number at the limit is not cut."""
 
 _MOST_DIGITS = 100
-"""Numbers that are written with more are compared as text."""
+"""Numbers with more digits than this are compared as text."""
 
 _TOKEN = re.compile(
     r"""
@@ -34,20 +34,20 @@ _Token = tuple[str, object]
 def mentions(text: str, insight: str, rule: str = "mention", max_chars: int = MAX_CHARS) -> bool:
     """Whether a text mentions an insight.
 
-    `mention` looks for the insight's words and numbers, one after the other, in the first `max_chars` characters: what
-    is printed beyond them counts for nothing. Case, white space and punctuation are free. Numbers are those that they
-    stand for: 12.50 is 12.5, 1,234 is 1234, and -5 is not 5; a date or a time is one word. `rewardkit_substring` is
-    RewardKit's search, any substring of all that was printed, and can be bought: a program that prints every word
-    mentions everything.
+    `mention` looks for the insight's words and numbers, one after another, in the first `max_chars` characters and
+    ignores the rest of the text. Case, white space and punctuation are ignored. Numbers are compared by their value:
+    12.50 is 12.5, 1,234 is 1234, and -5 is not 5. A date or a time is one word. `rewardkit_substring` is RewardKit's
+    search: any substring of the whole output. A policy can exploit it: a program that prints every word mentions
+    everything.
 
     Args:
         text: The output.
-        insight: What it should tell.
+        insight: The insight that the output should mention.
         rule: The name of the rule.
-        max_chars: How much of the output is searched, with `mention`.
+        max_chars: How much of the output `mention` searches, in characters.
 
     Raises:
-        ValueError: If there is no such rule.
+        ValueError: If the rule is unknown.
 
     Example:
         >>> mentions("The mean  Price is 12.50 EUR.", "mean price: 12.5"), mentions("mean is 12.57", "mean is 12.5")
@@ -60,15 +60,15 @@ def mentions(text: str, insight: str, rule: str = "mention", max_chars: int = MA
     if rule != "mention":
         raise ValueError(f"rule must be one of {', '.join(FIND_RULES)}; got {rule!r}")
     wanted = [token for token, _ in _tokens(insight)]
-    if not wanted:  # Nothing but signs.
+    if not wanted:  # The insight has no word and no number.
         return insight.strip() in text[:max_chars]
     found = [token for token, end in _tokens(text[: max_chars + _LONGEST_TOKEN]) if end <= max_chars]
     return any(found[start : start + len(wanted)] == wanted for start in range(len(found) - len(wanted) + 1))
 
 
 def _tokens(text: str) -> Iterator[tuple[_Token, int]]:
-    """The words and numbers of a text, and where each ends in it."""
-    # One character for one, so that places stay what they are.
+    """Yield the words and numbers of a text, each with its end position in the text."""
+    # Each character is replaced by one character, so that positions do not change.
     flat = "".join(map(_one_form, unicodedata.normalize("NFC", text)))
     for match in _TOKEN.finditer(flat):
         kind, token = str(match.lastgroup), match[0]

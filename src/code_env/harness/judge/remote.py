@@ -1,8 +1,8 @@
-"""The peer's conversation with a loaded answer: asks for calls, takes what comes back as data.
+"""The peer's conversation with a loaded answer: the peer requests calls and takes what comes back as data.
 
-On the other end is a process that has run the answer and may send anything. A reply is taken only
-if it answers the request that was made, in time and in shape; otherwise the conversation is over
-and the tests end, as they do when a program dies.
+The other end is a process that has run the answer. It is not trusted and can send anything. The peer accepts a reply
+only if it answers the request, in time and in the right form. Otherwise the conversation is over and the tests end, as
+they do when a program dies.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from .handles import (
 )
 
 GRACE_S = 2.0
-"""How much longer than a program may run the peer works on what it gave, in seconds of its own CPU time."""
+"""Seconds that the peer has beyond the limit on wall time: to wait, or as CPU time to work on a program's data."""
 
 PATIENCE = WHOLE_RUN
-"""How many times longer than the limit on wall time the peer waits. It is a last resort: others enforce the limit, and
-they give back the time that the program waited for a core."""
+"""The peer waits this many times the limit on wall time. This is a last resort: other processes enforce the limit, and
+they add the time that the program waited for a core."""
 
 _KINDS = {"it": "iterator", "ge": "iterator", "co": "coroutine"}
 _CONSTANTS = frozenset((str, bool, int, float, type(None)))
-"""Types of forms that stand for themselves."""
+"""A form (an encoded value) of one of these types is the value itself."""
 
 _ITERATORS = {"it": RemoteIterator, "ge": RemoteGenerator}
 
@@ -55,13 +55,13 @@ def _refuse_object(tag: str, body: Any) -> object:
 
 
 class RemoteModule:
-    """The answer loaded as a module in the program's sandbox: the conversation with it.
+    """The conversation with an answer that is loaded as a module in the program's sandbox.
 
     Args:
-        channel: To the serving process; a `QuietChannel` to the module's own, which loads the answer unasked.
-        wall_s: How long the module may live, or with `per_message` take for a reply, in seconds.
+        channel: To the serving process; or a `QuietChannel` to the module's own process, which loads the answer itself.
+        wall_s: The time limit for the module's life or, with `per_message`, for each reply, in seconds.
         objects: Whether operators on the program's objects are forwarded.
-        per_message: See `wall_s`.
+        per_message: Whether `wall_s` limits each reply.
     """
 
     def __init__(self, channel: Channel, wall_s: float, objects: bool, *, per_message: bool = False) -> None:
@@ -85,29 +85,29 @@ class RemoteModule:
         self._exceptions: dict[str, type[OwnException]] = {}
         self.uncompiled: dict[str, str] | None = None
         self.expected: frozenset[str] = frozenset()
-        """Exceptions that would end the tests, or loops of theirs, and that the tests look for; see `rebuilt`."""
+        """Names of exceptions that could end the tests or their loops, and that the tests look for; see `rebuilt`."""
         self.callables: set[str] = set()
-        """Which of the names that were asked for the answer defines as something to call."""
+        """Those of the requested names that the answer defines as callables."""
         if not self._alone:
             channel.send(Kind.LOAD, PER_MESSAGE if per_message else b"")
 
     def begin(
         self, entry_point: str | None, names: Iterable[str] = (), inputs: list[Any] | None = None, **how: bool
     ) -> Problem | None:
-        """Wait until the answer's top level has run; what kept it from it, if anything did.
+        """Wait until the answer's top level has run; return why the answer cannot be tested, or None.
 
         Args:
-            entry_point: What the answer must define.
-            names: What else the tests take from it, if it is there; see `callables`.
+            entry_point: The function or class that the answer must define, if there is one.
+            names: Other names that the tests take from the answer, if it defines them; see `callables`.
             inputs: Encoded arguments of the first calls of the entry point, if they can be foreseen.
-            how: `last` if the tests ask for nothing beyond these calls; `together` if these are `call` tests, see
-                `replies`: then the end of the program's process is raised.
+            how: `last` if the tests request nothing after these calls. `together` if these are `call` tests, see
+                `replies`; `ProgramDied` is then raised if the program's process ends.
         """
         wanted = list(names) if entry_point is None else [entry_point, *names]
         may_know_tests = False
         try:
-            if self._per_message:  # Call tests name nothing but the entry point, which the prompt does too.
-                # It may have ended before it could be asked; what it said is there to be read.
+            if self._per_message:  # Call tests name only the entry point, which the prompt names too.
+                # The process might have ended already; what it sent before can still be read.
                 with contextlib.suppress(ProgramDied):
                     self._ask_first(wanted, inputs, how)
             first = self._receive(0)
@@ -122,7 +122,7 @@ class RemoteModule:
                 return Problem(status, f"the program failed before its first test: {message}", error)
             may_know_tests = True
             if not self._per_message:
-                # Not before: what its top level could read, it could show to the policy as an error of its own.
+                # Not earlier: the top level could read the request and show it to the policy in an error.
                 self._ask_first(wanted, inputs, how)
             self._take_names(wanted, self._receive(1))
             if entry_point is not None and entry_point not in self.callables:
@@ -137,7 +137,7 @@ class RemoteModule:
         return None
 
     def _ask_first(self, names: list[str], inputs: list[Any] | None, how: dict[str, bool]) -> None:
-        """One frame for all that can be asked at first."""
+        """Send all first requests in one frame."""
         request: dict[str, Any] = {"n": 1, "op": "begin", "names": names}
         self._number = 1
         if inputs:
@@ -151,20 +151,20 @@ class RemoteModule:
         if not isinstance(found, dict) or not isinstance(exceptions, dict):
             raise ChannelError("a malformed reply")
         chains = {name: exceptions[name] for name in names if isinstance(exceptions.get(name), list)}
-        for name in sorted(chains, key=lambda name: len(chains[name])):  # Bases before what derives from them.
+        for name in sorted(chains, key=lambda name: len(chains[name])):  # Base classes before their subclasses.
             own = own_exception(name, [str(base) for base in chains[name]], self._exceptions, self._make(name))
             if own is not None:
                 self._exceptions[name] = own
         self.callables.update(name for name in names if found.get(name) is True)
 
     def exception(self, name: str) -> type[OwnException] | None:
-        """The class under which the tests can catch the program's exceptions of that name, if it has such a class."""
+        """Return the class with which the tests catch the program's exceptions called `name`; None if there is none."""
         return self._exceptions.get(name)
 
     def replies(self, op: str, target: str | None, inputs: list[Any]) -> Iterator[dict[str, Any]]:
-        """Have `target` called with each of the inputs for `call` tests; the replies in turn.
+        """Have the program call `target` with each of the inputs, for `call` tests; yield the replies in order.
 
-        The first may be those of `begin`, which have gone over.
+        If `begin` has already sent these inputs, they are not sent again.
         """
         if not self._ahead:
             self._ahead.update(enumerate(range(self._number + 1, self._number + 1 + len(inputs))))
@@ -176,7 +176,7 @@ class RemoteModule:
             yield self._receive(self._ahead.pop(index))
 
     def call(self, handle: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call a name or an object of the program with plain data; see `Remote`."""
+        """Call an object of the program with arguments of the tests; see `Remote`."""
         known = Containers()
         form = self._handed.arguments(known)
         reply = self._ask(
@@ -188,14 +188,14 @@ class RemoteModule:
         return self._outcome(reply, handle._code_env_origin.of_call, known)
 
     def call_ahead(self, handle: Handle, index: int, inputs: list[Any]) -> Any:
-        """Call a function of the program with the first of `inputs`, which are for this call and those to come.
+        """Call a function of the program with the first of `inputs`; the others are for the calls that follow.
 
-        All go over at once, and each later call takes the reply that is meant for it.
+        All inputs are sent at once, and each later call takes its own reply.
 
         Args:
             handle: The function.
-            index: Number of this call among all that can be foreseen.
-            inputs: Encoded positional and keyword arguments of this call and of those right after it.
+            index: The number of this call among all calls that can be foreseen.
+            inputs: Encoded positional and keyword arguments of this call and of the calls right after it.
         """
         number = self._ahead.pop(index, None)
         if number is None:
@@ -210,7 +210,7 @@ class RemoteModule:
         return self._outcome(reply, handle._code_env_origin.of_call)
 
     def beside(self, **request: Any) -> Iterator[dict[str, Any]]:
-        """Have a suite run in the program's process; what is said there of its cases, sealed."""
+        """Have the program's process run a suite; yield the records of its cases, each with the seal."""
         seal = os.urandom(16).hex()
         self._number += 1
         self._send({"n": self._number, "op": "beside", "seal": seal, **request})
@@ -223,17 +223,17 @@ class RemoteModule:
             yield reply
 
     def settle(self) -> None:
-        """Wait until the calls that were sent ahead are made: what the program did must not depend on chance."""
+        """Wait until the program has made the calls that were sent ahead, so that its effects are always the same."""
         while self._ahead:
             _, number = self._ahead.popitem()
             self._receive(number)
 
     def next_values(self, number: str | int, count: int) -> tuple[list[Any], bool, BaseException | None]:
-        """The next values of an iterator of the program, whether there may be more, and what ended it if not."""
+        """Return the next values of an iterator of the program, whether more can follow, and if not, what ended it."""
         return self._values(self._ask("next", target=number, count=count), count)
 
     def resume(self, number: int, do: str, args: tuple[Any, ...]) -> tuple[list[Any], bool, BaseException | None]:
-        """Have a generator of the program go on with a value or an exception, or end; as `next_values`."""
+        """Have a generator of the program continue with a value or an exception, or close; returns as `next_values`."""
         forms = [self._handed.argument(arg) for arg in args]
         return self._values(self._ask("resume", target=number, do=do, args=forms), 1)
 
@@ -253,14 +253,14 @@ class RemoteModule:
             raise HandleMisuse(f"an iterator of the program gave what is not plain data: {error}") from error
 
     def wait_for(self, number: int) -> Any:
-        """What a coroutine of the program returns."""
+        """Have a coroutine of the program run to its end, and return its result."""
         return self._outcome(self._ask("await", target=number), Origin.RESULT)
 
     def get(self, handle: Handle, name: str) -> Any:
-        """Read an attribute of a name or an object of the program; see `Remote`."""
+        """Read an attribute of an object of the program; see `Remote`."""
         reply = self._ask("get", target=handle._code_env_target, name=name)
         form, origin = reply.get("value"), handle._code_env_origin.of_attribute
-        # `f("a").startswith("a")` would call it, and `bool("a")` is true.
+        # `f("a").startswith("a")` would call the attribute; if that is `bool`, the call returns True.
         if origin is Origin.RESULT_METHOD and isinstance(form, dict) and not {"bn", "m"}.isdisjoint(form):
             raise HandleMisuse(f"the attribute {name!r} of {handle!r} can be called, and is no method of it")
         return self._outcome(reply, origin)
@@ -282,10 +282,10 @@ class RemoteModule:
         return self._outcome(reply, Origin.RESULT, known)
 
     def around_case(self, begins: bool) -> None:
-        """Hold changes to arguments back while a case is evaluated.
+        """Hold back changes to arguments while a case is evaluated.
 
-        `assert f(x) == sorted(x)` must not compare with what `f` made of `x`; after the statement
-        the change is there for the tests to see. Meanwhile what `f` gave back of `x` is a copy, with the change.
+        In `assert f(x) == sorted(x)`, `sorted` must get `x` as it was before `f` changed it. The tests see the change
+        after the statement. Until then, if `f` returns `x` or a part of it, the tests get a copy with the change.
         """
         self._cases_open += 1 if begins else -1
         if self._cases_open == 0:
@@ -296,19 +296,19 @@ class RemoteModule:
                 self._unpacked(reply, known)
 
     def original(self, value: Any) -> Any:
-        """The argument of the tests that a value stands for while changes are held back; else the value itself."""
+        """Return the tests' argument if `value` is a copy of it made while changes are held back; else `value`."""
         copy, original = self._stands_for.get(id(value), (None, None))
         return original if copy is value and copy is not None else value
 
     def unpack(self, reply: Any, *, plain_only: bool = False) -> Any:
-        """The value in a reply; raises what the program raised, as a builtin exception.
+        """Return the value in a reply, or raise the exception that the reply reports; see `rebuilt`.
 
         Args:
             reply: The reply.
-            plain_only: Whether an object of the program, which would be a handle, is refused.
+            plain_only: Whether to refuse an object of the program, which otherwise becomes a handle.
 
         Raises:
-            NotPlain: If the reply is malformed, or holds an object and may not.
+            NotPlain: If the reply is malformed, or holds an object in spite of `plain_only`.
         """
         decoder = Decoder(_refuse_object) if plain_only else self._decoder
         if not isinstance(reply, dict):
@@ -319,7 +319,7 @@ class RemoteModule:
         return value
 
     def _parts(self, reply: dict[str, Any], decoder: Decoder) -> tuple[Any, BaseException | None]:
-        """The value in a reply, or what it says was raised."""
+        """Return the value in a reply and None, or None and the exception that the reply reports."""
         raised = reply.get("raised")
         if isinstance(raised, dict):
             return None, self._rebuilt(raised, decoder)
@@ -331,7 +331,7 @@ class RemoteModule:
         return rebuilt(raised, decoder, self._exceptions, self._handed, self.expected)
 
     def _make(self, name: str) -> Callable[..., dict[str, Any]]:
-        """What makes exceptions of the program's class of that name for the tests; what the program tells of one."""
+        """Return a function that has the program make an exception of its class `name`, and returns a description."""
 
         def make(*args: Any, **kwargs: Any) -> dict[str, Any]:
             form = self._handed.argument
@@ -346,7 +346,7 @@ class RemoteModule:
         return make
 
     def end(self) -> Ended:
-        """End the module if it has not ended by itself; how it ended."""
+        """End the module if it has not ended by itself, and return how it ended."""
         if self._alone:
             return Ended({"status": "timeout" if self._lost == "timeout" else LOST})
         if self._ended is None and self._lost is None:
@@ -358,19 +358,19 @@ class RemoteModule:
 
     @property
     def is_dead(self) -> bool:
-        """Whether the conversation is over before its end."""
+        """Whether the program's process has ended or is lost."""
         return self._ended is not None or self._lost is not None
 
     def close(self) -> None:
-        """Let nothing that still holds this module speak to anybody: the channel is about to be another's."""
+        """Prevent further messages, also from objects that still hold this module: another program gets the channel."""
         self._lost = self._lost or "error"
         self._handed.close()
 
     def check_alive(self) -> None:
-        """Go on only if the conversation with the serving process is still in order.
+        """Check that the conversation with the serving process is not lost.
 
         Raises:
-            ProgramDied: If it is not.
+            ProgramDied: If it is lost.
         """
         if self._lost is not None:
             raise ProgramDied("the program's process is lost")
@@ -379,7 +379,7 @@ class RemoteModule:
         if reply.get("raised") is None and not reply.get("changed") and type(reply.get("value", ())) in _CONSTANTS:
             return reply["value"]
         self._origin, known = origin, known or Containers()
-        # A function that returns nothing is called for its effect, also within an assert.
+        # A function that returns nothing is called for its effect, even within an assert: its changes are seen at once.
         if self._cases_open and reply.get("changed") and reply.get("value") is not None:
             copies = known.copied()
             self._stands_for.update(
@@ -394,7 +394,7 @@ class RemoteModule:
         return value
 
     def _unpacked(self, reply: dict[str, Any], known: Containers) -> tuple[Any, BaseException | None]:
-        """The value in a reply, or what it says was raised, once the arguments are what the program made of them."""
+        """Apply the reply's changes to the arguments; return the reply's value, or the exception that it reports."""
         decoder, count = self._decoder.within(known), len(known.values)
         try:
             value, failure = self._parts(reply, decoder)
@@ -405,7 +405,7 @@ class RemoteModule:
             if any(type(number) is not int or not 0 <= number < count for number, _ in changed):
                 raise NotPlain("no argument has that number")
             known.change(changed)
-        except Exception as error:  # A content that does not fit what it is for, whatever that provokes.
+        except Exception as error:  # A content that does not fit its container.
             raise HandleMisuse(f"what became of an argument is not plain data: {error}") from error
         return value, failure
 
@@ -443,7 +443,7 @@ class RemoteModule:
             raise ProgramDied(str(error)) from error
 
     def _receive(self, number: int) -> dict[str, Any]:
-        """The reply to request `number`; anything else is the end of the conversation."""
+        """Return the reply to request `number`; a message that nobody requested ends the conversation."""
         while number not in self._early:
             kind, payload = self._frame()
             if kind == Kind.ENDED and not self._alone:
@@ -465,7 +465,7 @@ class RemoteModule:
         return type(number) is int and (number == now or number in self._ahead.values()) and number not in self._early
 
     def _call_back(self, request: dict[str, Any]) -> None:
-        """Do for the program what a stand-in asks for."""
+        """Do what a stand-in in the program's process requests, and send the result."""
         origin, self._origin = self._origin, Origin.RESULT
         try:
             reply = self._handed.answer(request)
@@ -488,7 +488,7 @@ class RemoteModule:
         return frame
 
     def _wait_for_end(self) -> Ended:
-        """How the module's process ended, once it has; what is lost ended by its own fault."""
+        """Wait for the end of the module's process; return how it ended. A lost process is the program's fault."""
         self._deadline = max(self._deadline, time.monotonic() + GRACE_S)
         while self._ended is None and self._lost is None:
             try:

@@ -1,14 +1,15 @@
-"""Which `assert` statements of a suite are cases, which of them count together, and which a right answer reaches.
+"""Decides which `assert` statements of a suite are cases, which count together, and which a right answer reaches.
 
-An `assert` that stands by itself is one case, and has failed where it was not reached: an answer could have steered the
-tests past it. Three kinds are different, since no right answer reaches all of them:
+An `assert` by itself is one case. The case fails if the `assert` is not reached, because an answer could make the tests
+skip it. Three kinds of `assert` statements are different, because no right answer reaches all of them:
 
-- Of the branches of an `if`, a `match` or a `try` that leave no way past them, an answer takes one. All their `assert`
-  statements are one case, which needs one branch that was run to its end.
-- Only the machine decides on `if sys.version_info >= (3, 12)`. What is asserted there belongs to the case next to it.
+- If every way through an `if`, a `match` or a `try` reaches an `assert` or ends the tests, an answer takes one of the
+  branches. All their `assert` statements are one case. It needs one branch that ran to its end.
+- Only the machine decides on `if sys.version_info >= (3, 12)`. An `assert` in this branch belongs to the case next to
+  it.
 - A helper that the tests never call has no cases.
 
-All this is read from the text, so that the number of cases does not depend on a program.
+All this is read from the text, so the number of cases does not depend on a program.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ from typing import Literal, NamedTuple
 
 @dataclass(frozen=True)
 class Several:
-    """Parts of the tests. All of them must be reached, or one of them."""
+    """Parts of the tests; either all of them must be reached, or one of them."""
 
     how_many: Literal["all", "one"]
     parts: tuple[Needed, ...]
 
 
 Needed = int | Several
-"""What must be reached: the `assert` statement of this number, or several."""
+"""The parts that must be reached: the `assert` statement with this number, or several parts."""
 
 
 def is_met(needed: Needed, reached: Set[int]) -> bool:
-    """Whether what is needed is among the numbers of what was reached.
+    """Whether the needed `assert` statements are among those that were reached.
 
     >>> is_met(Several("one", (0, Several("all", (1, 2)))), {1})
     False
@@ -46,7 +47,7 @@ def is_met(needed: Needed, reached: Set[int]) -> bool:
 
 @dataclass
 class Case:
-    """`assert` statements that count together, by their numbers in the suite."""
+    """The `assert` statements that count together, by their numbers in the suite."""
 
     asserts: list[int]
     needed: Needed
@@ -54,27 +55,27 @@ class Case:
 
 @dataclass(frozen=True)
 class Found:
-    """The `assert` statements of a suite that count, and the cases that they are."""
+    """The `assert` statements of a suite that count, and the cases that they form."""
 
     asserts: list[ast.Assert]
     cases: list[Case]
 
     def sources(self) -> list[str]:
-        """For each case its source on one line."""
+        """Return the source of each case, on one line."""
         return [" | ".join(source_of(self.asserts[number]) for number in case.asserts) for case in self.cases]
 
 
 def source_of(node: ast.Assert) -> str:
-    """The source of an `assert` statement on one line, without its message."""
+    """Return the source of an `assert` statement on one line, without its message."""
     return "assert " + ast.unparse(node.test).replace("\n", " ")
 
 
 def find_cases(tree: ast.Module, nodes: list[ast.AST], test_classes: Set[str]) -> Found:
-    """The cases of a suite, in the order of the text.
+    """Find the cases of a suite, in the order of the text.
 
     Args:
         tree: The test code.
-        nodes: All that is in it.
+        nodes: All nodes of the tree.
         test_classes: Names of its `unittest.TestCase` classes, whose methods are cases of another kind.
     """
     uncalled = _uncalled_helpers(tree, nodes)
@@ -87,11 +88,11 @@ def find_cases(tree: ast.Module, nodes: list[ast.AST], test_classes: Set[str]) -
 
 
 class _Part(NamedTuple):
-    """What a part of the text has."""
+    """The result for a part of the text."""
 
     cases: list[Case]
     certain: bool = False
-    """Whether nobody gets past it without reaching a case, or an end of the tests."""
+    """Whether every run of this part reaches a case, or ends the tests."""
 
 
 class _Finder:
@@ -102,7 +103,7 @@ class _Finder:
         self._machine: Set[str] | None = None
 
     def block(self, body: Iterable[ast.stmt]) -> _Part:
-        """Statements that follow one another."""
+        """Return the result for statements that follow one another."""
         cases: list[Case] = []
         waiting: list[Case] = []
         certain = left = False
@@ -162,7 +163,7 @@ class _Finder:
 
 
 def _branches(parts: list[_Part]) -> _Part:
-    """An answer takes one of the branches. They are one case if each of them has a case or ends the tests."""
+    """Join branches. An answer takes one branch, so they are one case if each has a case or ends the tests."""
     certain = all(part.certain for part in parts)
     chosen = [part.cases for part in parts if part.cases]
     if not certain or len(chosen) < 2:
@@ -173,7 +174,7 @@ def _branches(parts: list[_Part]) -> _Part:
 
 
 def _join(case: Case, others: list[Case]) -> None:
-    """Have what others assert count with a case, whether or not it is reached."""
+    """Add the `assert` statements of other cases to a case, which does not need them."""
     case.asserts = sorted(case.asserts + [number for other in others for number in other.asserts])
 
 
@@ -182,7 +183,7 @@ def _takes_all(case: ast.match_case) -> bool:
 
 
 def _may_leave(statement: ast.stmt) -> bool:
-    """Whether it may leave the block that it stands in."""
+    """Whether a statement can leave the block that contains it."""
     return any(isinstance(node, _LEAVING) for node in ast.walk(statement))
 
 
@@ -190,14 +191,14 @@ _LEAVING = (ast.Return, ast.Break, ast.Continue)
 
 
 def _is_constant(test: ast.expr) -> bool:
-    """Whether the test's truth is plain from the text; `(x == 1, "message")` is such a slip."""
+    """Whether the text shows if the test is true; this is so for `(x == 1, "message")`, a common mistake."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _is_constant(test.operand)
     return isinstance(test, ast.Constant) or (isinstance(test, ast.Tuple) and bool(test.elts))
 
 
 def _is_true(test: ast.expr) -> bool:
-    """The truth of a constant."""
+    """Whether a constant is true."""
     if isinstance(test, ast.UnaryOp):
         return not _is_true(test.operand)
     return bool(test.value) if isinstance(test, ast.Constant) else True
@@ -207,7 +208,7 @@ _REACHING = frozenset(("__name__", "eval", "exec", "globals", "locals", "vars", 
 
 
 def _names_of_the_machine(nodes: list[ast.AST]) -> Set[str]:
-    """Builtin names and modules: what they stand for does not depend on an answer."""
+    """Return the names of builtins and modules: their values do not depend on an answer."""
     modules: set[str] = set()
     bound: set[str] = set()
     for node in nodes:
@@ -225,7 +226,7 @@ def _names_of_the_machine(nodes: list[ast.AST]) -> Set[str]:
 
 
 def _uncalled_helpers(tree: ast.Module, nodes: list[ast.AST]) -> Set[str]:
-    """Names of functions at the top level that nothing in the text names; runners find `check` and tests by name."""
+    """Return the top-level functions that nothing in the text names; runners find `check` and tests by name."""
     named = {node.id for node in nodes if isinstance(node, ast.Name)}
     return {
         node.name

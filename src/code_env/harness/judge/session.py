@@ -1,8 +1,8 @@
 """Judges the tests of one notebook session: `cell`, `file` and `insight` tests, in the peer.
 
-The answer runs once, then the code of each `cell` test in its names, in their order. What each gave, the files that
-are left and what the answer has shown come back as data and are compared here. So a cell's code enters the program's
-process, and what is expected of it does not.
+The answer runs once. Then the code of each `cell` test runs in the answer's namespace, in order. The results of the
+cells, the files that are left and the output of the answer come back as data and are compared here. So the code of a
+cell enters the program's process, and its expected result does not.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from .handles import ProgramDied
 from .mentions import mentions
 
 KINDS = ("cell", "file", "insight")
-"""The kinds of test that one session answers."""
+"""The kinds of test that one session runs."""
 
 _MOST_SHOWN_CHARS = 3 << 20
-"""How much of what a session has shown its report holds, in characters of JSON."""
+"""The most that a report holds of the records of a session, in characters of JSON."""
 
 _SPARE_LINES = 10
-"""How many lines of records are read beyond two for each test."""
+"""How many lines of records are read in addition to two for each test."""
 
 _NUMPY_SCALAR = re.compile(r"np\.[a-z]+\d*\(([^()]*)\)")
 
 Fields = dict[str, Any]
-"""What a case is reported with."""
+"""The fields of a case in the report."""
 
 
 class Session:
-    """What came back of a session.
+    """Runs a session and judges what came back.
 
     Args:
-        tests: Its tests, as the judge's job has them.
+        tests: The tests of the session, as they are in the judge's job.
     """
 
     def __init__(self, tests: list[dict[str, Any]]) -> None:
@@ -54,14 +54,14 @@ class Session:
         self._ended: Ended | None = None
 
     def run(self, channel: Channel, deadline: float) -> None:
-        """Have the program's process run it, and take what comes.
+        """Have the program's process run the session, and collect what it sends.
 
         Args:
-            channel: To that process.
-            deadline: Until when, by the monotonic clock.
+            channel: The channel to that process.
+            deadline: The time at which to stop waiting, by the monotonic clock.
 
         Raises:
-            ChannelError, ProgramDied: If it does not go to its end.
+            ChannelError, ProgramDied: If the session does not run to its end.
         """
         cells = [test["code"] for test in self._tests if test["kind"] == "cell"]
         channel.send(Kind.SESSION, pack_request({"cells": cells, "collect": self._paths}))
@@ -77,7 +77,7 @@ class Session:
         elif kind == Kind.OUTPUT and len(self._stdout) + len(payload) <= MAX_STREAM_BYTES:
             self._stdout += payload
         elif kind == Kind.RECORDS and not self._records:
-            # One for each cell, one for the program and one for its error; a program may have added any number.
+            # One for each cell, one for the program and one for its error; the program might have added any number.
             lines = payload.split(b"\n", 2 * len(self._tests) + _SPARE_LINES)
             self._records = [record for line in lines if (record := _record(line)) is not None]
         elif kind == Kind.FILE and len(self._files) < len(self._paths):
@@ -86,7 +86,7 @@ class Session:
             raise ChannelError("the program's process sent an unexpected frame")
 
     def shown(self) -> list[Record]:
-        """The records of what was shown; what would make them too many is left out."""
+        """Return the records of the output, without those at the end that exceed the limit."""
         left, kept = _MOST_SHOWN_CHARS, list[Record]()
         for record in self._records:
             left -= len(json.dumps(record))
@@ -96,7 +96,7 @@ class Session:
         return kept
 
     def judged(self) -> Iterator[Fields]:
-        """How each test went, in their order: fields of its case."""
+        """Yield the fields of each test's case, in the order of the tests."""
         number = 0
         for test in self._tests:
             if test["kind"] == "cell":
@@ -148,7 +148,7 @@ class Session:
 
     @staticmethod
     def _compared(test: dict[str, Any], actual: str, also: list[str]) -> Fields:
-        """How an actual text compares; it passes also if one that stands for the same does."""
+        """Compare an actual text; it also passes if a text in `also`, which has the same meaning, passes."""
         compare, expected = test["compare"], test["expected"]
         rule = (compare["rule"], compare["rel"], compare["abs"])
         difference = compare_text(expected, actual, *rule)
@@ -165,7 +165,7 @@ def _record(line: bytes) -> Record | None:
 
 
 def _meant(text: str) -> str:
-    """What a value's text stands for: a string without its quotes, NumPy's `np.int64(3)` as 3; else the text."""
+    """Return the meaning of a value's text: a string without quotes, 3 for NumPy's `np.int64(3)`; else the text."""
     number = _NUMPY_SCALAR.fullmatch(text)
     if number is not None:
         return number[1]

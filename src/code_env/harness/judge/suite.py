@@ -1,4 +1,4 @@
-"""Runs the code of one `assert` test, with handles where the program would be."""
+"""Runs the code of one `assert` test, with handles in place of the program's functions and classes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ MODULES = {name: name for name in ("cmath", "collections", "copy", "datetime", "
 MODULES |= {name: name for name in ("heapq", "inspect", "itertools", "json", "math", "numpy", "operator", "os")}
 MODULES |= {name: name for name in ("pandas", "random", "re", "statistics", "string", "sys", "time", "typing")}
 MODULES |= {"np": "numpy", "pd": "pandas"}
-"""Modules by the names under which tests may use their attributes without importing them. A benchmark that puts answer
-and tests into one file need not notice that it relies on what the reference imports."""
+"""Modules whose attributes tests may use without an import, by the names under which tests use them. If a benchmark
+puts answer and tests into one file, its tests can depend by mistake on an import of the reference."""
 
 
 _SAID_NOTHING: Mapping[str, bool] = types.MappingProxyType({})
@@ -34,12 +34,12 @@ class CompiledSuite:
     """One `assert` test: its code, compiled.
 
     Args:
-        prefix: Helpers that stand in front of every answer, if they are not the set-up.
+        prefix: Helpers that are put before every answer, if they are not the same as `setup`.
         setup: Trusted code that runs before the tests.
         code: The test code.
-        entry_point: What it tests.
-        is_class: For names of the program, as far as the task says what they are, whether they are classes.
-        foresees: Whether calls that can be foreseen are sent over together.
+        entry_point: The function or class that it tests.
+        is_class: For each name that the task calls a function or a class: whether it is a class.
+        foresees: Whether calls that can be foreseen are sent together.
     """
 
     def __init__(
@@ -59,22 +59,22 @@ class CompiledSuite:
         self.modules = self.unbound & MODULES.keys() & self.suite.owners
         self.before: list[types.CodeType] = []
         self.leaves_nothing = self.suite.leaves_nothing
-        """Whether it may be run again in the same process, as far as can be told from the text."""
-        # Helpers in front of every answer are the task's: the answer may have put others in their place.
-        with contextlib.suppress(SyntaxError):  # A prefix need not stand by itself.
+        """Whether it may be run again in the same process, as far as the text shows."""
+        # The prefix runs here again, so that tests use the task's helpers: the answer might have replaced them.
+        with contextlib.suppress(SyntaxError):  # A prefix is not always complete code.
             self._put_before(prefix, "<prefix>")
         self._put_before(setup, "<setup>")
         texts = (prefix, setup, code)
         self.expected = self._expected() if _MAY_BE_EXPECTED & self.suite.free_names else frozenset()
-        """Exceptions that would end the tests, or a loop, and that the tests look for."""
+        """Names of exceptions that could end the tests, or a loop, and that the tests look for."""
         self.uses_random = any("random" in text for text in texts)
         self.uses_numpy = any("numpy" in text for text in texts)
 
     def origin_of(self, name: str) -> Origin:
-        """The origin of what a name of the program stands for; the program has no say in it."""
+        """Return the origin of the object that a name of the program refers to; the program cannot influence it."""
         is_class = self._is_class.get(name)
         if is_class is None:
-            # By convention; but not where what a call gives is used as data: `Title("a b").startswith("A")`.
+            # By Python's convention, except where the result of a call is used as data: `Title("a b").startswith("A")`.
             is_class = name.lstrip("_")[:1].isupper() and name not in self.suite.used_as_data
         return Origin.CLASS if is_class else Origin.FUNCTION
 
@@ -86,7 +86,7 @@ class CompiledSuite:
 
     def _expected(self) -> frozenset[str]:
         named = _MAY_BE_EXPECTED & self.suite.free_names
-        # An end of a loop that the program raises must end none: what has loops in C calls functions there.
+        # A `StopIteration` that the program raises must not end a loop: `map` and others call functions in loops in C.
         loops = any(not _LOOPS.isdisjoint(_names_in(code)) for code in (self.suite.code, *self.before))
         return named & {"SystemExit"} if loops else named
 
@@ -96,35 +96,35 @@ _MAY_BE_EXPECTED = frozenset(("SystemExit", "StopIteration", "StopAsyncIteration
 _LOOPS = frozenset(
     ("map", "filter", "iter", "itertools", "__next__", "__anext__", "__getitem__", "builtins", "getattr")
 )
-"""Names of what goes through a loop that an exception of a function can end unseen."""
+"""Names whose use can involve a loop that an exception of a function ends unnoticed."""
 
 
 def _names_in(code: types.CodeType) -> set[str]:
-    """Names that code uses or defines, and those that lie within it."""
+    """Return the names that code uses or defines, also in the functions and classes within it."""
     inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
     return {*code.co_names, *code.co_varnames, *(one.co_name for one in inner)}.union(*map(_names_in, inner))
 
 
 class SuiteRun:
-    """One run of a suite; when it is made, what comes before the tests runs.
+    """One run of a suite. The code before the tests runs when this object is made.
 
     Args:
         compiled: The suite.
-        until_failure: Whether the first case that fails ends it.
+        until_failure: Whether the first case that fails ends the run.
     """
 
     def __init__(self, compiled: CompiledSuite, *, until_failure: bool = False) -> None:
         self._compiled, self._suite = compiled, compiled.suite
         self._module: RemoteModule | None = None
         self.cases = Cases(self._suite.sources, self._around, self._original, until_failure=until_failure)
-        # A module like any other: dataclasses and annotations look their own up.
+        # The tests are in `sys.modules`, because dataclasses and annotations look up their own module there.
         module = sys.modules["tests"] = types.ModuleType("tests")
         self.names: dict[str, Any] = module.__dict__
         self.names[RECORDER], self.names[CALL] = self.cases, self._call
         for code in compiled.before:
             exec(code, self.names)
         for name in compiled.modules - set(self.names):
-            with contextlib.suppress(ImportError):  # Then the tests say that there is no such name.
+            with contextlib.suppress(ImportError):  # Then the tests report that the name is missing.
                 self.names[name] = importlib.import_module(MODULES[name])
         self.records = self.cases.records
         self.finish = self.cases.finish
@@ -138,7 +138,7 @@ class SuiteRun:
         return value if self._module is None else self._module.original(value)
 
     def _call(self, index: int, function: Any) -> Any:
-        """Make a call that was foreseen."""
+        """Make a foreseen call."""
         foreseen = self._suite.foreseen
         if isinstance(function, Handle) and self._module is not None:
             return self._module.call_ahead(function, index, foreseen.together_with(index))
@@ -159,18 +159,18 @@ class SuiteRun:
         for name in names if self._compiled.entry_point is None else [self._compiled.entry_point, *names]:
             handle = named_handle(module, name, self._compiled.origin_of(name))
             self.names[name] = module.exception(name) or handle
-        # The tests wait no longer than the program may: what they do with its answers can take for ever.
+        # The tests have a time limit too, because their work on the program's values can take for ever.
         with time_limit(module.wall_s + GRACE_S):
             error = self.run_here()
             if error is not None:
                 module.settle()
         if module.is_dead:
-            raise ProgramDied(ENDED)  # The tests may have caught it.
+            raise ProgramDied(ENDED)  # The tests might have caught it.
         if module.last_raised is not None and module.last_raised[0] is error:
             self.uncaught = module.last_raised[1]
 
     def run_here(self) -> BaseException | None:
-        """Run the tests with the names as they are; the exception that ended them early, if one did.
+        """Run the tests with the current names; return the exception that ended them early, or None.
 
         Raises:
             ProgramDied: If the program's process ended or stopped answering.
@@ -187,7 +187,7 @@ class SuiteRun:
             run_methods(self._suite.methods, names, self.cases)
         except ProgramDied:
             raise
-        # The tests' own exception, provoked by what the program gave: it ends them.
+        # An exception in the tests, because of a value of the program, ends the tests.
         except BaseException as error:
             self.finish(brief_error(error))
             return error
@@ -195,24 +195,24 @@ class SuiteRun:
         return None
 
     def begin(self, module: RemoteModule) -> Problem | None:
-        """Have the program begin; what kept it from it, if anything did."""
+        """Have the program begin; return why it cannot be tested, or None."""
         foreseen = self._suite.foreseen
         inputs = foreseen.together_with(0) if foreseen.begins_at_once else None
         is_all = foreseen.is_all and inputs is not None and len(inputs) == len(foreseen.inputs)
         return module.begin(self._compiled.entry_point, self.names_wanted(), inputs, last=is_all)
 
     def names_wanted(self) -> list[str]:
-        """Names that the tests take from the program: those that nobody else has."""
+        """Return the names that the tests take from the program: those that are defined nowhere else."""
         return sorted(self._compiled.unbound - set(self.names))
 
 
 def _seed_generators(with_numpy: bool) -> None:
-    """Tests that draw their inputs draw the same ones each time."""
+    """Seed the random generators, so that tests draw the same random inputs each time."""
     import random
 
     random.seed(0)
     if with_numpy:
-        with contextlib.suppress(ImportError):  # The tests will say so.
+        with contextlib.suppress(ImportError):  # The tests will report that it is missing.
             import numpy
 
             numpy.random.seed(0)

@@ -1,4 +1,4 @@
-"""What a report tells of cases, as they are decided."""
+"""Reports cases as they are decided."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..wire.endings import Problem
 
 
 class Told:
-    """Reports cases, and keeps in mind what was told of them.
+    """Reports cases, and remembers what was reported.
 
     Args:
-        report: Takes the report's lines.
+        report: Called with each line of the report, as a dictionary.
         until_failure: Whether tests after the first that fails need not run.
-        cases_of: How many cases a test has, by its number.
+        cases_of: Returns the number of cases of a test, given the test's number.
     """
 
     def __init__(self, report: Callable[[dict[str, Any]], Any], until_failure: bool, cases_of: Callable[[int], int]):
@@ -23,7 +23,7 @@ class Told:
         self._tests: set[int] = set()
 
     def begin(self) -> None:
-        """Report, once, that the program is being tested: what is not reported from now on has failed."""
+        """Report, once, that the tests begin: cases that are not reported from now on have failed."""
         if not self._began:
             self._began = True
             self._report({"began": True})
@@ -38,21 +38,21 @@ class Told:
         self._report({"uncompiled": error})
 
     def of(self, index: int) -> bool:
-        """Whether anything was told of a test."""
+        """Whether a case of this test was reported."""
         return index in self._tests
 
     def case(self, index: int, status: str, message: str, **fields: Any) -> None:
-        """Tell of one case of a test; of the first by default."""
+        """Report one case of a test, by default the first."""
         self._failed = self._failed or not fields.get("passed")
         self._tests.add(index)
         self._report({"test": index, "case": 0, "passed": False, "status": status, "message": message, **fields})
 
     def untested(self, index: int, problem: Problem, cases: int = 1) -> None:
-        """Tell of the cases of a test that the answer could not be put to."""
+        """Report the cases of a test that could not be run on the answer."""
         for case in range(cases):
             self.case(index, problem.status, problem.message, case=case, tested=False, error=problem.error)
 
     def skip(self, index: int) -> None:
-        """Say of a test that it is not run, since one before it failed."""
+        """Report that a test is not run, because a test before it failed."""
         problem = Problem("ok", "not run: a test before it failed")
         self.untested(index, problem, cases=self._cases_of(index))

@@ -1,4 +1,4 @@
-"""A limit on how long the peer works on what a program gave."""
+"""A limit on the time that the peer works on a program's data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from .handles import TimeIsUp
 
 _AGAIN_S = 0.1
-"""How soon after the first time it is raised again, for code that caught it, in seconds."""
+"""The time between repetitions of the exception, for code that caught it, in seconds."""
 
 
 def _time_is_up(*_: object) -> None:
@@ -20,8 +20,8 @@ def _time_is_up(*_: object) -> None:
 def time_limit(seconds: float) -> Iterator[None]:
     """Raise `TimeIsUp` in the body after `seconds` of this process's CPU time.
 
-    Python looks for signals between its own steps, so one long step of a built-in function runs to its
-    end; the executor's limits on the peer are the last resort.
+    Python handles signals between its own steps, so a long call of a built-in function runs to its end. The executor's
+    limits on the peer are the last resort.
     """
     signal.signal(signal.SIGPROF, _time_is_up)
     signal.setitimer(signal.ITIMER_PROF, seconds, _AGAIN_S)

@@ -1,7 +1,7 @@
 """Runs the test methods of `unittest.TestCase` classes as cases.
 
-Which methods there are is read from the text, so their number does not depend on a program. A method that
-is skipped has not passed.
+The methods are found in the text, so their number does not depend on a program. A method that is skipped has not
+passed.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ def run_methods(methods: list[tuple[str, str]], names: dict[str, Any], cases: Ca
     """Run test methods, class by class, and record each as a case.
 
     Args:
-        methods: Class and name of each; their cases are the last of `cases`.
-        names: Where the classes are.
-        cases: Where to record.
+        methods: Class and name of each method; their cases are the last of `cases`.
+        names: The namespace that holds the classes.
+        cases: Records the results.
 
     Raises:
         ProgramDied: If the program's process ended.
     """
     if not methods:
         return
-    import unittest  # Imported by the tests themselves, if there are any of this kind.
+    import unittest  # Tests of this kind have imported it themselves.
 
     first = len(cases.records) - len(methods)
     numbered = list(enumerate(methods, start=first))
@@ -40,14 +40,14 @@ def run_methods(methods: list[tuple[str, str]], names: dict[str, Any], cases: Ca
         if cases.until_failure and any(record.message for record in cases.records):
             return
         tests = [(number, names[name](method)) for number, (_, method) in group]
-        # As a suite, for `setUpClass` and its like.
+        # A `TestSuite` also runs `setUpClass` and `tearDownClass`.
         unittest.TestSuite(test for _, test in tests).run(_result({id(t): n for n, t in tests}, cases))
 
 
 def _result(numbers: dict[int, int], cases: Cases) -> unittest.TestResult:
     import unittest
 
-    class Result(unittest.TestResult):  # Its methods have the names that `unittest` calls.
+    class Result(unittest.TestResult):  # `unittest` calls its methods by these names.
         def _record(self, test: Any, error: _ExcInfo | None, message: str = "") -> None:
             if error is not None and isinstance(error[1], ProgramDied):
                 raise error[1]
@@ -55,7 +55,7 @@ def _result(numbers: dict[int, int], cases: Cases) -> unittest.TestResult:
                 plain = type(error[1]) is AssertionError
                 message = str(error[1]) if plain else brief_error(error[1])
             number = numbers.get(id(test))
-            # What goes wrong around the methods of a class is the end of all of them.
+            # A failure outside the methods of a class fails all of them.
             for one in numbers.values() if number is None else [number]:
                 cases.fail_method(one, message)
             if cases.until_failure:
@@ -64,7 +64,7 @@ def _result(numbers: dict[int, int], cases: Cases) -> unittest.TestResult:
         def startTest(self, test: Any) -> None:  # noqa: N802
             cases.begin(numbers[id(test)])
 
-        # A method that was stopped halfway is stopped too; so only a success is one.
+        # `stopTest` is also called for a method that was stopped halfway, so only `addSuccess` counts as a success.
         def addSuccess(self, test: Any) -> None:  # noqa: N802
             cases.succeed(numbers[id(test)])
 

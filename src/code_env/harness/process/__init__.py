@@ -1,1 +1,1 @@
-"""For any process: what it may use, its children, what it is watched by, sockets and memory files."""
+"""For any process: its limits, its children, watching it from outside, sockets and memory files."""

@@ -1,9 +1,9 @@
-"""What the tests of an answer may use together.
+"""Limits the CPU time that all tests of an answer use together.
 
-An answer that loops would do so in each of its tests. So after the first that timed out for its CPU time, all further
-tests together may use as much as one test may, and after the second no more is run. CPU time alone counts, so that a
-busy machine makes no difference, and a test that waits uses nothing of it. An answer whose every test stays below the
-limit never comes here, unless there is a limit for all tests together from the start.
+An answer that loops would loop in each of its tests. So after the first test that exceeds its CPU time, all further
+tests together may use as much as one test, and after the second no more tests run. Only CPU time counts: a busy machine
+makes no difference, and a test that waits uses none. Nothing changes for an answer whose tests all stay below the
+limit, unless all tests together have a limit from the start.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import math
 from .limits import ProcessLimits
 
 _LEAST = 0.5
-"""Which part of its CPU time a test has used at the least that did not time out by waiting; what is known of the rest
-depends on who ended it."""
+"""A test that timed out, but not by waiting, has used at least this share of its CPU time. The exact share that is
+measured depends on which process ended the test."""
 
 
 class Budget:
@@ -31,28 +31,28 @@ class Budget:
 
     @property
     def is_shared(self) -> bool:
-        """Whether what one test uses is no longer there for the others."""
+        """Whether the CPU time that one test uses reduces what is left for the others."""
         return self._left_s < math.inf
 
     def next_limits(self) -> ProcessLimits | None:
-        """What the next test may use; None if it is not to be run, because nothing is left."""
+        """Return the limits of the next test; None if no CPU time is left and the test must not run."""
         if self._left_s >= self.limits.cpu_s:
             return self.limits
         return self.limits._replace(cpu_s=self._left_s) if self._left_s > 0 else None
 
     def note(self, status: str, cpu_s: float) -> None:
-        """Note how a test ended, and the CPU time that it used, in seconds."""
+        """Record how a test ended, and the CPU time that it used, in seconds."""
         had_s = min(self.limits.cpu_s, self._left_s)
         self._left_s -= cpu_s
         if status == "timeout" and cpu_s >= _LEAST * had_s:
-            # Whatever one that timed out is found to have left: that is chance.
+            # Independent of the CPU time that a test which timed out seems to have left: that is chance.
             is_last = self._has_timed_out or had_s < self.limits.cpu_s
             self._left_s = 0.0 if is_last else min(self._left_s, self.limits.cpu_s)
             self._has_timed_out = True
 
 
 CUT, UNRUN = "cut", "unrun"
-"""What is said of a test that had no more than was left, and of one for which nothing was."""
+"""The value of `rest` for a test that had only the CPU time that was left, and for a test when none was left."""
 
 NOT_RUN = {
     "status": "timeout",
@@ -64,4 +64,4 @@ NOT_RUN = {
     "error": None,
     "stderr": "",
 }
-"""How a test ended that was not run."""
+"""The ending that is reported for a test that was not run."""

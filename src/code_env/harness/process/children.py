@@ -1,9 +1,8 @@
-"""Children that a serving process forks to run an answer, and the watch over them.
+"""Forks and watches the children in which a serving process runs an answer.
 
-The parent has compiled the answer or, for `call` tests, also run its top level; the child runs it
-further. From outside the child, the parent enforces wall time (its own clock), CPU time (the
-child's CPU clock), resident memory and the size of the streams. Nothing in the child can lift
-these.
+The parent has compiled the answer. For `call` tests it has also run the answer's top level. The child runs the rest.
+From outside the child, the parent limits wall time (by its own clock), CPU time (by the child's CPU clock), resident
+memory and the size of the streams. Nothing in the child can lift these limits.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from .limits import BROKEN_EXIT_CODE, ProcessLimits, die_with_parent, set_limits
 from .watching import Watch, descendants, how_it_ended, open_pidfd
 
 DRAIN_S = 0.1
-"""How long the streams of an ended child are still read; a descendant may hold them open."""
+"""How long to read the streams of a child after its end, in seconds; a descendant can hold them open."""
 
 _fork, _exit, _getpid, _pipe, _close = os.fork, os._exit, os.getpid, os.pipe, os.close
 _read, _kill, _wait4, _clock, _poll = os.read, os.kill, os.wait4, time.monotonic, select.poll
@@ -42,10 +41,10 @@ def start_child(
     Args:
         limits: What the child may use.
         body: Called in the child with the child's ends of `pipes`; must not return.
-        pipes: How many pipes from the child to make; the parent's ends are the child's `fds`.
-        enter: Called in the child before `body` with the parent's pid.
-        gate: Counts its forks, if they are counted; `enter` hands it their listener.
-        rlimits: What the child sets on itself before `body` runs.
+        pipes: How many pipes from the child to create; the parent's ends are the `fds` of the returned `Child`.
+        enter: Called in the child with the parent's pid, before `body`.
+        gate: Counts the child's forks, if they are counted; `enter` gives it the listener.
+        rlimits: The resource limits that the child sets on itself before `enter` and `body`.
     """
     ends = [_pipe() for _ in range(pipes)]
     parent = _getpid()
@@ -73,19 +72,19 @@ def _fork_at_last() -> int:
     while True:
         try:
             return _fork()
-        except InterruptedError:  # By a signal of the program's own, where forks are counted; see `forks`.
+        except InterruptedError:  # A signal of the program's own can interrupt a fork that is counted; see `forks`.
             continue
 
 
 class Child:
-    """One forked child and the descriptors that its parent serves while it runs.
+    """One forked child, and the descriptors that its parent serves while the child runs.
 
     Args:
-        pid: The child.
-        limits: What it may use.
-        gate: Counts its forks, if they are counted.
-        started: When it was started, by the monotonic clock; now by default.
-        fds: The parent's ends of pipes from the child, closed when it has ended.
+        pid: The child's pid.
+        limits: What the child may use.
+        gate: Counts the child's forks, if they are counted.
+        started: When the child was started, by the monotonic clock; now by default.
+        fds: The parent's ends of pipes from the child, closed when the child has ended.
     """
 
     def __init__(
@@ -98,7 +97,7 @@ class Child:
     ) -> None:
         self.pid, self.limits, self.fds = pid, limits, fds
         self._gate = gate
-        # With a gate this process is the reaper of the child's orphans, so all below it belong to the child.
+        # With a gate, this process is the reaper of the child's orphans, so all its descendants belong to the child.
         if gate is None:
             self.clock = Watch(lambda: [pid], limits, started=started)
         else:
@@ -112,25 +111,25 @@ class Child:
         self._undrained: list[int] = []
         self._ended_for: str | None = None
         self.forks_tests = False
-        """Whether it forks children that have limits of their own, which its peak is not held to."""
+        """Whether the child forks children with limits of their own; if so, its peak memory is not checked."""
         self.spare: Callable[[str], bool] = lambda _: False
-        """Asked before the child is ended for what it has used, with the reason: whether it may go on nevertheless."""
+        """Called with the reason before the child is killed for exceeding a limit; returns whether to spare it."""
         listener = gate.take_over() if gate is not None else None
         if gate is not None and listener is not None:
             self.on_readable(listener, gate.answer, drain=False)
 
     @property
     def refusing_s(self) -> float:
-        """CPU time of this process that refused forks of the child have taken, in seconds."""
+        """CPU time that this process has spent on refused forks and on locks of the child, in seconds."""
         return 0.0 if self._gate is None else self._gate.refusing_s
 
     def on_readable(self, fd: int, handler: Callable[[], bool], *, drain: bool = True) -> None:
-        """Call `handler` when `fd` can be read; it returns False when it is done with it.
+        """Call `handler` each time `fd` is readable, until `handler` returns False.
 
         Args:
             fd: The descriptor.
-            handler: What to call.
-            drain: Whether what is left in it is still read when the child has ended.
+            handler: The function to call.
+            drain: Whether to read the rest of the data after the child has ended.
         """
         self._handlers[fd] = handler
         self._poll.register(fd, POLLIN)
@@ -138,21 +137,22 @@ class Child:
             self._undrained.append(fd)
 
     def forget(self, fd: int) -> None:
-        """Watch `fd` no longer."""
+        """Stop watching `fd`."""
         if self._handlers.pop(fd, None) is not None:
             self._poll.unregister(fd)
 
     def end(self, reason: str | None) -> None:
-        """Kill the child; `reason` is the status to report, None if it is no fault."""
+        """Kill the child; `reason` is the status to report, None if the child is not at fault."""
         self._ended_for = self._ended_for or reason
         with contextlib.suppress(ProcessLookupError):
             _kill(self.pid, signal.SIGKILL)
 
     def watch(self, clean: Callable[[], float] = lambda: 0.0) -> dict[str, Any]:
-        """Serve the descriptors until the child has ended; how it ended, see `how_it_ended`.
+        """Serve the descriptors until the child has ended; return how it ended, see `how_it_ended`.
 
         Args:
-            clean: Called then: ends what the child left, and returns the CPU seconds that this had used.
+            clean: Called after that. It kills the processes that the child left, and returns the CPU seconds that
+                they had used.
         """
         (_, status, usage), ended_for = self.wait()
         cpu_s = usage.ru_utime + usage.ru_stime + self.refusing_s + clean()
@@ -163,7 +163,7 @@ class Child:
         }
 
     def wait(self) -> tuple[tuple[int, int, Any], str | None]:
-        """Serve the descriptors until the child has ended; what `wait4` gave, and what it was killed for."""
+        """Serve the descriptors until the child has ended; return the result of `wait4` and why it was killed."""
         if self._pidfd is not None:
             self._poll.register(self._pidfd, POLLIN)
         ended: tuple[int, int, Any] = (0, 0, None)
@@ -187,7 +187,7 @@ class Child:
         return ended, self._ended_for
 
     def serve_until(self, done: Callable[[], bool]) -> None:
-        """Serve the descriptors and enforce the limits until `done` says so, as it must when the child has ended."""
+        """Serve the descriptors and enforce the limits until `done` returns True; it must when the child has ended."""
         while not done():
             self._serve_once()
 
@@ -205,7 +205,7 @@ class Child:
 
 
 def drain(fd: int, take: Callable[[bytes], None]) -> Callable[[], bool]:
-    """A handler that reads `fd` and hands each piece to `take` until it is closed."""
+    """Return a handler that reads `fd` until it is closed, and passes each piece of data to `take`."""
 
     def handler() -> bool:
         data = _read(fd, 65536)

@@ -1,6 +1,7 @@
 """Reads files that a program has left in its working directory.
 
-A program has worked in it, so every name may be a link, a FIFO or a directory by now, and none is followed.
+The program might have made any name a link, a FIFO or a directory. Links are not followed, and only regular files are
+read.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from collections.abc import Iterable
 
 
 def collect_files(directory: int, names: Iterable[str], most_bytes: int) -> dict[str, bytes]:
-    """Contents of regular files, by name; those that are not there, or would pass the total, are left out.
+    """Return the contents of regular files by name, without missing files and files that would exceed the total.
 
     Args:
         directory: Descriptor of the working directory.
         names: Relative paths.
-        most_bytes: Size of all together.
+        most_bytes: The most bytes that all files together can have.
     """
     found: dict[str, bytes] = {}
     left = most_bytes
@@ -43,7 +44,7 @@ def _read(directory: int, parts: list[str], most_bytes: int) -> bytes | None:
             content = b""
             while len(content) <= most_bytes and (piece := os.read(fd, min(1 << 20, most_bytes + 1 - len(content)))):
                 content += piece
-        # Missing, a link, made unreadable, a name too long: not there.
+        # A file that is missing, a link or unreadable, or whose name is too long, counts as missing.
         except OSError:
             return None
     return content if len(content) <= most_bytes else None

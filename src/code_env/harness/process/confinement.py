@@ -1,4 +1,4 @@
-"""What an executor asks of the processes that run tests; as it stands, nothing but to end with their parent."""
+"""What an executor requires of the processes that run tests. The base class only has them end with their parent."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ class Confinement:
     """What a serving process does around each test."""
 
     refuses_forks = False
-    """Whether a test's process can start no other, so that there is none to count or to end."""
+    """Whether a test's process cannot start other processes, so that there are none to count or to kill."""
     measures = True
-    """Whether a test's process can measure all that one which it has started uses."""
+    """Whether a test's process can measure everything that a process which it has started uses."""
     ends_all = False
-    """Whether nothing that a test started outlives `clean`."""
+    """Whether no process that a test started outlives `clean`."""
     scratch: str | None = None
-    """A directory that holds nothing but what is the tests', if there is one."""
+    """A directory that holds only files of the tests, if there is one."""
 
     steps: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]] | None = None
-    """Calls that do what `enter` does, -1 being failure, where that is all there is to do; else None."""
+    """Calls that replace `enter`, each of which returns -1 if it fails; None if calls alone cannot replace it."""
 
     def notice_changes(self, directories: list[str]) -> int | None:
-        """A descriptor that can be read once anything was changed in these directories; None if nobody can tell."""
+        """Return a descriptor that becomes readable when these directories change; None if this is not possible."""
         return None
 
     def gate(self) -> ForkGate | None:
-        """What counts the processes of the next test, if they are counted; it lets it start what its task allows."""
+        """Return the gate that counts and limits the processes of the next test; None if they are not counted."""
         return None
 
     def enter(self, parent: int, gate: ForkGate | None) -> None:
@@ -37,10 +37,10 @@ class Confinement:
 
         Args:
             parent: Pid of the serving process.
-            gate: Counts the processes that it starts, and is handed their listener; if None, it must start none.
+            gate: Counts the processes that the test starts, and gets their listener; if None, the test must start none.
         """
         die_with_parent(parent)
 
     def clean(self) -> float:
-        """When a test's process has ended: end what it left; the CPU seconds that this had used."""
+        """After a test's process has ended: kill what it left, and return the CPU seconds that this had used."""
         return 0.0

@@ -1,14 +1,14 @@
-"""Counts the processes of a program that may start some, and lets it start no more than it may.
+"""Counts the processes of a program that may start some, and lets it start no more than its limit.
 
-The program's process installs a system call filter that hands each fork to a listener, its parent's
-(seccomp_unotify(2)); the parent counts what lives and answers: go on, or EAGAIN, which is what Linux gives
-beyond a limit of processes. Unlike RLIMIT_NPROC this counts processes and not threads, and one
-program's alone, whoever else runs as the same user.
+The program's process installs a system call filter that reports each fork to a listener (seccomp_unotify(2)). The
+program's parent holds the listener. The parent counts the living processes and answers: continue, or EAGAIN, which is
+also Linux's own error beyond a limit of processes. Unlike RLIMIT_NPROC, this counts processes and not threads, and only
+the processes of one program, even if other programs run as the same user.
 
 The parent must be the reaper of orphans, so that no process leaves the tree below it.
 
-Locks on parts of a file (F_SETLK) come to the listener too: processes need them to wait for each other, and Linux
-bounds neither their number nor the memory that they take.
+The filter also reports locks on parts of a file (F_SETLK) to the listener. Processes need these locks to wait for each
+other, and Linux limits neither their number nor the memory that they take.
 """
 
 from __future__ import annotations
@@ -30,41 +30,42 @@ _RECEIVE, _SEND = 0xC0502100, 0xC0182101
 _CONTINUE = 1
 
 _PATIENCE_S, _LOOK_S = 0.02, 0.0005
-"""How long a fork waits for others, allowed but not done yet, to show what became of them, and between two looks."""
+"""How long a fork waits for the outcome of earlier forks that are allowed but not done, and the pause between two
+checks of this, in seconds."""
 
 _FORGOTTEN_S = 1.0
-"""After this time an allowed fork of which nothing was seen has been done, and its process has ended."""
+"""After this time, in seconds, an allowed fork with no visible process counts as done, and its process as ended."""
 
 _MOST_LOOKS = 5
-"""How often in a row one looks who lives, at the most."""
+"""The most times in a row that the list of living processes is read again."""
 
 _MOST_LOCKS = 1 << 16
-"""How often a program may set or release a lock: as many locks take 16 MiB."""
+"""How many times a program may set or release a lock. This many locks take 16 MiB."""
 
 _FCNTL = {"x86_64": 72, "aarch64": 25}.get(os.uname().machine, -1)
-"""The number of the call that sets them."""
+"""The number of the system call that sets locks."""
 
 
 class _Allowed(NamedTuple):
-    """A fork that was allowed and may not be done yet."""
+    """A fork that was allowed and is possibly not done yet."""
 
     at: float
-    """When, by the monotonic clock."""
+    """When it was allowed, by the monotonic clock."""
     before: frozenset[int]
-    """The processes that there were then."""
+    """The processes that lived at that time."""
 
 
 class ForkGate:
-    """The listener's side of one program; make it before the fork of the program's process.
+    """The listener's side for one program; create it before the fork of the program's process.
 
     Args:
-        allowed: How many processes may live beside the program's own; may be changed later.
+        allowed: How many processes may live in addition to the program's own; can be changed later.
     """
 
     def __init__(self, allowed: int) -> None:
         self.allowed = allowed
         self.refusing_s = 0.0
-        """CPU time of this process that refused forks and locks have taken, in seconds: it is the program's."""
+        """CPU time that this process has spent on refused forks and on locks, in seconds; the program is charged."""
         self._sockets: tuple[Socket, Socket] | None = None
         self._open: dict[int, _Allowed] = {}
         self._living: frozenset[int] = frozenset()
@@ -72,15 +73,15 @@ class ForkGate:
         self._locks = 0
 
     def open(self) -> None:
-        """Make what the listener comes through; right before the fork."""
+        """Create the sockets that the listener is sent through; call this immediately before the fork."""
         self._sockets = socket_pair()
 
     def descriptors(self) -> list[int]:
-        """Descriptors that the program's process needs until `hand_over`."""
+        """Return the descriptors that the program's process needs until `hand_over`."""
         return [end.fileno() for end in self._sockets or ()]
 
     def hand_over(self, listener: int) -> None:
-        """In the program's process: give the listener to the parent, and keep nothing."""
+        """In the program's process: send the listener to the parent, and keep no copy."""
         mine, theirs = self._ends()
         mine.close()
         send_descriptors(theirs, b"x", [listener])
@@ -90,7 +91,7 @@ class ForkGate:
         theirs.close()
 
     def take_over(self) -> int | None:
-        """In the parent: the listener to poll; None if the process died before it had one."""
+        """In the parent: return the listener to poll; None if the program's process died before it had a listener."""
         mine, theirs = self._ends()
         theirs.close()
         with mine:
@@ -107,16 +108,16 @@ class ForkGate:
         return self._sockets
 
     def answer(self) -> bool:
-        """Decide on the fork or lock that the listener tells of; False when it will tell of none any more."""
+        """Decide on the fork or lock that the listener reports; return False if it will report no more."""
         if self.listener is None:
             return False
         notification = bytearray(_NOTIFICATION_BYTES)
         try:
             fcntl.ioctl(self.listener, _RECEIVE, notification)
         except OSError as error:
-            return error.errno in (errno.EINTR, errno.ENOENT)  # Whoever asked is dead by now.
+            return error.errno in (errno.EINTR, errno.ENOENT)  # The thread that asked is dead by now.
         number, thread, _, call = struct.unpack_from("<QIIi", notification)
-        self._open.pop(thread, None)  # Who asks again has the last one behind it.
+        self._open.pop(thread, None)  # A thread that asks again has finished its last fork.
         began_s = time.thread_time()
         if is_lock := call == _FCNTL:
             self._locks += 1
@@ -130,15 +131,15 @@ class ForkGate:
         answer = _ANSWER.pack(number, 0, -refusal, 0 if refusal else _CONTINUE)
         try:
             fcntl.ioctl(self.listener, _SEND, bytearray(answer))
-        except OSError:  # Whoever asked is dead by now, or was interrupted and will ask again.
+        except OSError:  # The thread that asked is dead, or was interrupted and will ask again.
             self._open.pop(thread, None)
         return True
 
     def _may_start(self) -> bool:
-        """Whether there is room for one more, those included that are about to be there."""
+        """Return whether one more process may start, counting processes that are about to start."""
         deadline = time.monotonic() + _PATIENCE_S
         while True:
-            # In this order: what is done by now is counted then.
+            # In this order: `_look` then counts the processes of forks that are done by now.
             self._open = {thread: fork for thread, fork in self._open.items() if not _is_done(thread, fork)}
             self._look()
             living = len(self._living) - 1  # Without the program's own process.
@@ -149,7 +150,10 @@ class ForkGate:
             time.sleep(_LOOK_S)
 
     def _look(self) -> None:
-        """See who lives; until two looks agree: whoever is orphaned meanwhile moves to where the look has been."""
+        """List the living processes until two lists agree.
+
+        A process that is orphaned meanwhile moves to a part of the tree that was already read.
+        """
         self._living = frozenset(descendants(os.getpid()))
         for _ in range(_MOST_LOOKS):
             before, self._living = self._living, self._living.union(descendants(os.getpid()))
@@ -157,20 +161,20 @@ class ForkGate:
                 break
 
     def close(self) -> None:
-        """Let no fork happen any more: those that ask are told that there is no such call."""
+        """Allow no more forks: from now on, the kernel refuses them with ENOSYS."""
         if self.listener is not None:
             os.close(self.listener)
             self.listener = None
 
 
 def _is_done(thread: int, fork: _Allowed) -> bool:
-    """Whether an allowed fork has happened, so that its process, if it lives, can be counted."""
+    """Return whether an allowed fork has happened, so that its process, if it lives, can be counted."""
     if time.monotonic() - fork.at > _FORGOTTEN_S or not fork.before.issuperset(children_of(thread)):
         return True
     try:
         with open(f"/proc/{thread}/stat", "rb") as file:
             state = file.read().rpartition(b")")[2].split()[0]
     except (OSError, IndexError):
-        return True  # The thread is no more.
-    # A fork may have to wait, but not so that a signal could end it, as whoever sleeps does.
+        return True  # The thread has ended.
+    # A fork can have to wait, but never in a sleep that a signal could interrupt (S).
     return state in (b"S", b"Z", b"X")

@@ -1,7 +1,7 @@
-"""What a process asks of the kernel for itself before it runs a program.
+"""Sets limits and signals of a process before it runs a program.
 
-Limits are inherited by every descendant and, for an ordinary user, not to be raised again. They are
-coarse (CPU time counts in whole seconds); `watching.py` is exact.
+Every descendant inherits the limits, and an ordinary user cannot raise them again. They are coarse (CPU time counts in
+whole seconds); `watching.py` is exact.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ except ImportError:  # Windows has none; no executor of ours runs there, but the
     resource = None  # type: ignore[assignment]
 
 MAX_STREAM_BYTES = 16 * 1024 * 1024
-"""What a program may write to one stream; more ends it with status `output_limit`."""
+"""The most bytes that a program may write to one stream; more ends it with status `output_limit`."""
 
 MAX_NAMES = 65_536
-"""How many files, directories and links a program may have: each takes kernel memory, however small it is."""
+"""The most files, directories and links that a program may have: each takes kernel memory, even if it is small."""
 
 BROKEN_EXIT_CODE = 98
-"""Exit code of a child in which the harness's own code failed, by what the program did to it."""
+"""Exit code of a child in which the harness's own code failed because of what the program did to it."""
 
 MAX_TEXT = 8192
-"""Longest piece of an error's message or traceback that is reported, in characters."""
+"""The longest message or traceback of an error that is reported in full, in characters."""
 
 WHOLE_RUN = 10
-"""A judged run as a whole may take this many times what one test may."""
+"""A judged run as a whole may use this many times the CPU time and wall time of one test."""
 
 
 class ProcessLimits(NamedTuple):
-    """What one process that runs a program may use; see `code_env.Limits` for the meaning."""
+    """What one process that runs a program may use; `code_env.Limits` explains the fields."""
 
     cpu_s: float
     wall_s: float
@@ -47,66 +47,66 @@ class ProcessLimits(NamedTuple):
 
     @functools.lru_cache(maxsize=64)  # noqa: B019 (a few numbers each)
     def rlimits(self) -> list[tuple[int, int, int]]:
-        """What the kernel can enforce on a process that this one starts: resource, soft limit, hard limit."""
+        """Return the limits that the kernel can enforce on a process: resource, soft limit, hard limit."""
         if resource is None:
             return []
-        # Above what is allowed: the kernel counts in ticks, which on a busy or virtual machine run ahead of
-        # what a process has used, by parts of a second. Whoever watches it comes first, and is exact.
+        # Higher than the allowed time: the kernel counts in ticks, which on a busy or virtual machine run ahead of
+        # the time that was used, by fractions of a second. The watching process acts first, and is exact.
         seconds = math.ceil(1.5 * self.cpu_s) + 1
         limits = [
-            # Hard above soft: at the soft limit the process gets a signal that it may handle, at the
-            # hard one it is killed.
+            # Hard above soft: at the soft limit the process gets a signal that it can handle, at the
+            # hard limit the kernel kills it.
             (resource.RLIMIT_CPU, seconds, seconds + 1),
             (resource.RLIMIT_FSIZE, self.file_bytes, self.file_bytes),
             (resource.RLIMIT_CORE, 0, 0),
         ]
         if sys.platform == "linux":
-            # A backstop for one giant allocation. Four times the limit and room for libraries, because
-            # it counts the address space of thread stacks, which honest programs never touch; the
-            # limit itself is on resident memory and is watched from outside.
+            # This only stops one giant allocation. It is four times the limit, plus room for libraries, because
+            # it counts the address space of thread stacks, which honest programs never touch. The limit itself is
+            # on resident memory and is watched from outside.
             data = 4 * self.memory_bytes + (256 << 20)
             limits.append((resource.RLIMIT_DATA, data, data))
         return limits
 
     def of_whole_run(self, largest_input: int) -> ProcessLimits:
-        """Those of the process that serves the tests: its own work grows with their number.
+        """Return the limits of the process that serves the tests: its own work grows with their number.
 
         Args:
-            largest_input: Bytes of the largest file that is put into a test's directory. It copies these, which the
-                limit on files that a test writes does not concern.
+            largest_input: The size of the largest file that is put into a test's directory, in bytes. The process
+                copies such files, and the limit on files that a test writes must not prevent that.
         """
         file_bytes = max(self.file_bytes, largest_input)
         return self._replace(cpu_s=WHOLE_RUN * self.cpu_s, wall_s=WHOLE_RUN * self.wall_s, file_bytes=file_bytes)
 
     def of_tests(self) -> list[tuple[int, int, int]]:
-        """As `rlimits`, for processes that this one starts, without those that it has, which they inherit.
+        """Return `rlimits` for processes that this one starts, without the limits that they inherit from this one.
 
-        Nor is CPU time among them: whoever starts a process watches that, and the kernel's limit is for the case that
-        nobody does any more. For that, what this process has is good enough.
+        CPU time is left out too: the process that starts a test watches its CPU time. The kernel's limit is only for
+        the case that nobody watches any more, and for that case this process's own limit is good enough.
         """
         own = [one for one in self.rlimits() if one[0] != resource.RLIMIT_CPU]
         return [one for one in own if resource.getrlimit(one[0]) != one[1:]]
 
     def apply(self) -> None:
-        """Set them on this process, as far as they lower what it has."""
+        """Set the limits on this process, none above its current hard limits."""
         for which, soft, hard in self.rlimits():
-            # Some systems know a limit and refuse to set it; the watcher outside does not depend on it.
+            # Some systems know a limit and refuse to set it; the watching process does not depend on it.
             with contextlib.suppress(ValueError, OSError, OverflowError):
                 resource.setrlimit(which, at_most(which, soft, hard))
 
 
 def at_most(which: int, soft: int, hard: int) -> tuple[int, int]:
-    """A soft and a hard limit, neither above the hard limit that this process has: it may not raise that."""
+    """Return a soft and a hard limit, both at most this process's hard limit, which it may not raise."""
     current = resource.getrlimit(which)[1]
     return (soft, hard) if current == resource.RLIM_INFINITY else (min(soft, current), min(hard, current))
 
 
 setrlimit: Any = getattr(resource, "setrlimit", None)
-"""As `resource.setrlimit`, bound before a program can replace it."""
+"""`resource.setrlimit`, bound before a program can replace it."""
 
 
 def set_limits(rlimits: Iterable[tuple[int, int, int]]) -> None:
-    """Set limits on this process, as far as they lower what it has: for each resource a soft and a hard one.
+    """Set a soft and a hard limit for each resource on this process, none above its current hard limits.
 
     Raises:
         OSError, ValueError: If the kernel refuses.
@@ -114,12 +114,12 @@ def set_limits(rlimits: Iterable[tuple[int, int, int]]) -> None:
     for which, soft, hard in rlimits:
         try:
             setrlimit(which, (soft, hard))
-        except ValueError:  # Its hard limit is lower. That is rare, so the limit is read only then.
+        except ValueError:  # The current hard limit is lower. That is rare, so it is read only then.
             setrlimit(which, at_most(which, soft, hard))
 
 
 def cpu_limit_s() -> float:
-    """How much CPU time the kernel lets this process use in its life, in seconds."""
+    """Return how much CPU time the kernel lets this process use in its life, in seconds."""
     if resource is None:
         return math.inf
     soft = resource.getrlimit(resource.RLIMIT_CPU)[0]
@@ -127,7 +127,7 @@ def cpu_limit_s() -> float:
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has held at once; 0 where unknown."""
+    """Return the most memory that this process has held at once, in bytes; 0 where unknown."""
     if resource is None:
         return 0
     peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -135,10 +135,10 @@ def peak_bytes() -> int:
 
 
 def restore_signals() -> None:
-    """Handle signals as a program does that a shell starts in the foreground.
+    """Handle signals like a program that a shell starts in the foreground.
 
-    A process inherits which signals its parent ignores and blocks. A trainer in the background ignores SIGINT, one
-    under `nohup` SIGHUP; a program must not notice.
+    A process inherits which signals its parent ignores and blocks. A trainer in the background ignores SIGINT, and a
+    trainer under `nohup` ignores SIGHUP; a program must not notice that.
     """
     for number in signal.valid_signals() - _PYTHON_IGNORES:
         if signal.getsignal(number) is signal.SIG_IGN:
@@ -147,16 +147,16 @@ def restore_signals() -> None:
 
 
 _PYTHON_IGNORES = {signal.SIGPIPE, signal.SIGXFSZ} if os.name == "posix" else set()
-"""What every Python process ignores from its start."""
+"""The signals that every Python process ignores from its start."""
 
 
 def die_with_parent(parent: int) -> None:
     """Have the kernel kill this process when its parent ends, where the kernel can (Linux).
 
-    A fork does not inherit this, so each process asks for itself.
+    A fork does not inherit this, so each process makes this request for itself.
 
     Args:
-        parent: The parent's pid; if it is another by now, the parent has ended already.
+        parent: The parent's pid. If the current parent is another process, the parent has ended already.
     """
     if sys.platform == "linux":
         _prctl()(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -169,7 +169,7 @@ _PR_SET_PDEATHSIG = 1
 
 @functools.cache
 def _prctl() -> Any:
-    # Imported where it is used first, before any program runs; a forked child finds it loaded.
+    # Imported at the first use, before any program runs; a forked child finds it loaded.
     import ctypes
 
     return ctypes.CDLL(None).prctl

@@ -1,4 +1,4 @@
-"""Files without a name, to hand over data that a program reads and cannot change."""
+"""Creates files without a name, which give a program data that it can read and cannot change."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _ADD_SEALS, _ALL_SEALS = 1033, 0b1111  # fcntl(2): no more seals, no shrinking, 
 
 
 def memory_file(name: str, data: bytes) -> int:
-    """A descriptor that reads `data` from its start, and can be neither written nor made longer (Linux).
+    """Return a descriptor that reads `data` from its start, and cannot be written or made longer (Linux).
 
     Args:
-        name: What /proc shows it as.
-        data: What it holds.
+        name: The file's name in /proc.
+        data: The content.
 
     Raises:
-        OSError: If there is no descriptor, or no memory, to be had.
+        OSError: If no descriptor or no memory is available.
     """
     fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:

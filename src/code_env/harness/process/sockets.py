@@ -1,7 +1,7 @@
 """Connected sockets, and descriptors sent over them, without the module `socket`.
 
-That module loads others and makes enumerations of some hundred constants: half a megabyte, which would be a part of
-every fork of a server. What is needed of it here is what it is built on.
+The module `socket` loads other modules and makes enumerations of some hundred constants. This takes half a megabyte,
+which every fork of a server would contain. The module `_socket`, on which it is built, has all that is needed here.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ class Socket(_socket.socket):
 
 
 def socket_pair() -> tuple[Socket, Socket]:
-    """Two sockets that are connected with each other and keep no messages apart."""
+    """Return two connected stream sockets."""
     ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
     return Socket(fileno=ours.detach()), Socket(fileno=theirs.detach())
 
 
 def send_descriptors(sock: _socket.socket, data: bytes, descriptors: Sequence[int]) -> None:
-    """Send copies of descriptors along with data, of which there must be some.
+    """Send copies of descriptors along with data, which must not be empty.
 
     Raises:
-        OSError: If the other side is gone, or the kernel lets no more descriptors be on their way.
+        OSError: If the other side is gone, or the kernel allows no more descriptors in transit.
     """
     packed = struct.pack(f"{len(descriptors)}i", *descriptors)
     sock.sendmsg([data], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, packed)])
 
 
 def receive_descriptors(sock: _socket.socket, size: int, most: int) -> tuple[bytes, list[int]]:
-    """Receive data and descriptors; no data if the other side is gone.
+    """Receive data and descriptors; the data is empty if the other side is gone.
 
     Args:
-        sock: Where from.
-        size: The most bytes of data.
-        most: The most descriptors.
+        sock: The socket to read from.
+        size: The most bytes of data to read.
+        most: The most descriptors to receive.
 
     Raises:
         OSError: If the connection failed.

@@ -1,8 +1,8 @@
-"""The pipes through which the tests of one answer write, one test after the other.
+"""Keeps the pipes to which the tests of one answer write, one test after the other.
 
-Making three pipes for each test costs as much as running a small one. So they are kept, as long as nothing that could
-still write to them outlives its test; whoever cannot be sure of that makes new ones. They take the places of the
-serving process's own standard streams, so that a test's process finds them where it needs them.
+Creating three pipes for each test costs as much as running a small test. So the pipes are kept, as long as no process
+that can still write to them outlives its test; a caller that cannot be sure of that creates new ones. They replace the
+serving process's own standard streams, so that a test's process has them as its standard streams.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from typing import Any
 from .limits import MAX_STREAM_BYTES
 
 STDERR_TAIL_BYTES = 8192
-"""How much of the end of a test's standard error is kept."""
+"""How much of the end of a test's standard error is kept, in bytes."""
 
 _read, _close, _pipe, _dup, _dup2, _set_blocking = os.read, os.close, os.pipe, os.dup, os.dup2, os.set_blocking
 _POLLIN = getattr(select, "POLLIN", 0)
 _poll: Any = getattr(select, "poll", None)
 
 _FIRST_PIECE, _PIECE = 2048, 65536
-"""How much is read at first, and then: for a large piece the allocator touches many pages."""
+"""The size of the first read and of further reads, in bytes: a large read makes the allocator touch many pages."""
 
 
 class Streams:
-    """Standard input, output and error, and the report, of the tests of one answer."""
+    """The standard input, output and error of the tests of one answer, and their report."""
 
     def __init__(self) -> None:
         self._own = [_dup(fd) for fd in range(3)]
         ends = [_pipe() for _ in range(3)]
         self.reading = tuple(reading for reading, _ in ends)
-        """Descriptors of output, error and report, to wait for."""
+        """The descriptors to poll: of output, error and report."""
         self.report_fd = ends[2][1]
-        """Where a test's process reports; of its others it needs the standard ones only."""
+        """The descriptor to which a test's process reports; otherwise it needs only the standard streams."""
         self._waiting = _poll()
         for fd in self.reading:
             _set_blocking(fd, False)
@@ -42,14 +42,14 @@ class Streams:
             _dup2(ends[number - 1][1], number)
             _close(ends[number - 1][1])
         self.taken: dict[int, bytes | bytearray] = {}
-        """What has come, by descriptor."""
+        """The data that has been read, by descriptor."""
         self.too_much = False
-        """Whether more has come on one of them than a test may write."""
+        """Whether one of the pipes has delivered more than a test may write."""
 
     def begin(self, stdin: int) -> None:
-        """Be ready for the next test; takes the descriptor of its input over."""
+        """Prepare for the next test; this closes `stdin`, the descriptor of its input."""
         self.taken, self.too_much = {}, False
-        # The test before may have set them otherwise, and they are the same pipes.
+        # The same pipes served the test before, which might have made them non-blocking.
         _set_blocking(1, True)
         _set_blocking(2, True)
         _set_blocking(self.report_fd, True)
@@ -57,7 +57,7 @@ class Streams:
         _close(stdin)
 
     def take(self) -> bool:
-        """Take what is there; False if it is more than a test may write."""
+        """Read the available data; return False if it is more than a test may write."""
         for fd, _ in self._waiting.poll(0):
             data = _read(fd, _FIRST_PIECE)
             if len(data) < _FIRST_PIECE and fd not in self.taken:
@@ -79,7 +79,7 @@ class Streams:
                 break
 
     def close(self) -> None:
-        """Close all, and give the process its own standard streams back."""
+        """Close all pipes, and restore the process's own standard streams."""
         for number, fd in enumerate(self._own):
             _dup2(fd, number)
             _close(fd)

@@ -1,7 +1,7 @@
-"""Watches from outside what a process uses, and tells how it ended.
+"""Watches the time and memory of a program's processes from outside, and tells how a process ended.
 
-Whoever waits for a process reads its CPU clock, which is exact and which the process cannot touch,
-and its resident memory. Nothing that the process does can lift these limits.
+The watching process reads the CPU clock of each process, which is exact and which the program cannot change, and the
+memory that it holds. Nothing that the program does can lift these limits.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from typing import Any, NamedTuple
 
 from .limits import ProcessLimits
 
-# Bound here because a program may share this process and replace them in their modules.
+# Bound here because a program can share this process and replace them in their modules.
 _clock_gettime, _monotonic, _thread_time = getattr(time, "clock_gettime", None), time.monotonic, time.thread_time
 _pidfd_open: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
 
 TICK_S = 0.02
-"""How often a running process's clock and memory are looked at, in seconds."""
+"""The time between two checks of a running process's clock and memory, in seconds."""
 
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 _DOZE_S = 0.1
-"""How long one hardly uses a core until it is taken to be asleep, in seconds."""
+"""A run that has hardly used a core for this long counts as asleep, in seconds."""
 
 _DOZING = 0.1
-"""Which part of a time counts as hardly."""
+"""The share of a time span below which use of a core counts as hardly any."""
 
 _LITTLE_BYTES = 64 << 20
-"""What a run that is asleep may hold of memory to be taken to be out of the way."""
+"""The most memory that a sleeping run can hold and still let another run take its place, in bytes."""
 
 _LOOKING = 0.1
-"""Which part of a core those who look at a run may take for it, at the most: there may be very much to be looked at."""
+"""The largest share of a core that the checks of one run can use: a run can have very much to check."""
 
 _MOST_REST_S = 0.2
-"""How long a run is not looked at for that reason, at the most, in seconds."""
+"""The longest pause between checks that this share can cause, in seconds."""
 
 _LEAST_TICK_S = 0.002
-"""How long to wait at the least when hardly any CPU time is left, in seconds."""
+"""The shortest wait between checks when hardly any CPU time is left, in seconds."""
 
 
 def open_pidfd(pid: int) -> int | None:
-    """A descriptor that can be read when a child has ended, where the kernel has such (Linux)."""
+    """Return a descriptor that becomes readable when the child ends, or None where the kernel has no pidfds."""
     if _pidfd_open is None:
         return None
     try:
@@ -56,7 +56,7 @@ def open_pidfd(pid: int) -> int | None:
 
 
 def cpu_seconds(pid: int) -> float | None:
-    """CPU time that process `pid` has used so far, all threads, or None where unknown.
+    """Return the CPU time that all threads of process `pid` have used so far, in seconds, or None where unknown.
 
     On Linux a process's CPU clock has an id made from its pid (clock_getcpuclockid(3)).
     """
@@ -69,21 +69,21 @@ def cpu_seconds(pid: int) -> float | None:
 
 
 class _Memory(NamedTuple):
-    """What a process holds of the machine's memory, in bytes."""
+    """How much of the machine's memory a process holds, in bytes."""
 
     resident: int
-    """Anonymous, shared, swapped out, and for its page tables."""
+    """Anonymous memory, shared memory, swapped memory and page tables."""
     files: int
-    """Mapped from files, which the machine can read again; none of it is counted as resident."""
+    """Pages of mapped files, which the machine can read again. `resident` does not include them."""
     elsewhere: int
-    """The most that it may hold beside that: what is mapped, and neither its own data nor its stack (files, address
-    space set aside, memory that may be shared), and what may wait in pipes and sockets."""
+    """The most that the process can hold in addition: mappings other than its own data and stack (files, reserved
+    address space, memory that can be shared), and data that can wait in pipes and sockets."""
     is_known: bool = True
-    """Whether these are its figures, not those of one that lives on and has none to be read."""
+    """False if the process still lives, but its figures cannot be read."""
 
 
 def _memory_of(pid: int) -> _Memory:
-    """What a process holds; nothing where unknown, and of one that has ended."""
+    """Return what a process holds; zeros if it has ended or its figures cannot be read."""
     kib = _memory_fields(pid)[1]
     if not kib:
         return _Memory(0, 0, 0, is_known=len(_threads(pid)) < 2)
@@ -95,27 +95,28 @@ def _memory_of(pid: int) -> _Memory:
 _MEMORY_FIELDS = (b"RssAnon", b"RssFile", b"RssShmem", b"VmSwap", b"VmPTE", b"VmSize", b"VmData", b"VmStk", b"FDSize")
 
 _IN_SOCKET_BYTES, _IN_PIPE_BYTES = 256 << 10, 64 << 10
-"""What may wait in one end of a pair of sockets, and in a pipe."""
+"""The most data that can wait in one end of a socket pair, and in a pipe, in bytes."""
 
 _MAPPING_BYTES, _FEW_MAPPINGS = 1 << 10, 4096
-"""What the kernel keeps for one mapping and its file, and how many mappings programs commonly have at the most."""
+"""Kernel memory for one mapping and its file, in bytes, and the most mappings that programs commonly have."""
 
 _FEW_BYTES = 4 << 20
-"""What may wait in the pipes and sockets that programs commonly have."""
+"""The most data that can wait in the pipes and sockets that programs commonly have, in bytes."""
 
 
 def directory_of(pid: int) -> str:
-    """The directory in /proc that tells what a process holds, also where its first thread has ended.
+    """Return the directory in /proc that shows what a process holds.
 
-    Then the process's own tells what that thread has: nothing. The others hold all of it, each the same.
+    If the first thread has ended, the process's own directory shows nothing. The directory of each other thread then
+    shows all that the process holds.
     """
     return _memory_fields(pid)[0]
 
 
 def _memory_fields(pid: int) -> tuple[str, dict[bytes, int]]:
-    """The directory that tells of a process's memory, and its figures, in KiB where they are sizes.
+    """Return the directory that shows a process's memory, and the figures there; sizes are in KiB.
 
-    Of one that has ended there are none.
+    There are no figures if the process has ended.
     """
     own = f"/proc/{pid}"
     fields = _read_memory_fields(own)
@@ -130,7 +131,7 @@ def _memory_fields(pid: int) -> tuple[str, dict[bytes, int]]:
 
 
 _MOST_LISTS = 10
-"""How often in a row one asks which threads there are, where those that there were have ended meanwhile."""
+"""How many times in a row to list a process's threads, if all listed threads have ended before they were read."""
 
 
 def _read_memory_fields(directory: str) -> dict[bytes, int]:
@@ -143,17 +144,17 @@ def _read_memory_fields(directory: str) -> dict[bytes, int]:
 
 
 def _mapped_bytes(pid: int) -> int:
-    """What the mappings of `pid` hold beside its resident memory.
+    """Return how many bytes the mappings of `pid` hold in addition to its resident memory.
 
-    Memory that is mapped to be shared stays there also where the process has let go of its pages. Each mapping is a
-    record in the kernel, and may keep a file open that is closed otherwise.
+    The memory of a shared mapping stays in use even after the process has released its pages. Each mapping is a record
+    in the kernel, and can keep a file open that is closed otherwise.
     """
     shared, mappings = 0, 0
     try:
         with open(f"{directory_of(pid)}/maps", "rb") as maps:
             for line in maps:
                 mappings += 1
-                if line.endswith(b" /dev/zero (deleted)\n"):  # So Linux calls it.
+                if line.endswith(b" /dev/zero (deleted)\n"):  # Linux's name for shared memory.
                     start, _, end = line.partition(b" ")[0].partition(b"-")
                     shared += int(end, 16) - int(start, 16)
     except (OSError, ValueError):
@@ -162,9 +163,9 @@ def _mapped_bytes(pid: int) -> int:
 
 
 def _waiting_bytes(pids: list[int]) -> int:
-    """The most that may wait in pipes and sockets of these processes: nobody can look how much there is.
+    """Return the most bytes that can wait in pipes and sockets of these processes; the real number cannot be read.
 
-    Not counted is what programs commonly have.
+    The amount that programs commonly have is not counted.
     """
     sockets, pipes = set(), set()
     for pid in pids:
@@ -181,9 +182,9 @@ def _waiting_bytes(pids: list[int]) -> int:
 
 
 def descendants(pid: int) -> list[int]:
-    """Processes that descend from `pid`, dead ones that nobody has waited for included; none where unknown.
+    """Return the processes that descend from `pid`, including zombies; none where unknown.
 
-    Orphans are among them if `pid` is their reaper.
+    Orphans are included if `pid` is their reaper.
     """
     found: list[int] = []
     parents = [pid]
@@ -202,7 +203,7 @@ def _threads(pid: int) -> list[int]:
 
 
 def children_of(thread: int) -> list[int]:
-    """Processes that a thread has started, dead ones that nobody has waited for included; none where unknown."""
+    """Return the processes that a thread has started, including zombies; none where unknown."""
     try:
         with open(f"/proc/{thread}/task/{thread}/children", "rb") as file:
             return [int(pid) for pid in file.read().split()]
@@ -211,9 +212,9 @@ def children_of(thread: int) -> list[int]:
 
 
 def end_descendants() -> float:
-    """Kill all processes that descend from this one, wait for them; the CPU seconds they had used.
+    """Kill all descendants of this process, wait for them, and return the CPU seconds that they had used.
 
-    This process must be the reaper of their orphans. A process that is being killed starts no more.
+    This process must be the reaper of their orphans. A process that is being killed starts no further processes.
     """
     cpu_s = 0.0
     while True:
@@ -230,7 +231,7 @@ def end_descendants() -> float:
 
 
 def waited_for_cpu_s(pid: int) -> float:
-    """CPU time of all children that a process has waited for, and of theirs, in seconds; 0 where unknown."""
+    """Return the CPU time of all children that a process has waited for, and of theirs, in seconds; 0 where unknown."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -240,19 +241,19 @@ def waited_for_cpu_s(pid: int) -> float:
 
 
 class CoreTimes(NamedTuple):
-    """What a process's first thread had of a core so far."""
+    """How long a process's first thread has had a core so far, and has waited for a core."""
 
     had_s: float
-    """How long it had one, in seconds."""
+    """How long it had a core, in seconds."""
     waited_s: float
-    """How long it was ready to run and had none, in seconds. The kernel adds a wait when it ends."""
+    """How long it was ready to run and had no core, in seconds. The kernel adds a wait when the wait ends."""
 
 
 _NO_TIMES = CoreTimes(0.0, 0.0)
 
 
 def core_times(pid: int) -> CoreTimes:
-    """The first two fields of `schedstat` (proc_pid_schedstat(5)); zeros where unknown."""
+    """Return the first two fields of `schedstat` (proc_pid_schedstat(5)); zeros where unknown."""
     try:
         with open(f"/proc/{pid}/schedstat", "rb") as file:
             had, waited, _ = file.read().split()
@@ -262,12 +263,12 @@ def core_times(pid: int) -> CoreTimes:
 
 
 def is_ready(pid: int) -> bool:
-    """Whether a process's first thread has a core or is ready to run; False where unknown."""
+    """Return whether a process's first thread has a core or is ready to run; False where unknown."""
     return _state_of(pid) == b"R"
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a process was stopped by a signal; False where unknown."""
+    """Return whether a process was stopped by a signal; False where unknown."""
     return _state_of(pid) == b"T"
 
 
@@ -283,13 +284,13 @@ class Watch:
     """Watches from outside what the processes of one run use.
 
     Args:
-        pids: Gives the processes that belong to the run now, each after its parent.
-        limits: What they may use together.
-        held_bytes: Gives the memory that they hold beside their own, such as a file system in memory.
-        reaper: A process that waits for orphans of the run, where it may start processes, and for other runs'.
+        pids: Returns the processes that belong to the run now, each after its parent.
+        limits: What the processes may use together.
+        held_bytes: Returns the memory that the run holds outside its processes, for example in a tmpfs, in bytes.
+        reaper: If the run may start processes, the process that waits for its orphans, and for those of other runs.
         started: When the run began, by the monotonic clock; now by default.
-        tick_s: How often to look, in seconds; less often where a look takes long.
-        beside_s: Gives the CPU time that others have used on behalf of the run so far, in seconds.
+        tick_s: The time between checks, in seconds; longer if a check takes long.
+        beside_s: Returns the CPU time that other processes have used on behalf of the run so far, in seconds.
     """
 
     def __init__(
@@ -318,11 +319,11 @@ class Watch:
 
     @property
     def wall_s(self) -> float:
-        """Seconds since the start, or since `restart`."""
+        """The time since the start, or since `restart`, in seconds."""
         return _monotonic() - self._started
 
     def restart(self) -> None:
-        """Give the process its whole wall time anew."""
+        """Give the run its whole wall time again."""
         self._started = _monotonic()
         self._patience_s = self.limits.wall_s
         self._slept_s = self._coreless_s = self._excused_s = 0.0
@@ -333,11 +334,11 @@ class Watch:
 
     @property
     def asleep(self) -> bool:
-        """Whether the run has hardly wanted a core for a while, and holds little memory."""
+        """Whether the run has hardly wanted a core for a while, and has never held much memory."""
         return self._slept_s >= _DOZE_S and self.peak_bytes <= _LITTLE_BYTES
 
     def begin_anew(self) -> None:
-        """Measure from here on, for another run of the same processes."""
+        """Start all measurements again, for another run of the same processes."""
         self.restart()
         self.cpu_s = self._cpu_before_s = 0.0
         pids = self.pids()
@@ -347,12 +348,12 @@ class Watch:
         self._last_look = self._started
 
     def wait_s(self) -> float:
-        """How long one may wait before the next look."""
+        """Return how long the caller can wait before the next check, in seconds."""
         left_s = max(_LEAST_TICK_S, self.limits.cpu_s - self.cpu_s)
         return max(0.0, min(max(self._rest_s, min(self._tick_s, left_s)), self._patience_s - self.wall_s))
 
     def overrun(self) -> str | None:
-        """`timeout` or `memory` if the run has used more than it may, else None."""
+        """Return `timeout` or `memory` if the run has exceeded a limit, else None."""
         now = _monotonic()
         out_of_time = now - self._started > self._patience_s
         wait_s = max(self._rest_s, min(self._tick_s, self.limits.cpu_s - self.cpu_s))
@@ -371,12 +372,12 @@ class Watch:
         had_s, self._had_s = cpu_s - self._had_s, cpu_s
         self._note_waits(pids, had_s, since_s)
         if out_of_time:
-            # Time without a core is the machine's doing; the program gets it back.
+            # The program is not to blame for time without a core, so it gets that time back.
             waited_s = min(max(0.0, self._coreless_s) + self._excused_s, now - self._started)
             if now - self._started - waited_s <= self.limits.wall_s:
                 self._patience_s = self.limits.wall_s + waited_s
             elif had_s == 0.0 and any(map(is_ready, pids)):
-                self._patience_s = now - self._started + self._tick_s  # How long it waits is known when it has a core.
+                self._patience_s = now - self._started + self._tick_s  # The kernel counts a wait only when it ends.
             else:
                 return "timeout"
         resident = self._held_bytes() + self._resident(pids)
@@ -387,27 +388,27 @@ class Watch:
         return "memory" if resident > self.limits.memory_bytes else None
 
     def outgrew(self, peak_bytes: int) -> bool:
-        """Whether a process of the run has held more than it may, where looks could not see how much it held.
+        """Return whether a process has held more memory than it may, if a check could not read how much it held.
 
         Args:
-            peak_bytes: The most that it has held, by the kernel's count (getrusage(2)). Mapped files are in it, and
-                may be many: so where looks have seen all, they alone decide.
+            peak_bytes: The most that it has held, by the kernel's count (getrusage(2)). This count includes mapped
+                files, which can be large. So if all checks could read the memory, only the checks decide.
         """
         return self._was_blind and peak_bytes > self.limits.memory_bytes + self._most_in_files
 
     def _note_waits(self, pids: list[int], had_s: float, since_s: float) -> None:
-        """Note for how long the run had no core since the last look, and whether it wanted none.
+        """Note how long the run waited for a core since the last check, and whether it hardly wanted one.
 
         Args:
             pids: The processes of the run.
-            had_s: CPU time of all of them since the last look, in seconds.
-            since_s: How long ago that was, in seconds.
+            had_s: CPU time of all these processes since the last check, in seconds.
+            since_s: The time since the last check, in seconds.
         """
         before, self._times = self._times, {pid: core_times(pid) for pid in pids}
-        # At each look anew: a child that has ended meanwhile says no more how long it had to wait.
+        # Computed at each check, because a child that has ended since no longer shows how long it waited.
         since = [CoreTimes(*map(sub, times, before.get(pid, _NO_TIMES))) for pid, times in self._times.items()]
         longest = max(since, key=attrgetter("waited_s"), default=_NO_TIMES)
-        # Not what it waited for others of the run: these had the core.
+        # Without the time in which other processes of the run had the core.
         self._coreless_s += longest.waited_s - (had_s - longest.had_s)
         wanted_s = had_s + sum(times.waited_s for times in since)
         self._slept_s = self._slept_s + since_s if wanted_s < _DOZING * since_s else 0.0
@@ -417,16 +418,16 @@ class Watch:
         resident = sum(one.resident for one in memory.values())
         self._most_in_files = max(self._most_in_files, *(one.files for one in memory.values()), 0)
         self._was_blind = self._was_blind or not all(one.is_known for one in memory.values())
-        # What is mapped or open is looked at only where it could make the difference: it takes much longer.
+        # Mappings and descriptors are read only if they can decide the outcome: reading them takes much longer.
         if resident <= self.limits.memory_bytes < resident + sum(one.elsewhere for one in memory.values()):
             resident += sum(map(_mapped_bytes, pids)) + _waiting_bytes(pids)
         return resident
 
     def _cpu_now(self, pids: list[int]) -> float:
-        """CPU time of those that live, and of those that were waited for.
+        """Return the CPU time of the living processes, and of the processes that were waited for, in seconds.
 
-        A process that is waited for meanwhile moves to who waits for it, which is above it. So who is above is asked
-        first: it is missed until the next look then, and never counted twice.
+        When a process is waited for, its CPU time moves to the process that waited, which is above it. So the figures
+        of the processes above are read first: such a time is missed until the next check, and never counted twice.
         """
         used_s = self._beside_s() - self._cpu_before_s
         if self._reaper is not None:
@@ -437,17 +438,17 @@ class Watch:
 
 
 def how_it_ended(status: int, cpu_s: float, limits: ProcessLimits, ended_for: str | None) -> dict[str, Any]:
-    """A wait status in the design's words: `status`, `exit_code`, `signal`.
+    """Return how a process ended, as the `status`, `exit_code` and `signal` of a result.
 
     Args:
-        status: What `waitpid` gave.
+        status: The wait status from `waitpid`.
         cpu_s: CPU time that the process used, in seconds.
-        limits: What it was allowed.
-        ended_for: `timeout`, `memory` or `output_limit` if the waiter killed it for that.
+        limits: The limits of the process.
+        ended_for: `timeout`, `memory` or `output_limit` if the watching process killed it for that reason.
     """
     exit_code = os.waitstatus_to_exitcode(status)
     number = -exit_code if exit_code < 0 else None
-    # The kernel's own count, by which it kills, runs a few ms ahead of what it reports afterwards.
+    # The kernel kills by a count of its own, which runs a few ms ahead of the time that it reports afterwards.
     kernel_timeout = number in (signal.SIGXCPU, signal.SIGKILL) and cpu_s >= 0.9 * limits.cpu_s
     if ended_for is not None:
         word = ended_for

@@ -1,9 +1,10 @@
-"""A working directory for each test, so that no test sees the files of another.
+"""Gives each test a working directory, so that no test sees the files of another.
 
-The serving process is started in a directory with the program and its files. Each child that runs the answer has
-either that directory, if what is around it is the tests' alone, or a copy of it in a room of its own, which is removed
-when the child has ended. Whatever is made anew is made from what the files held at first, in memory. A child that
-forks children of its own makes their rooms beside its own.
+The serving process starts in a directory that holds the program and its files. Each child that runs the answer gets a
+directory (a room). If only the tests use the directory around the original one, the room is the original directory.
+Otherwise it is a copy, which is removed when the child has ended. New rooms are made from a content of the files that
+is kept in memory: their first content, or their content at the last `keep_changes`. A child that forks children of its
+own makes their rooms beside its own.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ _WORK = "work"
 
 
 def empty_directory(directory: str) -> None:
-    """Remove all that is in a directory, whatever a program that is dead by now made there.
+    """Remove everything in a directory, whatever a program that is dead by now made there.
 
-    Directories within directories are moved up before they are emptied, so that depth is no matter, and those that
-    were made unreadable are made readable.
+    Nested directories are moved up before they are emptied, so the depth does not matter. Unreadable directories are
+    made readable.
 
     Raises:
         OSError: If something cannot be removed.
@@ -49,7 +50,7 @@ def empty_directory(directory: str) -> None:
                 for inner in inner_names:
                     below = _join(path, inner)
                     if _is_directory(below):
-                        _chmod(below, 0o700)  # To be moved it must be writable: its `..` changes.
+                        _chmod(below, 0o700)  # A move changes its `..`, so it must be writable.
                         moved += 1
                         _rename(below, _join(directory, f"moved-{_getpid()}-{moved}-{_clock()}"))
                     else:
@@ -58,7 +59,7 @@ def empty_directory(directory: str) -> None:
 
 
 def _some_names(directory: str) -> list[str]:
-    """The first names in a directory, which may hold any number; none if it holds nothing."""
+    """Return the first names in a directory, which can hold any number; none if it is empty."""
     with _scandir(directory) as entries:
         return [entry.name for entry in _islice(entries, _MANY)]
 
@@ -71,7 +72,7 @@ def _is_directory(path: str) -> bool:
 
 
 def read_files(top: str = ".") -> dict[str, bytes]:
-    """The files in a directory and below, by path; what is no file, or cannot be read, is left out."""
+    """Return the regular files in a directory and below, by path; files that cannot be read are left out."""
     files: dict[str, bytes] = {}
     for directory, _, names in _walk(top):
         for name in names:
@@ -86,17 +87,17 @@ def read_files(top: str = ".") -> dict[str, bytes]:
 
 
 _MOST_FILES = 10_000
-"""How many files are read: a program may have made any number."""
+"""The most files that are read: a program might have made any number."""
 
 
 class Workspace:
-    """Gives each test a directory with what is in the current one now.
+    """Gives each test a directory with the current content of the current directory.
 
     Args:
-        files: What is in the current one, by path.
-        scratch: The directory around the current one, if it holds nothing but what is the tests'. Then each test has
-            the current one itself, made anew where the test before has changed anything. If not, each has a copy.
-        notice: Makes a descriptor that can be read once anything was changed in directories, if there is one to be had.
+        files: The content of the current directory, by path.
+        scratch: The directory around the current one, if it holds only files of the tests. Then each test gets the
+            current directory itself, made again if the test before changed anything. If None, each test gets a copy.
+        notice: Returns a descriptor that becomes readable when anything changes in the directories, or None.
     """
 
     def __init__(
@@ -106,18 +107,18 @@ class Workspace:
         notice: Callable[[list[str]], int | None] = lambda directories: None,
     ) -> None:
         self.original = _getcwd()
-        """The directory itself."""
+        """The path of the original directory."""
         self._scratch, self._notice = scratch, notice
         self._made = 0
         self._set_files(files)
         self.noticed: int | None = None
-        """A descriptor that can be read once anything was changed in it, if there is one."""
+        """A descriptor that becomes readable when anything changes in the original directory, if there is one."""
         self._changes: Any = None
         self._is_ready = scratch is not None
 
     def _set_files(self, files: Mapping[str, bytes]) -> None:
         self.files = files
-        """What is in it, by path."""
+        """The content of each new room, by path."""
         self._directories = [""]
         for path in files:
             parts = path.split("/")
@@ -127,11 +128,11 @@ class Workspace:
                     self._directories.append(above)
 
     def keep_changes(self) -> None:
-        """Put what is in the original directory now into all rooms that are made from here on."""
+        """Give all rooms that are made from now on the present content of the original directory."""
         self._set_files(read_files(self.original))
 
     def take_room(self) -> str:
-        """A directory in which nothing has been changed; its path."""
+        """Return the path of a directory in which nothing has been changed."""
         if self._scratch is None:
             return self.make_room()
         if not self._is_ready:
@@ -152,7 +153,7 @@ class Workspace:
             self._changes.register(self.noticed, _POLLIN)
 
     def make_room(self) -> str:
-        """Make a copy beside the original; its path."""
+        """Make a copy beside the original, and return its path."""
         self._made += 1
         room = _join(_dirname(self.original), f"room-{_getpid()}-{self._made}")
         _mkdir(room)
@@ -167,13 +168,13 @@ class Workspace:
                 copy.write(content)
 
     def enter(self, room: str) -> None:
-        """Make a room the current directory, and a copy also the one that programs find as their home."""
+        """Make a room the current directory; if it is a copy, also set `HOME` and `TMPDIR` to it."""
         _chdir(room)
         if room != self.original:
             _environ["HOME"] = _environ["TMPDIR"] = room
 
     def leave(self, room: str) -> None:
-        """When nothing runs in a room any more: see that no later test finds what this one left."""
+        """Clean up a room in which nothing runs any more, so that no later test finds what this test left."""
         if self._scratch is None:
             self.remove(room)
         elif self._changes is None or self._changes.poll(0):
@@ -182,7 +183,7 @@ class Workspace:
 
     @staticmethod
     def remove(room: str) -> None:
-        """Remove a copy, as far as what a program did in it allows; the executor removes the rest."""
+        """Remove a copy, as far as the program's changes in it allow; the executor removes the rest."""
         with contextlib.suppress(OSError):
             empty_directory(_dirname(room))
             _rmdir(_dirname(room))

@@ -1,1 +1,1 @@
-"""Runs answers in Python: not trusted from the first line of the answer on."""
+"""Runs answers in Python. A process here is untrusted as soon as it runs the first line of an answer."""

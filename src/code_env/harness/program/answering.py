@@ -1,8 +1,8 @@
-"""The process that has loaded an answer: calls its functions for the peer.
+"""Runs in the process that has loaded an answer, and calls the answer's functions for the peer.
 
-It runs the answer's top level and is untrusted from then on. What it does here, it does on the
-program's behalf: looks up a name, calls it, encodes what came back. Objects of the program's own
-classes stay here; the peer gets a handle, a number in `_Answer._objects`.
+This process runs the answer's top level and is untrusted from then on. All that it does is for the program: it looks up
+a name, calls it and encodes the return value. Objects of the program's own classes stay here; the peer gets a handle, a
+number in `_Answer._objects`.
 
 Requests are marshalled, because they come from the trusted side, and replies are JSON. Each request has a number `n`,
 which the reply repeats::
@@ -15,25 +15,25 @@ which the reply repeats::
     {"n": 5, "op": "next", "target": 8, "count": 4}     {"n": 5, "values": [1, 2], "more": false}
     {"n": 5, "op": "resume", "target": 8,               as for `next`
      "do": "send", "args": [1]}
-    {"n": 5, "op": "make", "target": "MyError",         {"n": 5, "made": {...}}, as what is raised
+    {"n": 5, "op": "make", "target": "MyError",         {"n": 5, "made": {...}}, in the form of `raised`
      "args": [1], "kwargs": {}}
     {"n": 6, "op": "calls", "target": "add",            a reply for each, numbered from 6 on, without `changed`;
-     "inputs": [[[1, 2], {}], ...]}                     after one that raised, {"n": 7, "skipped": true}
+     "inputs": [[[1, 2], {}], ...]}                     later calls can be skipped: {"n": 7, "skipped": true}
     {"n": 8, "op": "beside", "seal": "...", ...}        a reply for each case and one at the end, see `shared_suite.py`
     {"n": 9, "op": "each", "target": "add",             a reply for each, numbered from 9 on:
      "inputs": [[[1, 2], {}], ...]}                     {"n": 9, "ended": {...}, "reply": {...}}
-    {"n": 9, "op": "together", ...}                     as for `each`, or at last {"n": 11, "kept": true}
+    {"n": 9, "op": "together", ...}                     as for `each`, or a last reply {"n": 11, "kept": true}
 
-`begin` may hold what `calls` does, and `last` if nothing more will be asked. The first message says that the answer's
-top level has run, `{"n": 0, "error": null}`, or why not. While a request is served, the program may call a function
-that the tests have handed over: `{"callback": 1, "args": [...], "kwargs": {}}` is answered like a call; `borrowing.py`
-has what else may be asked of the tests.
+`begin` can include the fields of `calls`, and `last` if no other request will follow. The first message reports that
+the answer's top level has run, `{"n": 0, "error": null}`, or why it has not. While a request is served, the program can
+call a function that the tests have handed over: it sends `{"callback": 1, "args": [...], "kwargs": {}}`, and the tests
+answer as for a call. `borrowing.py` defines what else the program can ask of the tests.
 
-`changed` has the number and the new content of each container among the arguments, if any was changed; `containers.py`
-has these numbers.
+If any container among the arguments was changed, `changed` has the number and the new content of each container;
+`containers.py` defines these numbers.
 
 `each` runs every call in a child of its own, so that no call sees what another left behind. `together`, which `begin`
-may hold too, makes calls here, as far as that makes no difference; see `calling.py`.
+can include too, makes the calls in this process, as long as that makes no difference; see `calling.py`.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_mo
 from .raising import names_of_bases, told
 
 MODULE_NAME = "solution"
-"""`__name__` of a loaded answer; not `__main__`, so its main block does not run."""
+"""`__name__` of a loaded answer. It is not `__main__`, so the answer's main block does not run."""
 
 MAX_OBJECTS = 100_000
-"""Most objects of the program that a peer holds handles of."""
+"""The most objects of the program for which a peer can hold handles."""
 
-# Bound here because the program shares this process and may replace them.
+# Bound here because the program shares this process and can replace them.
 _exit, _exec, _getattr, _callable, _type = os._exit, exec, getattr, callable, type
 _next, _isinstance, _issubclass, _vars, _zip, _any = next, isinstance, issubclass, vars, zip, any
 _set_depth, _get_depth = sys.setrecursionlimit, sys.getrecursionlimit
@@ -79,10 +79,10 @@ _SIMPLE = frozenset((bool, str, type(None)))
 _WORDS = {True: b"true", False: b"false", None: b"null"}
 
 _SOLUTION = "Solution"
-"""The class in which answers put what is asked for where nothing says so: whole sites ask for it."""
+"""The class in which many answers define the requested function unasked, because whole sites ask for this class."""
 
 _ENCODING_DEPTH = 4000
-"""Recursion limit while a value is encoded: a program's own, lower one must not interfere."""
+"""The lowest recursion limit while a value is encoded: a lower limit that the program sets must not interfere."""
 
 
 def answer_alone(source: bytes, filename: str, argv: list[str], fd: int, bell: int) -> NoReturn:
@@ -90,15 +90,15 @@ def answer_alone(source: bytes, filename: str, argv: list[str], fd: int, bell: i
 
     Args:
         source: The answer, UTF-8.
-        filename: What its tracebacks call it.
-        argv: Its arguments, without its own name.
+        filename: The answer's file name in tracebacks.
+        argv: The answer's arguments, without its own name.
         fd: The descriptor to serve.
-        bell: What to ring for the peer, see `wire/bell_channel.py`.
+        bell: The descriptor of the bell that wakes the peer, see `wire/bell_channel.py`.
     """
     try:
         code = compile_program(source, filename)
     except COMPILE_ERRORS as error:
-        uncompiled = describe_error(error.with_traceback(None))  # It shows the program's line; the frames are ours.
+        uncompiled = describe_error(error.with_traceback(None))  # The frames are all ours.
         Channel(fd).send_json(Kind.MESSAGE, {"n": 0, "error": uncompiled, "uncompiled": True})
         _exit(1)
     answer(code, argv, RingingChannel(fd, bell))
@@ -115,14 +115,14 @@ def answer(
 
     Args:
         code: The compiled answer.
-        argv: Its arguments, without its own name.
-        channel: To the peer.
-        budget: What the calls of an `each` request may use; None if there will be none.
-        workspace: Gives each such call a directory.
+        argv: The answer's arguments, without its own name.
+        channel: The channel to the peer.
+        budget: What the calls of an `each` request may use; None if there will be no `each` request.
+        workspace: Gives each call of an `each` request a directory.
     """
     sys.argv = [code.co_filename, *argv]
     names = _fresh_names(code)
-    began_s = _process_time()  # A fresh interpreter has used some before.
+    began_s = _process_time()  # A fresh interpreter has used CPU time before.
     try:
         _exec(code, names)
     except BaseException as error:
@@ -134,20 +134,20 @@ def answer(
     try:
         while (frame := channel.receive()) is not None:
             served.serve(_loads(frame[1]))
-    except ChannelError:  # The peer has heard enough.
+    except ChannelError:  # The peer needs no more replies.
         pass
     _exit(0)
 
 
 def _fresh_names(code: CodeType) -> dict[str, Any]:
-    """The names of a module for an answer, which finds itself as `__main__` too, as a program does."""
+    """Return the names of a new module for an answer, which is also registered as `__main__`, as for a program."""
     module = sys.modules["__main__"] = new_module(MODULE_NAME, code.co_filename)
     return module.__dict__
 
 
 def _flush() -> None:
-    # They may be closed, or objects of the program's own.
-    try:  # noqa: SIM105 (each object touched, a context too, is a page that a fork has to copy)
+    # The streams can be closed, or objects of the program's own.
+    try:  # noqa: SIM105 (a context manager touches more objects, and a fork copies each page that it touches)
         sys.stdout.flush()
     except _BaseException:
         pass
@@ -227,8 +227,8 @@ class _Answer:
                 given, named = self._decode(args, kwargs)
                 objects = len(self._objects)
                 reply = self._guard(lambda: target()(*given, **named), Containers())  # noqa: B023 (called at once)
-                # Another exception ends the tests, as far as one can tell here; and what the tests do with an
-                # object, such as taking an iterator's values, they do before the next call.
+                # Another exception probably ends the tests. And if a call returns an object, the tests use it before
+                # the next call, for example they take an iterator's values.
                 raised = "raised" in reply and reply["raised"]["builtin"] != "AssertionError"
                 self._skipped = raised or len(self._objects) > objects
             self._reply(number, reply)
@@ -238,7 +238,7 @@ class _Answer:
         self._channel.send(Kind.MESSAGE, self._pack({"n": number, **reply}))
 
     def _run_beside(self, request: Any) -> None:
-        # By the name that the harness has in every sandbox, and only here: few tasks need it.
+        # Imported by the name of the harness in every sandbox, and only here, because few tasks need it.
         from code_env_harness.shared_suite import run_beside  # type: ignore[import-not-found]
 
         number = request["n"]
@@ -246,7 +246,7 @@ class _Answer:
         run_beside(request, self._names, entry_point, lambda record: self._reply(number, record))
 
     def _describe(self, names: list[str]) -> dict[str, Any]:
-        """Which of `names` there are: whether each can be called, and for exceptions the nearest builtin class."""
+        """Return which of `names` exist: whether each is callable, and the names of the bases of exception classes."""
         found: dict[str, bool] = {}
         exceptions: dict[str, list[str]] = {}
         for name in names:
@@ -255,13 +255,13 @@ class _Answer:
                 found[name] = _callable(value)
                 if _isinstance(value, _type) and _issubclass(value, _Exception):
                     exceptions[name] = names_of_bases(value)
-            except _BaseException:  # There is no such name, or what it stands for does not say what it is.
+            except _BaseException:  # The name does not exist, or its value raises when it is examined.
                 continue
         return {"callable": found, "exceptions": exceptions}
 
     def _described(self, name: str) -> Any:
         owner, dot, method = name.partition(".")
-        # Of a method, the class's own: to make an instance is up to the tests.
+        # For a method, take the class's attribute: the tests decide whether to create an instance.
         if dot and owner in self._names:
             return _getattr(self._names[owner], method)
         plain = method or name
@@ -274,7 +274,7 @@ class _Answer:
         plain = method or target
         if plain in self._names and not (dot and owner in self._names):
             return lambda: self._names[plain]
-        # As the sites that ask for a `class Solution` do: a fresh instance for each call.
+        # Each call gets a fresh instance, as on the sites that ask for a `class Solution`.
         kind = owner if dot and owner in self._names else _SOLUTION
         return lambda: _getattr(self._names[kind](), plain)
 
@@ -283,7 +283,7 @@ class _Answer:
         return [decode(form) for form in args], {name: decode(form) for name, form in kwargs.items()}
 
     def _call(self, target: Callable[[], Any], args: Any, kwargs: Any) -> dict[str, Any]:
-        """Call a target with decoded arguments; the reply says what became of them."""
+        """Call a target with decoded arguments; the reply also tells how the call changed them."""
         known = Containers()
         given, named = self._decode(args, kwargs, known)
         count = len(known.values)
@@ -297,7 +297,7 @@ class _Answer:
         return {**reply, "changed": changed}
 
     def _has_changed(self, arguments: list[tuple[Any, Any]]) -> bool:
-        """Whether one of these pairs of a form and what was made of it is not what it was."""
+        """Return whether any value differs from its form; `arguments` holds pairs of a form and the decoded value."""
         depth = _get_depth()
         _set_depth(max(depth, _ENCODING_DEPTH))
         try:
@@ -309,7 +309,7 @@ class _Answer:
             _set_depth(depth)
 
     def _make(self, request: Any) -> dict[str, Any]:
-        """What is told of an exception that is made and not raised."""
+        """Create an exception without raising it, and return the report of it."""
         given, named = self._decode(request["args"], request["kwargs"])
         try:
             return {"made": self._raised(self._target(request["target"])()(*given, **named))}
@@ -323,7 +323,7 @@ class _Answer:
         return self._values(lambda: _getattr(generator, do)(*given), 1)
 
     def _take(self, iterator: Any, count: int) -> dict[str, Any]:
-        """The next values of an iterator."""
+        """Return the next values of an iterator."""
         return self._values(lambda: _next(iterator), count)
 
     def _values(self, advance: Callable[[], Any], count: int) -> dict[str, Any]:
@@ -338,7 +338,7 @@ class _Answer:
         return {"values": values, "more": True}
 
     def _ask(self, form: dict[str, Any]) -> Any:
-        """Ask the tests for something that a stand-in needs."""
+        """Ask the tests for something that a stand-in needs, and return their reply."""
         self._channel.send(Kind.MESSAGE, self._pack(form))
         return self._reply_to_callback()
 
@@ -350,14 +350,14 @@ class _Answer:
             message = _loads(frame[1])
             if "op" not in message:
                 return message
-            self.serve(message)  # The function of the tests called into the answer in turn.
+            self.serve(message)  # The function of the tests has called the answer in turn.
 
     def _guard(self, action: Callable[[], Any], known: Containers | None) -> dict[str, Any]:
-        """The outcome of an action as a reply: its encoded value, or what it raised."""
+        """Run an action and return its outcome as a reply: its encoded value, or what it raised."""
         try:
             value = action()
             kind = _type(value)
-            # These stand for themselves.
+            # The form of these values is the value itself.
             if kind in _SIMPLE or (kind is _int and -SMALL < value < SMALL):
                 return {"value": value}
             return {"value": self._encode(value, known)}
@@ -380,7 +380,7 @@ class _Answer:
             _set_depth(depth)
 
     def _stand_in(self, value: Any, why: str) -> dict[str, Any]:
-        """What goes to the peer in place of what is not plain data."""
+        """Return the form that goes to the peer in place of a value that is not plain data."""
         given = self._borrowed.number_of(value)
         if given is not None:
             return {"m": given}
@@ -390,13 +390,13 @@ class _Answer:
         return self._handle(value, why)
 
     def _handle(self, value: object, why: str) -> dict[str, Any]:
-        """What goes to the peer in place of an object that stays here."""
+        """Return the form that goes to the peer in place of an object that stays here."""
         number = self._numbers.get(id(value))
         if number is None:
             if len(self._objects) >= MAX_OBJECTS:
                 raise NotPlain(f"more than {MAX_OBJECTS} objects")
             number = self._numbers[id(value)] = len(self._objects)
-            self._objects.append(value)  # Kept alive, so its id stays its own.
+            self._objects.append(value)  # Kept alive, so that no other object gets its id.
         if is_iterator(value):
             return {"ge" if _type(value) is GeneratorType else "it": number}
         if is_coroutine(value):
@@ -413,7 +413,7 @@ class _Answer:
         return self._target(body)() if _isinstance(body, str) else self._objects[body]
 
     def _pack(self, reply: dict[str, Any]) -> bytes:
-        # Most replies are simple, and an encoder touches many pages that this process would have to copy.
+        # Most replies are simple, and the JSON encoder would touch many pages, which this process would have to copy.
         if "callable" in reply and not reply["exceptions"]:
             found = ",".join(f'"{name}":{"true" if can else "false"}' for name, can in reply["callable"].items())
             return f'{{"n":{reply["n"]},"callable":{{{found}}},"exceptions":{{}}}}'.encode()
@@ -436,7 +436,7 @@ class _Answer:
         return self._pack({"n": reply.get("n"), "raised": raised, "changed": []})
 
     def _callee(self, name: str) -> Callee:
-        """A function of the answer, for `call` tests."""
+        """Return what calls a function of the answer for `call` tests."""
         target = self._target(name)
 
         def called(*args: Any, **kwargs: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Stand-ins, in the program's process, for what the tests handed over: functions, iterators, coroutines, exceptions.
+"""Stand-ins, in the program's process, for functions, iterators, coroutines and exceptions that the tests handed over.
 
-What was handed over stays with the tests and has a number; `handing.py` is their side. The same thing has the same
-stand-in each time, so a program can find it again in a list. A function's stand-in shows what a program may look at:
-its names, its parameters and their defaults, its documentation, and whether it is a coroutine function.
+The objects themselves stay in the tests' process and have numbers; `handing.py` is that side. The same object gets the
+same stand-in each time, so a program can find it again in a list. A function's stand-in shows what a program might look
+at: its names, its parameters and their defaults, its documentation, and whether it is a coroutine function.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from ..wire.plain import Decoder
 _EXCEPTION, _STOP, _TYPE, _ID, _COMPILE, _EXEC, _ZIP = Exception, StopIteration, type, id, compile, exec, zip
 
 _ONE_BY_ONE = 1000
-"""How many values of an iterator cross one by one, when the program asks for them; after that, many at once."""
+"""How many values of an iterator cross one by one, each when the program asks for it. Later values cross in groups."""
 
-_AT_ONCE = 100  # At the most handing.MAX_AT_ONCE.
+_AT_ONCE = 100  # At most handing.MAX_AT_ONCE.
 
 
 class Borrowed:
-    """What a program has been handed by the tests.
+    """The objects that the tests have handed to a program.
 
     Args:
-        ask: Asks the tests for something; gives their reply.
+        ask: Sends a request to the tests and returns their reply.
         decoder: Rebuilds values of the tests.
-        encode: Gives the form of a value of the program, with the containers of the exchange if there are any.
+        encode: Returns the form of a value of the program; it also takes the containers of the exchange, if any.
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class Borrowed:
         self._numbers: dict[int, int] = {}
 
     def number_of(self, value: object) -> int | None:
-        """The number of what a stand-in stands for; None if the value is none."""
+        """Return the number of the object that a stand-in represents; None if the value is not a stand-in."""
         return self._numbers.get(_ID(value))
 
     def stand_in(self, tag: str, body: Any) -> Any:
-        """What stands here for what the tests handed over."""
+        """Return the stand-in for an object that the tests handed over."""
         number: int = body if tag == "co" else body[0]
         if number not in self._stand_ins:
             made = _MAKERS[tag](self, body)
@@ -57,7 +57,7 @@ class Borrowed:
         return self._stand_ins[number]
 
     def value_of(self, reply: dict[str, Any], known: Containers | None = None) -> Any:
-        """What a reply holds; raises what the tests raised."""
+        """Return the value of a reply, or raise the exception that the tests raised."""
         decode = self._decoder.within(known or Containers()).decode
         value = None if "raised" in reply else decode(reply["value"])
         if known is not None:
@@ -97,7 +97,7 @@ _HEADER = """{start}def stand_in({parameters}):
 
 
 def _function_with_parameters(borrowed: Borrowed, number: int, described: dict[str, Any]) -> Any:
-    """A function that takes what the one of the tests takes, by the same names."""
+    """Return a function with the same parameters as the function of the tests."""
     names, keyword_only = described["names"], described["keyword_only"]
     rest, more = described["rest"], described["more"]
     defaults = [borrowed.decode(form) for form in described["defaults"]]
@@ -125,7 +125,7 @@ def _function_with_parameters(borrowed: Borrowed, number: int, described: dict[s
 
     def call(positional: Any, rest: Any, named: dict[str, Any], more: dict[str, Any]) -> Any:
         given = list(positional)
-        # A default is the tests' affair: it may be a list that they keep.
+        # Default values at the end are not sent: the tests use their own, for example a list that they keep.
         while not rest and len(given) > first_default and given[-1] is defaults[len(given) - 1 - first_default]:
             given.pop()
         named = {k: v for k, v in named.items() if k not in keyword_defaults or v is not keyword_defaults[k]}
@@ -144,7 +144,7 @@ def _function_with_parameters(borrowed: Borrowed, number: int, described: dict[s
 
 
 class BorrowedIterator:
-    """An iterator of the tests: what is taken here is taken there."""
+    """An iterator of the tests: each value that is taken here is taken from the tests' iterator."""
 
     def __init__(self, borrowed: Borrowed, number: int) -> None:
         self._borrowed, self._number = borrowed, number
@@ -182,23 +182,23 @@ class BorrowedGenerator(BorrowedIterator, Generator[Any, Any, Any]):
         return self.__next__()
 
     def send(self, value: Any) -> Any:
-        """Go on with a value."""
+        """Resume with a value."""
         return self._resume("send", value)
 
     def throw(self, error: Any, *_: Any) -> Any:
-        """End it, as one is ended that does not catch the exception."""
+        """Close the generator and raise the exception, as if the generator did not catch it."""
         self.close()
         raise error
 
     def close(self) -> None:
-        """End it."""
+        """Close the generator."""
         self._borrowed.value_of({"value": None, **self._borrowed.ask({"callback": self._number, "do": "close"})})
 
-    __class__ = types.GeneratorType  # type: ignore[assignment]  # What `inspect.isgenerator` asks for.
+    __class__ = types.GeneratorType  # type: ignore[assignment]  # For `inspect.isgenerator`.
 
 
 class _Awaited:
-    """Lets a coroutine of the tests run on until it ends, and the program's own tasks in between."""
+    """Runs a coroutine of the tests until it ends, and lets the program's own tasks run in between."""
 
     def __init__(self, borrowed: Borrowed, number: int) -> None:
         self._borrowed, self._number = borrowed, number
@@ -240,7 +240,7 @@ def _error(borrowed: Borrowed, body: Any) -> Any:
     values = [borrowed.decode(form) for form in args]
     try:
         error = kind(*values)
-    except TypeError:  # Its class takes other arguments than it keeps.
+    except TypeError:  # The arguments of the class differ from the `args` that it keeps.
         error = kind.__new__(kind, *values)
         error.args = tuple(values)
     for name, form in attributes.items():

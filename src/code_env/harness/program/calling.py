@@ -1,8 +1,9 @@
 """Calls a function of an answer for `call` tests, so that no call sees what another left behind.
 
-Each call has a child of its own, with a directory of its own. Where the answer's functions keep nothing, as far as
-`forgetting.py` can tell, the process that has loaded the answer may make the calls itself: a child costs more than most
-calls do. It stops where a call is not to be relied on, and all is to be done anew, by children.
+Each call has a child of its own, with a directory of its own. If the answer's functions keep nothing, as far as
+`forgetting.py` can tell, the process that has loaded the answer can make the calls itself, because a child costs more
+than most calls. That process stops at the first call whose result it cannot rely on. All calls are then made again, in
+children.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..process.workspace import Workspace
 from ..wire.channel import MAX_FRAME_BYTES, Channel, Kind, json_bytes
 from .forgetting import Kept, Memory
 
-# Bound here because the program shares this process and may replace them.
+# Bound here because the program shares this process and can replace them.
 _exit, _close, _write, _signal, _threads = os._exit, os.close, os.write, signal.signal, _thread._count
 _process_time, _clock = time.process_time, time.monotonic
 
@@ -30,10 +31,10 @@ _DONE = b'{"n":%d,"ended":{"status":"ok","exit_code":0,"cpu_s":%.6f,"wall_s":%.6
 
 
 class Callee(NamedTuple):
-    """What is called, in the process that has loaded the answer."""
+    """A function to call, in the process that has loaded the answer."""
 
     call: Callable[[Any, Any], dict[str, Any]]
-    """Calls it with encoded arguments; the reply."""
+    """Calls the function with encoded arguments, and returns the reply."""
     pack: Callable[[dict[str, Any]], bytes]
     """Encodes a reply."""
     flush: Callable[[], None]
@@ -41,14 +42,14 @@ class Callee(NamedTuple):
 
 
 class Together:
-    """Makes calls in this process.
+    """Makes all calls in this process.
 
     Args:
         code: The compiled answer.
-        names: Its module's names, after the top level has run.
-        target: What is called.
-        channel: To the peer.
-        loading_s: CPU time of the top level, in seconds, which is held to the same limit as a call.
+        names: The names of the answer's module, after the top level has run.
+        target: The name of the function to call.
+        channel: The channel to the peer.
+        loading_s: CPU time of the top level, in seconds. The limit of a call applies to it too.
     """
 
     def __init__(self, code: CodeType, names: dict[str, Any], target: str, channel: Channel, loading_s: float) -> None:
@@ -59,7 +60,7 @@ class Together:
                 self._memory = Memory(code, names, target)
 
     def run(self, callee: Callee, first: int, inputs: list[Any]) -> None:
-        """Call with each of the inputs; the last reply tells if that is not to be relied on."""
+        """Make a call with each of the inputs; stop with a last reply if the calls cannot be relied on."""
         for number, (args, kwargs) in enumerate(inputs, start=first):
             reply = self._reply(callee, args, kwargs)
             callee.flush()
@@ -70,12 +71,12 @@ class Together:
             self._channel.send(Kind.MESSAGE, _DONE % (number, cpu_s, wall_s, packed))
 
     def _reply(self, callee: Callee, args: Any, kwargs: Any) -> tuple[bytes, float, float] | None:
-        """What a call gave, the CPU time and the time that it took; None if alone it could give something else."""
+        """Return the reply to a call, its CPU time and wall time; None if the call could differ in its own process."""
         if self._memory is None or not self._memory.forget():
             return None
         began_s, began = _process_time(), _clock()
         reply = callee.call(args, kwargs)
-        # Alone it might have had enough memory.
+        # In a process of its own, the call might have enough memory.
         if "raised" in reply and reply["raised"]["builtin"] == "MemoryError":
             return None
         packed = callee.pack(reply)
@@ -86,12 +87,12 @@ class Alone:
     """Makes each call in a child.
 
     Args:
-        callee: What is called.
-        load_again: Runs the answer's top level once more, in a child that has none of the threads that it started.
-        channel: To the peer.
+        callee: The function to call.
+        load_again: Runs the answer's top level again, in a child that lacks the threads that the top level started.
+        channel: The channel to the peer.
         budget: What the calls may use.
         workspace: Gives each call a directory.
-        loading_s: CPU time of the top level, in seconds, which is held to the same limit as a call.
+        loading_s: CPU time of the top level, in seconds. The limit of a call applies to it too.
     """
 
     def __init__(
@@ -108,14 +109,14 @@ class Alone:
         self._has_threads = _threads() > 0
 
     def run(self, first: int, inputs: list[Any]) -> None:
-        """Call with each of the inputs, and tell of each how it ended and what it gave."""
+        """Make a call with each of the inputs, and report how each call ended and its reply."""
         self._workspace.keep_changes()
         for number, (args, kwargs) in enumerate(inputs, start=first):
             ended, reply = self._call(args, kwargs)
             self._channel.send(Kind.MESSAGE, b'{"n":%d,"ended":%s,"reply":%s}' % (number, ended, reply or b"null"))
 
     def _call(self, args: Any, kwargs: Any) -> tuple[bytes, bytes]:
-        """How the child ended, and the reply, if there is one."""
+        """Make a call; return how the child ended, and the reply, which is empty if there is none."""
         limits = self._budget.next_limits()
         if limits is None:
             return json_bytes(NOT_RUN), b""
@@ -126,7 +127,7 @@ class Alone:
         def body(to_parent: int) -> NoReturn:
             _close(self._channel.fd)
             self._workspace.enter(room)
-            if self._has_threads:  # None of them is in this process.
+            if self._has_threads:  # A fork has only the thread that forked.
                 self._load_again()
             view = memoryview(callee.pack(callee.call(args, kwargs)))
             callee.flush()
@@ -134,7 +135,7 @@ class Alone:
                 view = view[_write(to_parent, view) :]
             _exit(0)
 
-        # Where the program ignores the end of its children, the kernel would not tell of it.
+        # If the program ignored SIGCHLD, the kernel would not report how the child ended.
         _signal(signal.SIGCHLD, signal.SIG_DFL)
         child = start_child(limits, body, pipes=1)
         result = bytearray()
@@ -147,7 +148,7 @@ class Alone:
 
         child.on_readable(child.fds[0], drain(child.fds[0], take))
         used = child.watch()
-        # Another process watches this one too. It may have ended the child first, and does not say so here.
+        # Another process watches this one too. It might have killed the child first, and does not report that here.
         self._budget.note("timeout" if used["signal"] == signal.SIGKILL else used["status"], used["cpu_s"])
         if limits.cpu_s < self._budget.limits.cpu_s:
             used["rest"] = CUT

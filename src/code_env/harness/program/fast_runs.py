@@ -1,9 +1,9 @@
-"""Runs of an answer whose tests start no process and outlive nothing, at as little cost as there can be.
+"""Runs an answer whose tests start no process and leave nothing behind, at the lowest possible cost.
 
-Nearly all that a small test costs is memory: after each fork, every page that either side writes to is copied or
-remapped, and Python writes to each object that it so much as looks at. So what is done between one fork and the next
-is written for few objects touched, not for few lines; what can be done before the first fork is done there; and a
-test that turns out to be no small one is handed to `Runs.watch`.
+Nearly the whole cost of a small test is memory: after each fork, every page that either side writes to is copied or
+remapped, and Python writes to each object that it touches. So the code between one fork and the next touches few
+objects, even if it takes more lines, and all possible work is done before the first fork. A test that turns out not to
+be small is passed to `Runs.watch`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _pidfd_open: Any = getattr(os, "pidfd_open", None)
 _poll, _POLLIN = select.poll, select.POLLIN
 
 _QUIET_MS = 10
-"""How long nothing but a test's end is waited for: most end before their pipes are full."""
+"""How long to wait only for a test's end, in milliseconds: most tests end before their pipes are full."""
 
 
 class LeanRuns(Runs):
-    """As `Runs`, where the confinement has `steps`."""
+    """Like `Runs`, for a confinement that has `steps`."""
 
     _pidfd = -1
     _waiting: Any = None
@@ -58,7 +58,7 @@ class LeanRuns(Runs):
             finally:
                 _exit(BROKEN_EXIT_CODE)
         pidfd = _pidfd_open(pid)
-        if self._waiting is None or pidfd != self._pidfd:  # It has the same number each time.
+        if self._waiting is None or pidfd != self._pidfd:  # The number is nearly always the same.
             self._wait_for(pidfd)
         happened = self._waiting.poll(_QUIET_MS)
         _close(pidfd)
@@ -96,13 +96,13 @@ class LeanRuns(Runs):
             self._waiting.register(noticed, _POLLIN)
 
     def leave_streams(self) -> None:
-        """Have the process's own standard streams again, and the room free for tests of another kind."""
+        """Restore the process's own standard streams, and free the room for tests of another kind."""
         if self._waiting is not None:
             self._leave_room()
         super().leave_streams()
 
     def _leave_room(self) -> None:
-        """Have the next test begin in a room of its own, if this one has changed anything."""
+        """Clean up the room if this test has changed anything in it, so that the next test finds no changes."""
         self.workspace.leave(self.workspace.original)
         self._waiting = None
         if self.streams is not None and self.streams.too_much:

@@ -1,7 +1,7 @@
 """Shows the figures of matplotlib as a notebook does: as PNG images, kept when a program shows them or ends.
 
-A backend of matplotlib is a module that it imports by name. This one draws as Agg does, without a window, and where
-others open windows it keeps images. Matplotlib itself is imported only by a program that uses it.
+A matplotlib backend is a module that matplotlib imports by name. This backend draws like Agg, without a window, and
+keeps images where other backends open windows. Matplotlib itself is imported only if a program uses it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Keep = Callable[[bytes], None]
 
 
 class _Finder:
-    """Finds the backend where an import looks for it; whoever imports it is matplotlib."""
+    """Finds the backend's module when matplotlib imports it."""
 
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
@@ -30,7 +30,7 @@ class _Finder:
         return ModuleSpec(name, self) if name == _NAME else None  # type: ignore[arg-type]
 
     def create_module(self, _: ModuleSpec) -> None:
-        """An ordinary one will do."""
+        """Return None, for an ordinary module."""
 
     def exec_module(self, module: Any) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -42,7 +42,7 @@ class _Finder:
 
 
 def begin(keep: Keep) -> None:
-    """Have `plt.show()` hand images to `keep`, in this process.
+    """Make `plt.show()` pass images to `keep` in this process.
 
     Args:
         keep: Takes a PNG image.
@@ -58,7 +58,7 @@ def begin(keep: Keep) -> None:
 
 
 def keep_figures(keep: Keep) -> None:
-    """Hand the figures that are open to `keep`, in the order of their numbers, and close them.
+    """Pass the open figures to `keep`, in the order of their numbers, and close them.
 
     Args:
         keep: Takes a PNG image.
@@ -68,7 +68,7 @@ def keep_figures(keep: Keep) -> None:
         return
     for manager in helpers.Gcf.get_all_fig_managers():
         image = io.BytesIO()
-        # A figure that cannot be drawn is none; the program may have made it so.
+        # A figure that cannot be drawn is left out; the program might have made it so.
         with contextlib.suppress(Exception):
             manager.canvas.figure.savefig(image, format="png", bbox_inches="tight")
             keep(image.getvalue())

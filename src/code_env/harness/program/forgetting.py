@@ -1,16 +1,17 @@
-"""Whether the functions of an answer keep anything from one call to the next.
+"""Finds out whether the functions of an answer keep anything from one call to the next.
 
-Calls that keep nothing may share a process: each returns what it would return in a process of its own. That can be
-told of many answers, because most functions use little of Python. Whatever is not known to be harmless counts as kept:
+Calls that keep nothing can share a process: each call returns what it would return in a process of its own. This can be
+determined for many answers, because most functions use little of Python. Anything that is not known to be harmless
+counts as kept:
 
-* The bytecode of all functions is looked at: none may set an attribute or a global name, and each name that is used as
-  a global or an attribute must be listed here, or be a name of the answer's own.
-* The global names that functions use are looked at after the top level has run. They may stand for functions and
-  classes of the answer, for parts of the listed modules, and for plain data. Of plain data that can be changed a
-  picture is taken, and so of default values; if it is another after a call, something was kept.
+* The bytecode of all functions is checked: no function may set an attribute or a global name, and each name that is
+  used as a global or an attribute must be listed here, or be a name of the answer's own.
+* The global names that functions use are checked after the top level has run. Their values may be functions and classes
+  of the answer, parts of the listed modules, and plain data. The content of plain data that can change, also in default
+  values, is recorded. If it differs after a call, something was kept.
 
-An answer that has tampered with its process can pass for one that keeps nothing. It gains nothing: any answer can let
-its calls communicate, by memory that its processes share.
+An answer that has tampered with its process can look like an answer that keeps nothing. It gains nothing: any answer
+can let its calls communicate, through memory that its processes share.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ from collections.abc import Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-# Bound here because the program shares this process and may replace them.
+# Bound here because the program shares this process and can replace them.
 _dumps, _vars, _type, _isinstance, _set, _modules = marshal.dumps, vars, type, isinstance, set, sys.modules
 
 _SETTERS = frozenset(opcode.opmap[name] for name in ("STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL"))
 _STORE_NAME, _EXTENDED = opcode.opmap["STORE_NAME"], opcode.opmap["EXTENDED_ARG"]
 
 _ASYNCHRONOUS = 0x80 | 0x200
-"""Flags of code that makes a coroutine or an asynchronous generator, which an event loop runs."""
+"""Flags of code that creates a coroutine or an asynchronous generator, which an event loop runs."""
 
 _OF_FUNCTION = 0x1
-"""The flag of code that has its names in places of its own; a class's body has not."""
+"""The flag of code with optimized local variables (CO_OPTIMIZED), which functions have and class bodies do not."""
 
 _MODULES = frozenset(("bisect", "collections", "functools", "heapq", "itertools", "math", "operator", "re", "string"))
-"""Modules that keep nothing that a program could see, as far as it uses the names below."""
+"""Modules that keep nothing that a program could see, if it uses only the names below."""
 
 _FROM_MODULES = frozenset(
     """
@@ -62,7 +63,7 @@ _REACHING = frozenset(
     "breakpoint copyright credits delattr dir eval exec exit getattr globals help id input license locals open quit "  # noqa: SIM905
     "setattr vars".split()
 )
-"""Builtins that reach what has no name here, or what lies outside the process."""
+"""Builtins that give access to objects whose names are not checked here, or to something outside the process."""
 
 _NAMES = (
     frozenset(name for name in dir(builtins) if name[0] != "_" and name not in _REACHING)
@@ -84,26 +85,26 @@ _OF_CLASSES = frozenset(
 _OF_BODIES = _OF_CLASSES | {"__name__", "__qualname__"}
 
 _MOST_BYTES = 4096
-"""The data that is compared before each call may take at most so many bytes: larger data would cost too much time."""
+"""The most data that is compared before each call, in bytes: larger data would take too much time."""
 
 _NO_REFERENCES = 2
-"""The version of `marshal` whose bytes do not depend on who else refers to an object."""
+"""The version of the `marshal` format whose bytes do not depend on other references to an object."""
 
 
 class Kept(Exception):
-    """Something may be kept from call to call."""
+    """Something can be kept from call to call."""
 
 
 class Memory:
-    """What the functions of an answer could keep.
+    """The data in which the functions of an answer could keep something.
 
     Args:
         code: The compiled answer.
-        names: Its module's names, after the top level has run.
-        target: What is called: a name, or a class's and a method's with a dot between.
+        names: The names of the answer's module, after the top level has run.
+        target: The name of the function to call, or the names of a class and a method with a dot between.
 
     Raises:
-        Kept: If they may keep something that cannot be looked at.
+        Kept: If the functions could keep something that cannot be checked.
     """
 
     def __init__(self, code: CodeType, names: dict[str, Any], target: str) -> None:
@@ -128,7 +129,7 @@ class Memory:
         self._picture = self._taken()
 
     def forget(self) -> bool:
-        """Empty the answer's caches; whether nothing else was kept since the top level has run."""
+        """Empty the answer's caches, and return whether nothing else was kept since the top level has run."""
         for cached in self._caches:
             cached.cache_clear()
         try:
@@ -166,13 +167,13 @@ class Memory:
             raise Kept
 
     def _is_own(self, value: Any) -> bool:
-        """Whether it is a function or a class of the answer's text."""
+        """Return whether a value is a function or a class from the answer's code."""
         if _type(value) is FunctionType:
             return value.__code__ in self._codes
         return _type(value) is type and value.__module__ == self._names["__name__"]
 
     def _look_at_function(self, function: Any) -> None:
-        # What a function that was made by another has in its cells is the other's.
+        # The cells of a closure belong to the function that created it.
         if function.__closure__ is not None or function.__dict__:
             raise Kept
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
@@ -190,13 +191,13 @@ class Memory:
 def _is_listed(value: Any) -> bool:
     if not _isinstance(value, (BuiltinFunctionType, FunctionType, type)):
         return False
-    # What is written in C says that it is of a module whose name begins with an underscore.
+    # Functions and classes written in C can name a module that starts with an underscore.
     module, name = str(value.__module__).lstrip("_"), value.__name__
     return module in _MODULES and name in _NAMES and getattr(_modules.get(module), name, None) is value
 
 
 def _stored_names(code: CodeType) -> Iterator[str]:
-    """What a class's body binds."""
+    """Yield the names that a class body binds."""
     if code.co_flags & _OF_FUNCTION:
         return
     extended = 0

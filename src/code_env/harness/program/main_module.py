@@ -1,9 +1,9 @@
-"""Runs a program the way `python main.py` runs it, in a process that is all the program's.
+"""Runs a program the way `python main.py` runs it, in a process that runs nothing else.
 
-The same function serves a plain run, a judge's peer and each `stdin` test, on every executor, so a
-program behaves alike wherever it runs: a fresh `__main__`, a traceback on standard error that shows
-the program's frames only, exit codes as Python gives them, threads waited for, `atexit` honoured.
-The interpreter itself is never finalised: that costs ten times a fork.
+The same function serves a plain run, a judge's peer and each `stdin` test, on every executor, so a program behaves the
+same everywhere. It has a fresh `__main__`, and its traceback on standard error shows only the program's own frames. It
+has Python's exit codes, its threads are waited for, and its `atexit` functions run. The interpreter itself is never
+finalised: that costs ten times as much as a fork.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, NoReturn, Protocol
 
 from ..process.limits import MAX_TEXT
 
-# Bound here because the program shares this process and may replace them.
+# Bound here because the program shares this process and can replace them.
 _exit, _compile, _exec, _str, _type = os._exit, compile, exec, str, type
 _format_exception = traceback.format_exception
 _exit_functions, _run_exit_functions, _threads = atexit._ncallbacks, atexit._run_exitfuncs, _thread._count
@@ -33,13 +33,13 @@ _islice, _TextIOWrapper = itertools.islice, io.TextIOWrapper
 
 
 def compile_program(source: bytes, filename: str) -> types.CodeType:
-    """Compile a program, UTF-8, so that tracebacks can show its lines.
+    """Compile a program in UTF-8, so that tracebacks can show its lines.
 
     Raises:
         SyntaxError, ValueError, MemoryError, RecursionError, OverflowError: If it does not compile.
     """
     text = source.removeprefix(codecs.BOM_UTF8).decode()
-    # Where the file is not found any more, this is; made into lines only when somebody asks.
+    # Used when the file no longer exists; split into lines only when they are needed.
     linecache.cache[filename] = (lambda: text,)
     if _rules is not None:
         return _rules.compile(text, filename)
@@ -47,41 +47,41 @@ def compile_program(source: bytes, filename: str) -> types.CodeType:
 
 
 COMPILE_ERRORS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError)
-"""What `compile_program` raises for a program that does not compile."""
+"""The exceptions that `compile_program` raises for a program that does not compile."""
 
 
 class Rules(Protocol):
-    """What the programs of a process are held to, where they may not use all of Python."""
+    """The rules for the programs of a process that may not use all of Python."""
 
     def compile(self, text: str, filename: str) -> types.CodeType:
-        """Compile a program; raises as `compile` does."""
+        """Compile a program; raises the same exceptions as `compile`."""
 
     def furnish(self, names: dict[str, Any]) -> None:
-        """Give a fresh module's names what a program finds there."""
+        """Add the names that a program has from its start to those of a fresh module."""
 
     def at_end(self, names: dict[str, Any]) -> dict[str, Any] | None:
-        """What to report of the names of a program that has ended."""
+        """Return the report on the names of a program that has ended, or None."""
 
     def hides(self, filename: str) -> bool:
-        """Whether the frames of a file are none of the program's."""
+        """Return whether the frames of a file do not belong to the program."""
 
 
 _rules: Rules | None = None
 
 
 def keep_to(rules: Rules) -> None:
-    """Hold all programs of this process to rules."""
+    """Apply rules to all programs of this process."""
     global _rules
     _rules = rules
 
 
 def may_draw(source: bytes, *, brings_files: bool) -> bool:
-    """Whether a program may use the generators of random numbers, which all forks of a process have in one state."""
+    """Return whether a program might use the random number generators, which have the same state in all forks."""
     return brings_files or b"random" in source or b"statistics" in source
 
 
 def reseed() -> None:
-    """Give the generators of random numbers, where they are loaded, a state of their own."""
+    """Give the random number generators that are loaded a new state."""
     for name in ("random", "numpy.random"):
         module = sys.modules.get(name)
         if module is not None:
@@ -89,7 +89,7 @@ def reseed() -> None:
 
 
 def new_module(name: str, filename: str) -> types.ModuleType:
-    """A fresh module for a program, registered under `name` as an import would."""
+    """Create a module for a program, and register it under `name` in `sys.modules`."""
     module = types.ModuleType(name)
     module.__dict__.update(__builtins__=builtins, __file__=filename, __doc__=None)
     sys.modules[name] = module
@@ -99,11 +99,11 @@ def new_module(name: str, filename: str) -> types.ModuleType:
 
 
 def describe_error(error: BaseException) -> dict[str, str]:
-    """Name, message and traceback of an exception, whatever its own methods do."""
+    """Return the name, message and traceback of an exception, whatever its own methods do."""
     name = _type.__getattribute__(_type(error), "__name__")
     try:
         message = _str(error)
-    # The program's class may do anything when asked for its text.
+    # The class is the program's, so `str` can raise anything.
     except BaseException as failure:
         message = f"<its text cannot be had: {_type.__getattribute__(_type(failure), '__name__')}>"
     try:
@@ -114,7 +114,7 @@ def describe_error(error: BaseException) -> dict[str, str]:
 
 
 def _program_frames(error: BaseException) -> types.TracebackType | None:
-    """The frames of an exception that are the program's; those of the ones that led to it lose the others too."""
+    """Return the program's frames of an exception; also remove all other frames from the exceptions that led to it."""
     chained: BaseException | None = error
     for _ in range(_MOST_CHAINED):
         if chained is None:
@@ -143,7 +143,7 @@ def _is_ours(frame: types.TracebackType) -> bool:
 
 _HERE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 _MOST_CHAINED = 20
-"""How many exceptions that led to one another are looked at."""
+"""The most exceptions in a chain of causes from which other frames are removed."""
 
 
 def _clip(text: str) -> str:
@@ -155,11 +155,11 @@ def _clip(text: str) -> str:
 
 
 def prepare_main(filename: str, argv: list[str]) -> dict[str, Any]:
-    """Make a fresh `__main__` and `sys.argv`, for this process or for forks of it; the module's names.
+    """Create `__main__` and `sys.argv` for this process or its forks, and return the names of the module.
 
     Args:
-        filename: The program.
-        argv: Its arguments, without its own name.
+        filename: The program's file name.
+        argv: The program's arguments, without its own name.
     """
     names = new_module("__main__", filename).__dict__
     names.update(__annotations__={}, __cached__=None)
@@ -172,8 +172,9 @@ def run_as_main(code: types.CodeType, names: dict[str, Any], report: Callable[[d
 
     Args:
         code: The program.
-        names: What `prepare_main` gave.
-        report: Called with `describe_error`'s dict if the program ends by an exception.
+        names: The names from `prepare_main`.
+        report: Called with the dict from `describe_error` if the program ends by an exception, and with the report of
+            the rules, if there is one.
     """
     exit_code = 0
     try:
@@ -191,7 +192,7 @@ def run_as_main(code: types.CodeType, names: dict[str, Any], report: Callable[[d
 
 
 def exit_code_of(error: SystemExit) -> int:
-    """The exit code that an exit asks for."""
+    """Return the exit code for a `SystemExit`; like Python, print a value that is not an exit code."""
     value = error.code
     if value is None:
         return 0
@@ -203,22 +204,23 @@ def exit_code_of(error: SystemExit) -> int:
 
 def to_stderr(text: str) -> None:
     """Write to standard error, if there is one."""
-    # The program may have closed or replaced it; its own loss.
+    # The program might have closed or replaced it; then the text is lost.
     with contextlib.suppress(BaseException):
         sys.stderr.write(text)
 
 
 def leave(exit_code: int, names: dict[str, Any]) -> NoReturn:
-    """What the interpreter does at its end and a program can see, in its order, then exit at once."""
+    """Do, in the same order, all that a program can see of the interpreter's end, then exit at once."""
     try:
         try:
-            if _threads():  # Where none was started there is nobody to wait for, and the asking costs.
+            if _threads():  # Without threads there is nothing to wait for, and the call would cost time.
                 _wait_for_threads()
             if _exit_functions():
                 _run_exit_functions()
         except BaseException:
             exit_code = exit_code or 1
-        # Before its names go: a stream of the program's own uses them. Python exits with 120 where one fails.
+        # Before the names are removed, because a stream of the program's own uses them. Python exits with 120 if a
+        # flush fails.
         stdout, stderr = getattr(sys, "stdout", None), getattr(sys, "stderr", None)
         flushed = flush(stdout) & flush(stderr)
         exit_code = exit_code or (0 if flushed else 120)
@@ -228,16 +230,16 @@ def leave(exit_code: int, names: dict[str, Any]) -> NoReturn:
                 if own is not original:
                     setattr(sys, name, original)
             _forget_names(names)
-        except BaseException:  # As in Python, what a `__del__` raises is its own loss.
+        except BaseException:  # Python ignores exceptions of a `__del__` too.
             pass
     except BaseException:
         exit_code = exit_code or 1
     finally:
         try:
-            # What was written meanwhile, or to a stream in whose place the program had put another.
+            # Text that was written meanwhile, or to a stream that the program had replaced.
             flush(getattr(sys, "__stdout__", None))
             flush(getattr(sys, "__stderr__", None))
-        finally:  # A signal's handler may raise anywhere.
+        finally:  # A signal handler can raise anywhere.
             _exit(exit_code)
 
 
@@ -248,7 +250,7 @@ def _wait_for_threads() -> None:
 
 
 def flush(stream: Any) -> bool:
-    """Flush a stream, which may be the program's own, or gone; False if that fails."""
+    """Flush a stream, which can be the program's own or None; return False if this fails."""
     try:
         if stream is None:
             return True
@@ -264,13 +266,13 @@ def flush(stream: Any) -> bool:
 
 
 def _forget_names(names: dict[str, Any]) -> None:
-    """End the objects that only the program's module keeps: a file is flushed, a `__del__` runs."""
+    """Delete the objects to which only the program's module refers: a file is flushed, a `__del__` runs."""
     used = []
-    # Without those that were there before it, which come first: to look at one writes to it.
+    # Without the names that existed before the program ran, which come first: reading an object writes to it.
     for name in [*_islice(reversed(names), max(0, len(names) - _OWN_NAMES))][::-1]:
         kind = _type(names[name])
         if kind in _USED:
-            used.append(name)  # What a `__del__` uses goes last.
+            used.append(name)  # A `__del__` can use it, so it is removed last.
         elif kind not in _SIMPLE and not name.startswith("__"):
             names[name] = None
     for name in used:
@@ -283,4 +285,4 @@ _OWN_NAMES = len(vars(types.ModuleType("__main__"))) + 4
 
 _USED = frozenset((types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type))
 _SIMPLE = frozenset((int, float, complex, bool, str, bytes, type(None)))
-"""Types of values whose end nobody can see."""
+"""Types of values whose deletion has no visible effect."""

@@ -1,8 +1,8 @@
-"""Runs a program and cells after it as the kernel of a notebook does, in a process that is all the program's.
+"""Runs a program and then its cells like the kernel of a notebook, in a process that runs nothing else.
 
-What the last expression of a program or a cell gives is kept as text, and so are the figures that it shows. Cells run
-one after the other in the program's names; one that fails ends alone. What is kept goes to the executor as records:
-see `records.py`.
+The value of the last expression of a program or a cell is kept as text, and the figures that it shows as images. Cells
+run one after the other in the program's namespace. A cell that fails does not stop the others. The results go to the
+executor as records, see `records.py`.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _MAX_TEXT_CHARS = 1 << 16
 """How much of a value's text is kept, in characters."""
 
 _MAX_IMAGE_BYTES = 2 << 20
-"""Largest image that is kept."""
+"""The largest image that is kept, in bytes."""
 
 _MAX_OUTPUT_BYTES = 1 << 16
-"""How much of a cell's output its record holds, at its head and again at its tail."""
+"""How much of the start and of the end of a cell's output its record holds, each in bytes."""
 
 _VARIABLE = "result"
-"""The variable that stands for what a cell gives, where it gives nothing else."""
+"""The variable that holds a cell's result if the cell gives no other result."""
 
 _exec, _eval, _repr, _compile = exec, eval, repr, compile
 
 
 class _Code:
-    """A program or a cell, compiled so that its last expression gives its value.
+    """A program or a cell, compiled so that the value of its last expression is available.
 
     Raises:
         SyntaxError, ValueError, MemoryError, RecursionError, OverflowError: If it does not compile.
@@ -52,7 +52,7 @@ class _Code:
             self._body = _compile(text, filename, "exec", dont_inherit=True)
 
     def _compile(self, text: str, filename: str) -> None:
-        import ast  # Where it is needed: all that a server holds is copied with each fork.
+        import ast  # Only where it is needed: each fork of a server copies all that the server has loaded.
 
         tree = ast.parse(text, filename)
         self.sets_variable = _sets(tree, _VARIABLE)
@@ -62,17 +62,17 @@ class _Code:
         self._body = _compile(tree, filename, "exec", dont_inherit=True)
 
     def run(self, names: dict[str, Any]) -> Any:
-        """Run it; what its last expression gives, None if it ends with none."""
+        """Run the code; return the value of its last expression, None if it does not end with an expression."""
         _exec(self._body, names)
         return None if self._last is None else _eval(self._last, names)
 
 
 class _Kernel:
-    """The names that a program and its cells share, and what they have shown.
+    """The names that a program and its cells share, and the results that they have shown.
 
     Args:
-        names: What `prepare_main` gave.
-        send: Takes records.
+        names: The names from `prepare_main`.
+        send: Called with each record.
     """
 
     def __init__(self, names: dict[str, Any], send: Callable[[Record], object]) -> None:
@@ -82,19 +82,19 @@ class _Kernel:
         figures.begin(self._show_image)
 
     def run(self, code: _Code) -> None:
-        """Run a program or a cell, and keep what it gives."""
+        """Run a program or a cell, and keep its results."""
         value = code.run(self.names)
         if value is not None:
             self._show("text/plain", _text_of(value))
         figures.keep_figures(self._show_image)
 
     def send(self, record: Record) -> None:
-        """Send a record with what has been shown since the last."""
+        """Send a record with the results that have been shown since the last record."""
         shown, self._shown = self._shown, []
         self._send({**record, "results": shown})
 
     def variable(self) -> str | None:
-        """The variable that stands for what a cell gives, as text."""
+        """Return the value of the result variable as text, None if the variable does not exist."""
         return _text_of(self.names[_VARIABLE]) if _VARIABLE in self.names else None
 
     def _show_image(self, image: bytes) -> None:
@@ -118,15 +118,15 @@ def run_as_notebook(
 ) -> NoReturn:
     """Run a program as `__main__` and cells after it, send records and an uncaught exception, and exit.
 
-    Cells are run where the program has come to its end, or has exited with code 0.
+    The cells run if the program has reached its end, or has exited with code 0.
 
     Args:
         source: The program, UTF-8.
-        filename: Its name.
-        names: What `prepare_main` gave.
+        filename: The program's file name.
+        names: The names from `prepare_main`.
         cells: The cells.
-        send: Takes records, and `describe_error`'s dict if the program ends by an exception.
-        echo: Whether what cells write comes on the program's standard output too.
+        send: Called with each record, and with the dict from `describe_error` if the program ends by an exception.
+        echo: Whether to write the output of cells to the program's standard output too.
     """
     exit_code = 0
     kernel = _Kernel(names, send)
@@ -149,14 +149,14 @@ def run_as_notebook(
 
 
 def _run_cell(kernel: _Kernel, number: int, text: str, output: _Output) -> Record:
-    """Run a cell; all of its record but what it has shown."""
+    """Run a cell, and return its record without the results that it has shown."""
     error = variable = None
     output.begin()
     try:
         code = _Code(text, f"<cell {number}>")
         kernel.run(code)
         variable = kernel.variable() if code.sets_variable else None
-    # It ends alone, whatever it raises; what it has exited with says no more than that.
+    # Any exception of a cell ends only this cell, also an exit with any code.
     except BaseException as raised:
         error = describe_error(raised)
     finally:
@@ -165,10 +165,10 @@ def _run_cell(kernel: _Kernel, number: int, text: str, output: _Output) -> Recor
 
 
 class _Output:
-    """Standard output of one cell after another: a file without a name.
+    """The standard output of one cell after another: a file without a name.
 
     Args:
-        echo: Whether what is in it is written on where output goes.
+        echo: Whether to copy the content to the program's standard output.
     """
 
     def __init__(self, echo: bool) -> None:
@@ -179,7 +179,7 @@ class _Output:
         self._own = -1
 
     def begin(self) -> None:
-        """A cell begins."""
+        """Redirect standard output to the file, at the start of a cell."""
         flush(sys.stdout)
         os.ftruncate(self._fd, 0)
         os.lseek(self._fd, 0, os.SEEK_SET)
@@ -187,7 +187,7 @@ class _Output:
         os.dup2(self._fd, 1)
 
     def end(self) -> str:
-        """A cell has ended; what it has written."""
+        """Restore standard output at the end of a cell, and return what the cell has written."""
         flush(sys.stdout)
         os.dup2(self._own, 1)
         os.close(self._own)
@@ -203,17 +203,17 @@ class _Output:
 
 
 def _sets(tree: Any, name: str) -> bool:
-    """Whether code sets a variable at its top level, as far as its text tells."""
+    """Return whether code sets a variable at its top level, as far as its text shows."""
     import ast
 
     if isinstance(tree, ast.Name):
         return tree.id == name and isinstance(tree.ctx, ast.Store)
-    # These have variables of their own.
+    # These nodes have variables of their own.
     inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.comprehension)
     return any(_sets(node, name) for node in ast.iter_child_nodes(tree) if not isinstance(node, inner))
 
 
 def _text_of(value: Any) -> str:
-    """A value as text, as a notebook shows it; what its own method raises is the program's."""
+    """Return a value as text, as a notebook shows it; an exception of its own method counts as the program's."""
     text = str.__str__(_repr(value))
     return text if len(text) <= _MAX_TEXT_CHARS else f"{text[:_MAX_TEXT_CHARS]}..."

@@ -1,6 +1,6 @@
-"""What the program's process tells of an exception: data, from which `exceptions.py` rebuilds one for the tests.
+"""Describes an exception of the program as data, in the program's process; `exceptions.py` rebuilds it for the tests.
 
-Beside what every report of an error holds, see `describe_error`::
+It adds these fields to those of every error report, see `describe_error`::
 
     {"builtin": "ValueError",       the nearest builtin class       "args": [...] or None, if they are not plain
      "classes": ["Mine", ...],      names of its own classes        "attributes": {"code": 5}, those that are plain
@@ -20,20 +20,20 @@ from .borrowing import Borrowed
 from .main_module import describe_error
 
 _MOST_BASES = 20
-"""Most classes of an exception that are told of."""
+"""The most classes of an exception that are reported."""
 
 _MOST_PARTS = 100
-"""Most exceptions of a group, most attributes and most notes that are told of."""
+"""The most exceptions of a group, the most attributes and the most notes that are reported."""
 
 _type, _isinstance, _vars, _str, _list = type, isinstance, vars, str, list
 _BaseException, _OSError, _Group = BaseException, OSError, BaseExceptionGroup
 _builtins, _stdlib = dict(vars(builtins)), sys.stdlib_module_names
 _IN_SLOTS = ((ImportError, ("name", "path")), (NameError, ("name",)), (AttributeError, ("name",)))
-"""What builtin classes keep beside their arguments."""
+"""The attributes that builtin classes keep in addition to their arguments."""
 
 
 def nearest_builtin(kind: type) -> str:
-    """The name of the nearest builtin class that a class derives from."""
+    """Return the name of the nearest builtin class that a class derives from, or of the class if it is builtin."""
     for base in _type.__getattribute__(kind, "__mro__"):
         name: str = _type.__getattribute__(base, "__name__")
         if _builtins.get(name) is base:
@@ -42,7 +42,7 @@ def nearest_builtin(kind: type) -> str:
 
 
 def names_of_bases(kind: type) -> list[str]:
-    """The names of an exception class's bases, up to the nearest that is builtin."""
+    """Return the names of an exception class's bases, up to the nearest builtin base."""
     names: list[str] = []
     for base in _type.__getattribute__(kind, "__mro__")[1 : _MOST_BASES + 1]:
         names.append(_type.__getattribute__(base, "__name__"))
@@ -52,14 +52,14 @@ def names_of_bases(kind: type) -> list[str]:
 
 
 def told(error: Any, borrowed: Borrowed, levels: int = 1) -> dict[str, Any]:
-    """What is told of an exception, and as many levels of what caused it."""
+    """Return the report of an exception, and of as many levels of its causes."""
     kind = _type(error)
     report: dict[str, Any] = {**describe_error(error), "builtin": nearest_builtin(kind), "args": None}
     number = borrowed.number_of(error)
     if number is not None:
         return {**report, "m": number}
-    # Whatever is not plain, or an attribute of the program's own that raises, is left out.
-    try:  # noqa: SIM105 (this happens in the program's process, which may have replaced what a context needs)
+    # Values that are not plain data are left out, and attributes of the program's own that raise.
+    try:  # noqa: SIM105 (this runs in the program's process, which might have replaced what a context manager needs)
         report["args"] = encode(_list(_arguments(error)))
     except _BaseException:
         pass
@@ -83,7 +83,7 @@ def told(error: Any, borrowed: Borrowed, levels: int = 1) -> dict[str, Any]:
 
 
 def _arguments(error: Any) -> Any:
-    # Of the file's name its arguments say nothing.
+    # The `args` of an `OSError` do not include the file's name.
     if _isinstance(error, _OSError) and error.filename is not None and len(error.args) == 2:
         more = [] if error.filename2 is None else [None, error.filename2]
         return [*error.args, error.filename, *more]
@@ -91,7 +91,7 @@ def _arguments(error: Any) -> Any:
 
 
 def _classes(kind: type, borrowed: Borrowed) -> dict[str, Any]:
-    """What a test that knows the exception's classes may catch it as."""
+    """Return the classes as which a test can catch an exception of class `kind`."""
     found: dict[str, Any] = {}
     bases = _type.__getattribute__(kind, "__mro__")[:_MOST_BASES]
     found["classes"] = [_type.__getattribute__(base, "__name__") for base in bases]

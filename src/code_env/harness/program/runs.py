@@ -1,6 +1,6 @@
-"""Runs an answer as a program, once for each `stdin` test, each in a fork of the process that has compiled it.
+"""Runs an answer as a program, once for each `stdin` test, each time in a fork of the process that has compiled it.
 
-How a test went is told of later, of several tests at once: waking whoever waits costs as much as a small test.
+The outcomes of several tests are reported together, later: waking the peer costs as much as a small test.
 """
 
 from __future__ import annotations
@@ -32,41 +32,41 @@ _closerange, _monotonic = os.closerange, time.monotonic
 ALL_DESCRIPTORS = 1 << 30
 
 MAX_COLLECTED_BYTES = 8 << 20
-"""What files that a session has left may hold together to be looked at."""
+"""The most bytes that are collected from the files that a session leaves, all files together."""
 
 
 _NOT_RUN = frame(Kind.ENDED, json_bytes(NOT_RUN))
 
 
 class CompiledAnswer(NamedTuple):
-    """An answer that is ready to be run, and what each of its tests may use."""
+    """An answer that is ready to run, and what each of its tests may use."""
 
     source: bytes
     code: CodeType
     argv: list[str]
-    """Its arguments, without its own name."""
+    """The answer's arguments, without its own name."""
     limits: ProcessLimits
     rlimits: list[tuple[int, int, int]]
-    """What of the limits a test's process sets on itself, because the serving process has it otherwise."""
+    """The limits that a test's process sets on itself, because they differ in the serving process."""
     draws: bool
-    """Whether it may use the generators of random numbers."""
+    """Whether the answer might use the generators of random numbers."""
 
 
 class Outcome(NamedTuple):
-    """How one test went."""
+    """The outcome of one test."""
 
     status: int
-    """Wait status."""
+    """The wait status."""
     cpu_s: float
     ended_for: str | None
-    """What it was killed for, if it was."""
+    """Why the test was killed, if it was."""
     wall_s: float
     reading: tuple[int, ...]
-    """Descriptors of output, error and report."""
+    """The descriptors of output, error and report."""
     taken: dict[int, bytes | bytearray]
-    """What came on them."""
+    """The data that was read, by descriptor."""
     limits: ProcessLimits | None
-    """What it might use; None if it was not run."""
+    """The limits of the test; None if it was not run."""
 
 
 class Runs:
@@ -74,29 +74,29 @@ class Runs:
 
     Args:
         answer: The answer.
-        confinement: What the executor asks of each run's process.
-        workspace: Where they run.
+        confinement: What the executor requires of each run's process.
+        workspace: Gives each run a directory.
     """
 
     def __init__(self, answer: CompiledAnswer, confinement: Confinement, workspace: Workspace) -> None:
         self.answer, self.confinement, self.workspace = answer, confinement, workspace
         self.budget = Budget(answer.limits)
-        """What its tests may use together."""
+        """What the tests of the answer may use together."""
         self.names = prepare_main(answer.code.co_filename, answer.argv)
         self.streams: Streams | None = None
         self.outcomes: list[Outcome] = []
         self.bytes_waiting = 0
-        """How much the outcomes hold that `frames` has not given yet."""
+        """The approximate size of the outcomes that `frames` has not returned yet, in bytes."""
 
     def run(self, stdin: bytes) -> None:
-        """Run the answer with this standard input, if its tests before have left time for it."""
+        """Run the answer with this standard input, if the tests before have left CPU time."""
         if self.budget.next_limits() is None:
             self._leave_out()
         else:
             self._run(self.workspace.take_room(), stdin, self.become)
 
     def _leave_out(self) -> None:
-        """Have a test not run."""
+        """Record that a test is not run."""
         self.outcomes.append(Outcome(0, 0.0, None, 0.0, (), {}, None))
         self.bytes_waiting += 1000
 
@@ -104,15 +104,15 @@ class Runs:
         """Run the answer as a notebook.
 
         Args:
-            cells: What is run after it.
-            collect: Relative paths of files to look for when all has ended.
+            cells: The cells to run after the answer.
+            collect: Relative paths of files to collect at the end.
 
         Returns:
-            Frames that tell of it.
+            The frames that report the run.
         """
         if self.budget.next_limits() is None:
             return frame(Kind.RECORDS, b"") + frame(Kind.FILE, b"") * len(collect) + _NOT_RUN
-        # Opened before the answer runs: by its end, something else may have that name.
+        # Opened before the answer runs, because the answer could put something else at this path.
         room = self.workspace.take_room()
         directory = os.open(room, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         files: dict[str, bytes] = {}
@@ -161,13 +161,13 @@ class Runs:
             self.leave_streams()
 
     def become(self) -> NoReturn:
-        """In a test's process, when it has given up what it must not have: be the program."""
+        """In a test's process, after it has given up what it must not have: run the program."""
         if self.answer.draws:
-            reseed()  # All tests are forks of one process, whose generators are in one state.
+            reseed()  # All tests are forks of one process, so their generators have the same state.
         run_as_main(self.answer.code, self.names, self._send_report)
 
     def watch(self, pid: int, streams: Streams, started: float, gate: ForkGate | None = None) -> None:
-        """Watch over a test until it has ended."""
+        """Watch a test until it has ended."""
         limits = self.budget.next_limits() or self.answer.limits
         child = Child(pid, limits, gate, started)
 
@@ -183,7 +183,7 @@ class Runs:
         cpu_s = usage.ru_utime + usage.ru_stime + child.refusing_s
         if not self.confinement.refuses_forks:
             cpu_s += self.confinement.clean()
-        # Nobody is left who could write; where somebody may be, what comes later is not looked at.
+        # No process is left that could write. If one can be left, its later output is ignored.
         if not streams.take():
             ended_for = ended_for or "output_limit"
         self.budget.note(how_it_ended(status, cpu_s, limits, ended_for)["status"], cpu_s)
@@ -191,7 +191,7 @@ class Runs:
         self.bytes_waiting += 1000 + sum(map(len, streams.taken.values()))
 
     def leave_streams(self) -> None:
-        """Have the process's own standard streams again."""
+        """Restore the process's own standard streams."""
         if self.streams is not None:
             self.streams.close()
             self.streams = None
@@ -208,16 +208,16 @@ class Runs:
             view = view[_write(self.streams.report_fd, view) :]
 
     def frames(self) -> bytes:
-        """What there is to say of the runs since the last call."""
+        """Return the frames that report the runs since the last call."""
         outcomes, self.outcomes, self.bytes_waiting = self.outcomes, [], 0
         return b"".join([self._frames_of(outcome) for outcome in outcomes])
 
     def _frames_of(self, outcome: Outcome, between: bytes = b"") -> bytes:
-        """What there is to say of a run.
+        """Return the frames that report one run.
 
         Args:
-            outcome: How it went.
-            between: Frames after its output and before its end.
+            outcome: The outcome of the run.
+            between: Frames to put after the run's output and before the `ENDED` frame.
         """
         if outcome.limits is None:
             return _NOT_RUN
@@ -235,7 +235,7 @@ class Runs:
 
 
 def _input_file(data: bytes) -> int:
-    """A descriptor to read `data` from: a file, whose size a program may ask for, and without a name."""
+    """Return a descriptor that reads `data`: a file without a name, because a program may ask for its size."""
     if not hasattr(os, "memfd_create"):
         import tempfile
 
@@ -247,7 +247,7 @@ def _input_file(data: bytes) -> int:
 
 
 def _error_of(report: bytes | bytearray) -> dict[str, str] | None:
-    """The error that a child reported; it may have been forged, so only its shape is trusted."""
+    """Return the error that a child reported, with strings as its fields; the program can forge the contents."""
     for line in report.split(b"\n") if report else ():
         try:
             value = json.loads(line)

@@ -1,16 +1,16 @@
 """The program's half of a judged run: serves an answer to its peer.
 
-This process compiles the answer and never runs it. For each thing the peer asks it forks a child:
+This process compiles the answer and never runs it. It forks a child for each request of the peer:
 
-* `RUN` (a `stdin` or `output` test): the child runs the answer as `__main__`, and its standard
-  output streams to the peer as it comes.
-* `SESSION` (`cell`, `file` and `insight` tests): the child runs the answer as a notebook does, with cells
-  after it, and what it has shown goes to the peer, with files that it has left.
-* `LOAD` (an `assert` suite, or all `call` tests): the child imports the answer as a module and then
-  answers messages; see `answering.py`. This process relays them, whole frames only, so no process
-  that has run a line of the answer ever holds the channel.
+* `RUN` (a `stdin` or `output` test): the child runs the answer as `__main__`. Its output goes to the peer after its
+  end, often together with that of other tests.
+* `SESSION` (`cell`, `file` and `insight` tests): the child runs the answer like a notebook, with cells after it. The
+  results that it has shown go to the peer, with files that it has left.
+* `LOAD` (an `assert` suite, or all `call` tests): the child imports the answer as a module and then answers messages;
+  see `answering.py`. This process relays the messages, whole frames only, so no process that has run a line of the
+  answer ever holds the channel.
 
-Nothing here knows an expected value. A child that lies can only be wrong about itself.
+This process knows no expected value. A child that lies can only give wrong information about itself.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from .main_module import COMPILE_ERRORS, compile_program, describe_error, may_dr
 from .runs import CompiledAnswer, Runs
 
 _MANY_BYTES, _LONG_S = 1 << 18, 0.02
-"""How much may wait to be sent, and how long after the last was."""
+"""Outcomes are sent when this many bytes wait, or when this much time has passed since the last were, in seconds."""
 
 _REACTION_S = 1.0
-"""How long a module may take to tell of a test that was ended."""
+"""How long a module may take to report a test that was killed, in seconds."""
 
 _HEAD = 200
-"""Where in a module's message it stands how a test ended, in bytes from the start."""
+"""How a test ended is stated in this many bytes at the start of a module's message."""
 
 _COMPILED = frame(Kind.COMPILED, json_bytes({"error": None}))
 
@@ -64,13 +64,13 @@ def serve(
     """Serve a program on channel `fd` until the peer closes it.
 
     Args:
-        files: What is in the current directory, by path.
-        filename: The program, one of them.
-        argv: Its arguments, without its own name.
+        files: The files in the current directory, by path.
+        filename: The program's file, one of `files`.
+        argv: The program's arguments, without its own name.
         limits: What one test may use.
-        rlimits: What of that a test's process sets on itself, because this one has it otherwise.
+        rlimits: The limits that a test's process sets on itself, because they differ in this process.
         fd: The channel's descriptor.
-        confinement: What the executor asks of each test's process.
+        confinement: What the executor requires of each test's process.
     """
     channel = Channel(fd)
     channel.send(Kind.HELLO)
@@ -78,7 +78,7 @@ def serve(
         code = compile_program(files[filename], filename)
     except COMPILE_ERRORS as error:
         channel.send_json(Kind.COMPILED, {"error": describe_error(error)})
-        channel.receive()  # The peer may come up later than we; it closes when it has heard.
+        channel.receive()  # The peer can start later than this process; it closes the channel after reading.
         return
     channel.send_frames(_COMPILED)
     confinement = confinement or Confinement()
@@ -96,9 +96,9 @@ def serve(
                 server.run_session(payload)
             elif kind == Kind.LOAD:
                 server.load(per_message=payload == PER_MESSAGE)
-            # An `UNLOAD` or a message for a module that has ended meanwhile is out of date.
+            # An `UNLOAD`, or a message for a module, is out of date if the module has ended meanwhile.
     finally:
-        server.close()  # An error shall be seen where this process's errors are.
+        server.close()  # So that an error appears on this process's own standard error.
 
 
 class _Server:
@@ -110,7 +110,7 @@ class _Server:
     def run(self, stdin: bytes) -> None:
         """Run the answer as a program with this standard input."""
         self._runs.run(stdin)
-        # The peer is not woken for each: waking it costs as much as a small test.
+        # The peer is not woken for each test, because waking it costs as much as a small test.
         if self._runs.bytes_waiting > _MANY_BYTES or _monotonic() > self._flushed_at + _LONG_S:
             self.flush()
 
@@ -122,11 +122,11 @@ class _Server:
         self._channel.send_frames(self._runs.run_session(asked["cells"], asked["collect"]))
 
     def close(self) -> None:
-        """Leave the tests' streams."""
+        """Restore this process's own standard streams."""
         self._runs.leave_streams()
 
     def wait(self) -> tuple[int, bytes] | None:
-        """The next frame, for which one has to wait."""
+        """Send what is waiting to be sent, then wait for the next frame and return it."""
         self.flush()
         return self._channel.receive()
 
@@ -157,11 +157,11 @@ class _Server:
             mine.close()
             workspace = Workspace(self._workspace.files) if per_message else None
             if not self._confinement.measures:
-                # Who can tell waiting from working does it, see below.
+                # This process limits the wall time instead, because it can tell waiting from working; see below.
                 budget.limits = budget.limits._replace(wall_s=math.inf)
             answer(asked.code, asked.argv, Channel(theirs.detach()), budget, workspace)
 
-        # Where none may be started and the module starts none for us, there is nothing to count.
+        # If the answer may start no processes, and the module starts none for tests, there is nothing to count.
         gate = self._confinement.gate() if per_message or not self._confinement.refuses_forks else None
 
         def enter(parent: int) -> None:
@@ -188,11 +188,11 @@ class _Server:
                     message = tests.corrected(received[1])
                     self._channel.send(Kind.MESSAGE, message)
                     if per_message:
-                        if budget.is_shared or b'"timeout"' in message[:_HEAD]:  # Else it needs no look.
+                        if budget.is_shared or b'"timeout"' in message[:_HEAD]:  # Otherwise it is not parsed.
                             budget.note(*_end_of(message, child.clock.cpu_s))
                         child.clock.begin_anew()
                         if gate is not None and not loaded:
-                            gate.allowed += 1  # From here on: the child that runs a test.
+                            gate.allowed += 1  # From now on, for the child that runs a test.
                             loaded.append(True)
             except ChannelError:
                 child.end("error")
@@ -206,7 +206,7 @@ class _Server:
                     return False
                 try:
                     module.send(*received)
-                except ChannelError:  # It has ended; its end is reported below.
+                except ChannelError:  # The module has ended; this is reported below.
                     return False
             return True
 
@@ -218,7 +218,7 @@ class _Server:
 
         child.on_readable(module.fd, relay_to_peer)
         child.on_readable(self._channel.fd, from_peer, drain=False)
-        relay_to_module()  # What came in one piece with the order to load.
+        relay_to_module()  # Messages that came together with the `LOAD`.
         ended = child.watch(self._confinement.clean)
         self._workspace.leave(room)
         mine.close()
@@ -230,10 +230,10 @@ class _Server:
 
 
 def _end_of(message: bytes, cpu_s: float) -> tuple[str, float]:
-    """How the test ended that a module tells of, and the CPU time that it used: at least as much as was seen.
+    """Return how the test in a module's message ended, and its CPU time: at least the time that was measured here.
 
     Raises:
-        ChannelError: If it is malformed.
+        ChannelError: If the message is malformed.
     """
     said = parse_json(message)
     if not isinstance(said, dict) or "ended" not in said:
@@ -245,11 +245,11 @@ def _end_of(message: bytes, cpu_s: float) -> tuple[str, float]:
 class _ModulesTests:
     """The processes that a module starts for its tests, seen from outside.
 
-    The module watches them too, and is quicker, but cannot measure all of what they use at every level of isolation.
+    The module watches them too, and acts faster, but at the level `contained` it cannot measure all that they use.
 
     Args:
         module: The module's process.
-        fd: Where it tells how each went.
+        fd: The descriptor on which the module reports each test.
     """
 
     def __init__(self, module: Child, fd: int) -> None:
@@ -260,13 +260,13 @@ class _ModulesTests:
         self._give_up_at = 0.0
 
     def end(self, reason: str) -> bool:
-        """Kill what the module has started, and not the module, so that it can go on with the next test.
+        """Kill the processes that the module has started, but not the module, so that it can run the next test.
 
         Returns:
-            Whether to go on: False if there is nothing, or if that was of no use.
+            Whether to go on: False if there was no process to kill, or if the module does not report the killed test.
         """
         if self._told.poll(0):
-            return True  # It is over already.
+            return True  # The module has reported the test already.
         if self._ended_for is not None:
             return _monotonic() < self._give_up_at
         tests = [pid for pid in self._module.clock.pids() if pid != self._module.pid]
@@ -278,7 +278,7 @@ class _ModulesTests:
         return bool(tests)
 
     def corrected(self, message: bytes) -> bytes:
-        """What the module says of a test, with why it was ended: the module knows only that it was."""
+        """Return the module's message on a test, with the reason for the kill, which the module does not know."""
         if self._ended_for is None:
             return message
         reason, self._ended_for = self._ended_for, None

@@ -1,7 +1,8 @@
 """RestrictedPython's policy for programs, inside their jail.
 
-`policy.py` is made once in a server, from options that are plain data, and from then on compiles the texts of programs
-and furnishes their modules. `transformer.py` refuses what can be seen in a text, `guards.py` what shows when it runs,
-`modules.py` says what of a module a program gets, `names.py` holds the rules' tables. Only servers of the executor
-`restricted` import it, and only programs are held to it, never their peers.
+A server makes the policy (`policy.py`) once, from options that are plain data. The policy then compiles the texts of
+programs and gives their modules the builtin names. `transformer.py` refuses violations that a text shows, and
+`guards.py` refuses violations at run time. `modules.py` decides what programs get of a module. `names.py` holds the
+tables of the rules. Only servers of the executor `restricted` and `check.py` import this package. The policy applies
+only to programs, never to their peers.
 """

@@ -26,19 +26,19 @@ _ORDINARY = (
     *("ConnectionResetError", "BlockingIOError", "ChildProcessError", "ProcessLookupError", "EncodingWarning"),
     "ResourceWarning",
 )
-"""What programs commonly use beside what RestrictedPython has for safe; none of these leads out."""
+"""Names that programs commonly use in addition to RestrictedPython's `safe_builtins`; none can break the policy."""
 
 _GUARDED = frozenset(("getattr", "hasattr", "setattr", "delattr", "isinstance", "issubclass", "type"))
 
 
 class _Limited(type):
-    """Makes a class that stands for a builtin type: its calls are limited, and it has that type's instances."""
+    """Makes a class that stands for a builtin type: it limits calls and has the type's instances."""
 
     _original: type
     _limited: Callable[..., Any]
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if "_limited" not in vars(cls):  # A class that is derived from it.
+        if "_limited" not in vars(cls):  # `cls` is derived from the class.
             return super().__call__(*args, **kwargs)
         return cls._limited(*args, **kwargs)
 
@@ -50,7 +50,7 @@ class _Limited(type):
 
 
 def limited_types() -> dict[type, Any]:
-    """RestrictedPython's limited `range`, `list` and `tuple`, as what stands for these types."""
+    """Return RestrictedPython's limited `range`, `list` and `tuple`, by the type that each stands for."""
 
     def or_empty(kind: type, limited: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *args: limited(*args) if args else kind()
@@ -69,13 +69,13 @@ def limited_types() -> dict[type, Any]:
 def builtin_names(
     guards: Guards, view: Callable[[str], Any], options: dict[str, Any], limited: dict[type, Any]
 ) -> dict[str, Any]:
-    """All builtin names, without the guards that only transformed texts call.
+    """Return all builtin names, without the guards that only transformed texts call.
 
     Args:
         guards: The policy's guards.
-        view: Gives what a program has of a module.
-        options: The policy's.
-        limited: What `limited_types` made, or nothing.
+        view: Returns the view of a module that a program gets.
+        options: The options of the policy.
+        limited: The result of `limited_types`, or an empty dict.
     """
     names: dict[str, Any] = {name: vars(builtins)[name] for name in _ALWAYS if name in vars(builtins)}
     names["getattr"] = guards.getattr_by_name

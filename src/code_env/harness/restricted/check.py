@@ -1,6 +1,7 @@
-"""Says whether a policy can be made by an interpreter, before any program comes: run by path, options on its input.
+"""Checks whether an interpreter can make a policy, before any program comes.
 
-One line of JSON comes back, `{"problem": null}` or what is wrong.
+The trainer runs this file by its path, in the interpreter of programs, and writes the options as JSON to its stdin. The
+file prints one line of JSON: `{"problem": null}`, or a text in place of null that says what is wrong.
 """
 
 import importlib.util
@@ -10,7 +11,7 @@ import sys
 
 
 def main() -> None:
-    """Make the policy."""
+    """Make the policy, and print what is wrong with it."""
     directory = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     spec = importlib.util.spec_from_file_location(
         "code_env_harness", os.path.join(directory, "__init__.py"), submodule_search_locations=[directory]

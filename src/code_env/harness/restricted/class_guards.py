@@ -1,4 +1,4 @@
-"""Guards of classes and types: what a program may define, inherit from, and learn of an object's type."""
+"""Guards of classes and types: they decide what a program may define and inherit from, and which types it gets."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ _type, _getattr, _id, _str, _tuple = type, getattr, id, str, tuple
 _isinstance, _issubclass, _build_class = isinstance, issubclass, __build_class__
 
 _TRUSTED_MODULE = "tests"
-"""Name of the module of tests that run beside a program, in its process; see `suite.SuiteRun`."""
+"""The name of the module of tests that run in the program's process; see `suite.SuiteRun`."""
 
 
 class ClassGuards:
     """The guards of classes and types of one policy.
 
     Args:
-        names: The names that all modules of programs share; what tells the program's frames and functions from others.
-        stand_ins: What programs have in place of a type.
-        known: Types that `type` may give.
+        names: The builtin names that all modules of programs share. A frame or function that has this very dict as its
+            builtins is the program's.
+        stand_ins: The objects that programs have in place of types, by type.
+        known: Types that `type` may return.
     """
 
     def __init__(self, names: dict[str, Any], stand_ins: dict[type, Any], known: set[type]) -> None:
@@ -43,18 +44,18 @@ class ClassGuards:
 
     @staticmethod
     def _is_of_tests(cls: type) -> bool:
-        """Whether the tests that run beside the program have defined a class; no program has a say in its module."""
+        """Return whether the tests in the program's process have defined a class; no program can set `__module__`."""
         return bool(_type.__getattribute__(cls, "__dict__").get("__module__") == _TRUSTED_MODULE)
 
     def own_class(self, cls: Any, what: str) -> Any:
-        """A class, if the program has defined it."""
+        """Return a class, or refuse it if the program has not defined it."""
         if _id(cls) not in self._classes:
             self.refuse(ForbiddenWrite, f"{what} is for classes that the program defines")
         return cls
 
     def adopt(self, cls: type) -> type:
-        """Take a class for one of the program's own."""
-        self._classes[_id(cls)] = cls  # Kept, so that its number stays its own.
+        """Count a class among the program's own, and empty its `__match_args__` if they break the policy."""
+        self._classes[_id(cls)] = cls  # Kept so that no other object gets its `id`.
         names = _getattr(cls, "__match_args__", ())
         if _type(names) is not _tuple or not all(_type(one) is _str for one in names):
             names = None
@@ -63,7 +64,10 @@ class ClassGuards:
         return cls
 
     def check_own_names(self, ob: Any) -> None:
-        """See that no special name was put among an object's own, where library code would take it for its class's."""
+        """Refuse an object with a special name among its own names.
+
+        Library code would take the name for one of the object's class.
+        """
         try:
             names = object.__getattribute__(ob, "__dict__")
         except (AttributeError, TypeError):
@@ -73,18 +77,18 @@ class ClassGuards:
         if _type(names) is not dict:
             self.refuse(ForbiddenValue, "an object whose names are in no ordinary dict cannot be used so")
         for name in names:
-            # What a class of `typing.Generic` is made with, the interpreter notes in its objects.
+            # Python stores the alias `Stack[int]` in the object that `Stack[int]()` makes.
             if _type(name) is not _str or (name.startswith("__") and name != "__orig_class__"):
                 self.refuse(ForbiddenValue, f"an object with {name!r:.50} among its own names cannot be used so")
 
     def is_own_class(self, cls: Any) -> bool:
-        """Whether the program has defined a class, or the tests beside it have."""
+        """Return whether the program, or the tests in its process, have defined a class."""
         return _id(cls) in self._classes or self._is_of_tests(cls)
 
     def check_fields(self, cls: type, fields: Any) -> None:
-        """See that no field of a class stands for an attribute of a base that is not the program's.
+        """Check that no field of a class has the name of an attribute of a base class that is not the program's.
 
-        Code that is written for data classes reads fields without asking.
+        Code that `dataclasses` generates reads fields without a guard.
         """
         for name in fields:
             why = why_not_attribute(name)
@@ -98,7 +102,7 @@ class ClassGuards:
                     self.refuse(ForbiddenValue, f'a field "{name}" would stand for an attribute of {base.__name__}')
 
     def build_class(self, body: Any, name: str, /, *bases: Any, **options: Any) -> Any:
-        """A class statement."""
+        """Run a class statement and return its class."""
         metaclass = options.pop("metaclass", None)
         if metaclass is self.abstract_meta:
             options["metaclass"] = abc.ABCMeta
@@ -126,11 +130,11 @@ class ClassGuards:
 
     @property
     def type_function(self) -> Callable[[Any], Any]:
-        """`type` for programs, a plain function."""
+        """The `type` of programs: a callable that is not a class."""
         return self._type
 
     def type_of(self, ob: Any) -> Any:
-        """The type of an object."""
+        """Return the type of an object, or the object that stands for the type in programs."""
         kind = _type(ob)
         if kind in self._stand_ins:
             return self._stand_ins[kind]
@@ -143,11 +147,11 @@ class ClassGuards:
         return kind
 
     def isinstance(self, ob: Any, kinds: Any, /) -> bool:
-        """`isinstance` that knows what stands for types."""
+        """Implement `isinstance` for programs, where some objects stand for types."""
         return _isinstance(ob, self._types(kinds))
 
     def issubclass(self, cls: Any, kinds: Any, /) -> bool:
-        """`issubclass` that knows what stands for types."""
+        """Implement `issubclass` for programs, where some objects stand for types."""
         return _issubclass(self._originals.get(_id(cls), cls), self._types(kinds))
 
     def _types(self, kinds: Any) -> Any:

@@ -1,8 +1,9 @@
-"""`copy` for programs: by the type of what is copied, never by what an object says of how it is made anew.
+"""`copy` for programs: it copies an object by the object's type, and never calls `__reduce_ex__`.
 
-The library's `copy` asks an object for `__reduce_ex__`, and then sets whatever state that names on whatever object. So
-here containers, objects of the program's own classes and some types of the library are copied each in its way, and
-nothing else is. A class of the program may still say how it is copied, by `__copy__` and `__deepcopy__`.
+The library's `copy` calls `__reduce_ex__` of an object. The result can name any state, which the library then sets on
+any object. So this module copies containers, objects of the program's own classes and some types of the library, each
+in its own way, and refuses all other objects. A class of the program can still define how its objects are copied, with
+`__copy__` and `__deepcopy__`.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ _UNCHANGEABLE = frozenset(
         *(datetime.timedelta, datetime.timezone),
     )
 )
-"""Types of which a copy is the object itself."""
+"""Types for which the copy of an object is the object itself."""
 
 _BY_THE_LIBRARY = frozenset((random.Random, array.array, decimal.Context))
-"""Types whose objects hold plain data only."""
+"""Types that the library's `deepcopy` copies, because their objects hold only plain data."""
 
 _VALUES: tuple[tuple[type, Callable[[Any], Any]], ...] = (
     (str, str.__str__),
@@ -53,7 +54,7 @@ _VALUES: tuple[tuple[type, Callable[[Any], Any]], ...] = (
     (complex, complex.__complex__),
     (bytes, lambda ob: bytes.__getitem__(ob, slice(None))),
 )
-"""Types that a class may be derived from, and what gives the value of an object of such a class."""
+"""Types that a class can be derived from, each with a function that returns the value of an object of that class."""
 
 _DEFAULT_FACTORY, _LONGEST, _ARGS = (
     vars(kind)[name]
@@ -63,13 +64,13 @@ _DEFAULT_FACTORY, _LONGEST, _ARGS = (
         (BaseException, "args"),
     )
 )
-"""What reads these of an object, whatever its class says of them."""
+"""Descriptors that read these attributes of an object, even if its class defines them otherwise."""
 
 Copy = Callable[[Any], Any]
 
 
 class Memo:
-    """What a `__deepcopy__` of the program is handed: of what it may note which copy there is of it."""
+    """The memo that a `__deepcopy__` of the program gets: it maps the `id` of an object to the copy of the object."""
 
     __slots__ = ("_copies",)
 
@@ -87,30 +88,31 @@ class Memo:
         return type(number) is int and number in self._copies.noted
 
     def get(self, number: Any, default: Any = None) -> Any:
-        """The copy that was noted for this `id`."""
+        """Return the copy that was noted for this `id`."""
         return self._copies.noted.get(number, default)
 
 
 class _Copies:
-    """One copy, with all that it holds if it is a deep one.
+    """One copy of an object; a deep copy includes all that the object holds.
 
     Args:
-        guards: Know the program's own classes.
-        deep: Whether what is held is copied too.
+        guards: The policy's guards, which know the program's own classes.
+        deep: Whether the copy is deep.
     """
 
     def __init__(self, guards: Guards, *, deep: bool) -> None:
         self._guards, self._deep = guards, deep
-        self._made: dict[int, tuple[Any, Any]] = {}  # With the objects themselves, so that numbers stay their own.
+        # Objects and their copies, by `id`. The objects are kept so that no other object gets their `id`.
+        self._made: dict[int, tuple[Any, Any]] = {}
         self.noted: dict[int, Any] = {}
-        """What the program noted."""
+        """The copies that the program noted, by the `id` of the object."""
 
     def item(self, ob: Any) -> Any:
-        """What a copy holds where the object holds this."""
+        """Return the value that a copy holds where the copied object holds `ob`."""
         return self.of(ob) if self._deep else ob
 
     def of(self, ob: Any) -> Any:
-        """The copy of an object."""
+        """Return the copy of an object."""
         if id(ob) in self.noted:
             return self.noted[id(ob)]
         if id(ob) in self._made:
@@ -145,7 +147,7 @@ class _Copies:
         if base in _BUILT:
             made = _BUILT[base](kind, ob, self.item)
             if base is tuple and kind is tuple and all(map(_is, made, ob)):
-                return self._note(ob, ob)  # As the library does where nothing in it can change.
+                return self._note(ob, ob)  # As the library does if no item was copied.
             self._note(ob, made)
         elif issubclass(kind, BaseException):
             args = map(self.item, _ARGS.__get__(ob))
@@ -153,7 +155,7 @@ class _Copies:
         else:
             try:
                 made = self._note(ob, base.__new__(kind))
-            except TypeError:  # It is derived from what is made in another way.
+            except TypeError:  # A base class makes its objects in another way.
                 return self._guards.refuse(ForbiddenValue, f"a {kind.__name__} cannot be copied")
             if base in _FILLED:
                 _FILLED[base](made, ob, self.item)
@@ -174,7 +176,7 @@ class _Copies:
     def _take_slot(self, slot: Any, made: Any, ob: Any) -> None:
         try:
             value = slot.__get__(ob)
-        except AttributeError:  # Nothing is in it.
+        except AttributeError:  # The slot is empty.
             return
         slot.__set__(made, self.item(value))
 
@@ -221,7 +223,7 @@ _BUILT: dict[type, Callable[[type, Any, Copy], Any]] = {
     frozenset: lambda kind, ob, item: frozenset.__new__(kind, [item(one) for one in frozenset.__iter__(ob)]),
     **{base: lambda kind, ob, _, base=base, value=value: base.__new__(kind, value(ob)) for base, value in _VALUES},  # type: ignore[misc]
 }
-"""Types whose objects are made with what they hold."""
+"""Types whose objects are made together with the items that they hold, each with a function that makes a copy."""
 
 _FILLED: dict[type, Callable[[Any, Any, Copy], None]] = {
     list: lambda made, ob, item: list.extend(made, [item(one) for one in list.__iter__(ob)]),
@@ -232,13 +234,16 @@ _FILLED: dict[type, Callable[[Any, Any, Copy], None]] = {
     collections.OrderedDict: _fill_dict(collections.OrderedDict),
     dict: _fill_dict(dict),
 }
-"""Types whose objects are made empty, and filled then; the more special first."""
+"""Types whose objects are made empty and then filled, each with a function that fills a copy.
+
+A subclass comes before its base class.
+"""
 
 _CONTAINERS = frozenset((*_BUILT, *_FILLED, collections.Counter))
 
 
 def copy_functions(guards: Guards) -> dict[str, Any]:
-    """What `copy` gives to programs."""
+    """Return the names that programs get of `copy`."""
 
     def shallow(x: Any, /) -> Any:
         return _Copies(guards, deep=False).of(x)

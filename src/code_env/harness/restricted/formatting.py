@@ -1,4 +1,4 @@
-"""`str.format` whose fields ask the guards for each attribute."""
+"""`str.format` for programs: it reads each attribute that a field names through the guards."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def format_text(get: Callable[[Any, str], Any], text: Any, named: Any, args: tup
     """Format a text.
 
     Args:
-        get: Gives an attribute, or refuses.
-        text: The text; of a class of the program's own, what it holds.
-        named: Arguments by name: anything that has items.
+        get: Returns an attribute, or refuses it.
+        text: The text. For an object of the program's own class, this is the text that the object holds.
+        named: Arguments by name: any object that has items.
         args: Arguments by number.
 
     Raises:

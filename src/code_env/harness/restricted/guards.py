@@ -1,8 +1,8 @@
-"""What the transformed text calls: decides on attributes, writes, classes and types while the program runs.
+"""The guards: transformed texts call them to check attributes, writes, classes and types while the program runs.
 
-A guard looks at exact types, by functions that no program can replace, and calls no method of the program's objects
-before it has decided. The program holds some of them as values (`getattr`, `type`), so none has an argument more than
-it needs, and what each is made with lies where only attributes with an underscore lead.
+A guard checks exact types, with functions that no program can replace, and calls no method of the program's objects
+before it has decided. Programs hold some guards as values (`getattr`, `type`). So no guard has an argument that it does
+not need, and only attributes with an underscore in front lead from a guard to the objects that it works with.
 """
 
 from __future__ import annotations
@@ -60,10 +60,11 @@ class Guards(ClassGuards):
     """The guards of one policy.
 
     Args:
-        names: The names that all modules of programs share; what tells the program's frames and functions from others.
-        allow_format: Whether texts may be formatted by `str.format`.
-        stand_ins: What programs have in place of a type.
-        known: Types that `type` may give.
+        names: The builtin names that all modules of programs share. A frame or function that has this very dict as its
+            builtins is the program's.
+        allow_format: Whether programs may use `str.format` and `str.format_map`.
+        stand_ins: The objects that programs have in place of types, by type.
+        known: Types that `type` may return.
         writable: Types whose objects programs may change.
     """
 
@@ -80,15 +81,15 @@ class Guards(ClassGuards):
         self._allow_format, self._writable = allow_format, writable
         self._matching: dict[tuple[int, int, tuple[str, ...]], tuple[Any, type]] = {}
         self.enum_meta: type | None = None
-        """The metaclass of programs' enumerations, once `enum` is given."""
+        """The metaclass of programs' enumerations; None if programs do not get `enum`."""
 
     def __deepcopy__(self, memo: object) -> Guards:
-        return self  # A copy of a guard that a program has as a value would be a copy of this.
+        return self  # A deep copy of a guard that a program holds would otherwise copy this object too.
 
     # Attributes
 
     def getattr(self, ob: Any, name: str, /) -> Any:
-        """An attribute whose name the transformer has looked at."""
+        """Return an attribute whose name the transformer has checked."""
         if name in DECIDED_LATER:
             return self._decide(ob, name)
         if name in NAMED_TUPLES:
@@ -104,17 +105,17 @@ class Guards(ClassGuards):
     def _of_named_tuple(self, ob: Any, name: str) -> Any:
         kind = _type(ob)
         is_class = _issubclass(kind, _type)
-        # Those of a class that are for its objects would do to any object what they do to these.
+        # `_replace` and `_asdict` of a class are unbound functions, which would act on any object.
         if not _issubclass(ob if is_class else kind, _tuple) or (is_class and name in ("_replace", "_asdict")):
             self.refuse(ForbiddenAttribute, f"{why_not_attribute(name)}; only of named tuples it may be read")
         return _getattr(ob, name)
 
     def _of_writable(self, function: Any) -> Callable[..., Any]:
-        """A method of a mixin that is bound to nothing, for what the program may change."""
+        """Return an unbound method of a mixin that acts only on objects that the program may change."""
         return lambda self_, /, *args, **kwargs: function(self.write(self_), *args, **kwargs)
 
     def getattr_by_name(self, ob: Any, name: Any, default: Any = _missing, /) -> Any:
-        """`getattr` for programs."""
+        """Implement `getattr` for programs."""
         self._check_name(name)
         try:
             return self.getattr(ob, name)
@@ -126,7 +127,7 @@ class Guards(ClassGuards):
             return default
 
     def hasattr(self, ob: Any, name: Any, /) -> bool:
-        """`hasattr` for programs: what they may not have is not there."""
+        """Implement `hasattr` for programs: False also for an attribute that they may not have."""
         try:
             self.getattr_by_name(ob, name)
         except AttributeError:
@@ -134,31 +135,31 @@ class Guards(ClassGuards):
         return True
 
     def setattr(self, ob: Any, name: Any, value: Any, /) -> None:
-        """`setattr` for programs."""
+        """Implement `setattr` for programs."""
         self._check_name(name)
         _setattr(self.write(ob), name, value)
 
     def delattr(self, ob: Any, name: Any, /) -> None:
-        """`delattr` for programs."""
+        """Implement `delattr` for programs."""
         self._check_name(name)
         _delattr(self.write(ob), name)
 
     def load_attr(self, ob: Any, name: str, /) -> tuple[Any, str, Any]:
-        """The first half of an augmented assignment to an attribute."""
+        """Read the attribute: the first half of an augmented assignment to an attribute."""
         return ob, name, self.getattr(ob, name)
 
     def store_attr(self, loaded: tuple[Any, str, Any], operation: str, value: Any, /) -> None:
-        """The second half."""
+        """Compute and store the new value: the second half of an augmented assignment."""
         ob, name, old = loaded
         new = _IN_PLACE[operation](old, value)
         _setattr(self.write(ob), name, new)
 
     def special(self, ob: Any, name: str, /) -> Any:
-        """A special method that is called by name, or a name."""
+        """Return a special method that the program calls by name, or `__name__`."""
         kind = _type(ob)
         if kind is _super:
             bound = _SUPER_SELF.__get__(ob)
-            # Of a class it gives functions that are bound to nothing, and do to any object what they do to their own.
+            # super() of a class gives unbound functions, which would act on any object.
             if bound is None or _issubclass(_type(bound), _type):
                 self.refuse(ForbiddenAttribute, f'"{name}" of super() is for methods of objects')
             if name == "__init__":
@@ -251,16 +252,19 @@ class Guards(ClassGuards):
     # Writes
 
     def write(self, ob: Any, /) -> Any:
-        """An object, if the program may change it: its own, or a container."""
+        """Return the object, or refuse it if the program may not change it.
+
+        A program may change its own objects, containers and exceptions, and objects of classes that the tests define.
+        """
         kind = _type(ob)
         if kind in self._writable or _id(kind) in self._classes or _id(ob) in self._classes:
             return ob
         if kind is types.FunctionType and ob.__builtins__ is self._names:
             return ob
-        if kind in IMMUTABLE:  # Python's own error is the right one, and `+=` of what a tuple holds comes first.
+        if kind in IMMUTABLE:  # Python raises the right error; `t[0] += [1]` of a tuple extends the list first.
             return ob
         if _type(kind) is self.enum_meta and self.enum_meta is not None:
-            return ob  # A member whose class is being made.
+            return ob  # A member of an enumeration whose class statement still runs.
         if _issubclass(kind, BaseException) and kind.__module__ == "builtins":
             return ob
         if kind is LRU_CACHE and self.own_function(ob.__wrapped__):
@@ -270,30 +274,30 @@ class Guards(ClassGuards):
         return self.refuse(ForbiddenWrite, f"a program may not change this {kind.__name__}, which is not its own")
 
     def set_item(self, ob: Any, key: Any, value: Any, /) -> None:
-        """`operator.setitem` for programs."""
+        """Implement `operator.setitem` for programs."""
         self.write(ob)[key] = value
 
     def delete_item(self, ob: Any, key: Any, /) -> None:
-        """`operator.delitem` for programs."""
+        """Implement `operator.delitem` for programs."""
         del self.write(ob)[key]
 
     # Patterns
 
     def patterns(self, *thunks: Callable[[], Any]) -> Patterns:
-        """What the patterns of a `match` statement name, each value made when a pattern is tried."""
+        """Return the values that the patterns of a `match` statement name; each is made when its pattern is tried."""
         return Patterns(thunks)
 
     def pattern_class(self, cls: Any, positions: int, /, *names: str) -> Any:
-        """A class for a class pattern: before the interpreter reads an object's attributes, a guard does.
+        """Return a class for a class pattern: it checks an object's attributes before the interpreter reads them.
 
         Args:
             cls: The class that the pattern names.
-            positions: How many patterns it has by position.
-            names: The attributes of the others.
+            positions: The number of its positional patterns.
+            names: The attributes that its keyword patterns read.
         """
         cls = self._originals.get(_id(cls), cls)
         if not _issubclass(_type(cls), _type):
-            return cls  # The interpreter's own error.
+            return cls  # The interpreter raises the right error.
         by_position = _getattr(cls, "__match_args__", ()) if positions else ()
         if _type(by_position) is not _tuple or not all(_type(one) is _str for one in by_position):
             by_position = ()
@@ -311,11 +315,11 @@ class Guards(ClassGuards):
             if not matches_itself:
                 _type.__setattr__(made, "__match_args__", by_position)
             made.real, made.names, made.guards = cls, names, self
-            self._matching[key] = (cls, made)  # The class is kept, so that its number stays its own.
+            self._matching[key] = (cls, made)  # The class is kept so that no other object gets its `id`.
         return self._matching[key][1]
 
     def look_at(self, ob: Any, names: tuple[str, ...]) -> None:
-        """See that what the interpreter will read of an object is what a guard would give."""
+        """Check that the guards allow all attributes that the interpreter will read of an object."""
         foreign = [
             base
             for base in _type.__getattribute__(_type(ob), "__mro__")
@@ -330,11 +334,14 @@ class Guards(ClassGuards):
                 return  # The pattern does not match.
 
     def own_function(self, function: Any) -> bool:
-        """Whether this is a function of the program's text."""
+        """Return whether this is a function that the program's text defines."""
         return _type(function) is types.FunctionType and function.__builtins__ is self._names
 
     def table(self) -> dict[str, Any]:
-        """The guards by the names that texts call them by, also those that RestrictedPython's transformer writes."""
+        """Return the guards by the names that texts call.
+
+        The names that only RestrictedPython's own transformer writes are included.
+        """
         return {
             "_getattr_": self.getattr,
             "_special_": self.special,
@@ -356,7 +363,7 @@ class Guards(ClassGuards):
 
 
 def _behind_aliases(ob: Any) -> Any:
-    """The class that a generic alias stands for, since an alias gives the attributes of its class."""
+    """Return the class behind a generic alias, which gives the attributes of its class; any other object as it is."""
     while True:
         kind = _type(ob)
         if kind is types.GenericAlias:
@@ -371,7 +378,7 @@ def _behind_aliases(ob: Any) -> Any:
 
 
 def _is_data_class(ob: Any) -> bool:
-    """Whether this is a class with the methods of a data class, its own or inherited ones."""
+    """Return whether this is a class with the methods of a data class, its own or inherited ones."""
     if not _issubclass(_type(ob), _type):
         return False
     bases = _type.__getattribute__(ob, "__mro__")
@@ -379,7 +386,7 @@ def _is_data_class(ob: Any) -> bool:
 
 
 def _of_instances(cls: type, function: Any) -> Callable[..., Any]:
-    """A method of a data class, for its own instances: it reads fields of whatever it is given without asking."""
+    """Limit a method of a data class to instances of the class: it reads the fields of any object without a guard."""
 
     def method(self_: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not _issubclass(_type(self_), cls):
@@ -406,7 +413,7 @@ def _apply(function: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 class _Print:
-    """What RestrictedPython's own transformer makes of `print`; here it prints."""
+    """Prints, in place of RestrictedPython's print collector, which its own transformer calls for `print`."""
 
     def __init__(self, get: object = None) -> None:
         self._lines: list[str] = []

@@ -1,4 +1,7 @@
-"""What of a module a program gets: an object with names that do no harm, and no way from it to the module."""
+"""The views of modules that programs get.
+
+A view is an object with the names of a module that do no harm. Nothing leads from a view to the module itself.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,7 @@ _PUBLIC: dict[str, str] = {
     "graphlib": "TopologicalSorter CycleError",
     "timeit": "default_timer",
 }
-"""Names of modules that programs use, looked through one by one; `*` where all public names do no harm."""
+"""The names that programs get of each module, reviewed one by one; `*` means all public names, which do no harm."""
 
 _LEADS_OUT = {
     "files, processes and the system": (
@@ -112,7 +115,7 @@ _LEADS_OUT = {
     ),
     "this sandbox's own workings": ("code_env", "code_env_harness", "RestrictedPython"),
 }
-"""Modules that no program gets, by what they lead to."""
+"""Modules that no program gets, grouped by what they lead to."""
 
 _ARRAYS = frozenset(
     (
@@ -120,13 +123,13 @@ _ARRAYS = frozenset(
         *("seaborn", "statsmodels", "xarray", "h5py"),
     )
 )
-"""Packages that reach files and memory by many names, and whose own code imports in the name of the program."""
+"""Packages that reach files and memory by many names, and whose own code imports with the program's `__import__`."""
 
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
 
 
 def why_never(name: str) -> str | None:
-    """Why a module may not be among those that are allowed; None if it may."""
+    """Return why a module may not be among the allowed modules; None if it may."""
     top = name.partition(".")[0]
     if top in _ARRAYS:
         return (
@@ -142,7 +145,7 @@ def why_never(name: str) -> str | None:
 
 
 class ModuleView:
-    """What a program has of a module."""
+    """The object that a program has in place of a module."""
 
     __slots__ = ("__dict__", "_refuse")
 
@@ -176,11 +179,11 @@ class Modules:
     """The modules that programs are given.
 
     Args:
-        allowed: Their names.
+        allowed: The names of the modules that programs may import.
         guards: The policy's guards.
 
     Raises:
-        ImportError: If one cannot be imported.
+        ImportError: If an allowed module cannot be imported.
     """
 
     def __init__(self, allowed: Iterable[str], guards: Guards) -> None:
@@ -210,21 +213,21 @@ class Modules:
             self.view(name)
 
     def view(self, name: str) -> ModuleView:
-        """What a program has of a module, whether or not it may import it."""
+        """Return the view of a module, whether or not programs may import the module."""
         if name not in self._views:
             kind = _SystemView if name == "sys" else ModuleView
             self._views[name] = kind(self._names(name), self._refuser(name))
         return self._views[name]
 
     def names_given(self) -> set[type]:
-        """The classes among all that is given."""
+        """Return the classes among the names that programs get of all modules."""
         return {value for view in self._views.values() for value in vars(view).values() if isinstance(value, type)}
 
     def imported(self, name: str, *, top: bool) -> Any:
-        """What an import statement gives for a module that is allowed; None if it is not.
+        """Return the view that an import statement gets for an allowed module; None if the module is not allowed.
 
         Args:
-            name: Its full name.
+            name: The full name of the module.
             top: Whether the statement binds the first part of the name.
         """
         if name not in self._allowed:
@@ -235,7 +238,7 @@ class Modules:
         return self._with_submodules(first) if first in self._allowed else self._part(first)
 
     def why_not(self, module: str, name: str | None) -> str | None:
-        """Why an import is refused; None if it is not."""
+        """Return why an import is refused; None if it is allowed."""
         if module not in self._allowed:
             known = ", ".join(sorted(self._allowed)) or "none"
             return f'the import of "{module}" is not allowed; allowed_imports are {known}'
@@ -255,7 +258,7 @@ class Modules:
         return type(view)({**vars(view), **below}, self._refuser(name))
 
     def _part(self, name: str) -> ModuleView:
-        """A module that is not allowed, as the way to those below it that are."""
+        """Return a view of a module that is not allowed; it has only the allowed modules below the module."""
         return ModuleView(self._below(name), self._refuser(name))
 
     def _refuser(self, module: str) -> Callable[[str], Any]:
@@ -263,7 +266,7 @@ class Modules:
         return lambda name: refuse(ForbiddenAttribute, f'"{name}" of the module "{module}" is not given to programs')
 
     def _below(self, name: str) -> dict[str, Any]:
-        """The modules below a module that are allowed, by the next part of their names."""
+        """Return the allowed modules below a module, by the next part of their names."""
         below: dict[str, Any] = {}
         for one in sorted(self._allowed):
             if one.startswith(f"{name}."):
@@ -288,7 +291,7 @@ class Modules:
 
 
 def _of_its_own(value: Any) -> Any:
-    """A container anew: a program may change it, and the library's own must stay as it is."""
+    """Return a copy of a container: programs may change the copy, and the library's own must stay as it is."""
     return type(value)(value) if type(value) in (list, dict, set) else value
 
 
@@ -305,7 +308,7 @@ def _listed(module: types.ModuleType) -> list[str]:
 
 
 def _generally(module: types.ModuleType) -> dict[str, Any]:
-    """Of a module that nobody has looked through: functions and classes that it defines itself, and plain data."""
+    """Return the plain data of a module that nobody reviewed, and the functions and classes that it defines itself."""
     package = module.__name__.partition(".")[0]
     found: dict[str, Any] = {}
     for name in _listed(module):
@@ -318,7 +321,7 @@ def _generally(module: types.ModuleType) -> dict[str, Any]:
         if not isinstance(value, type) and not callable(value):
             continue
         home = getattr(value, "__module__", None) or getattr(type(value), "__module__", None)
-        own = (package, f"_{package}") if hasattr(module, "__all__") else (package,)  # The second is its part in C.
+        own = (package, f"_{package}") if hasattr(module, "__all__") else (package,)  # The second is the part in C.
         if isinstance(home, str) and home.partition(".")[0] in own:
             found[name] = value
     return found

@@ -1,4 +1,4 @@
-"""Which names of attributes and methods a program may use: the tables of the rules."""
+"""The tables of the rules: names of attributes and methods that a program may or may not use."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ INSPECTION = INSPECT_ATTRIBUTES | {
     for name in dir(kind)
     if name.partition("_")[0] in ("f", "tb", "co", "gi", "cr", "ag") and not name.startswith("_")
 }
-"""Attributes of frames, tracebacks, code and generators: each leads to the names of a frame, or to the next thing that
-does."""
+"""Attributes of frames, tracebacks, code and generators.
+
+Each leads to the names of a frame, or to an object that does.
+"""
 
 DECIDED_LATER = frozenset(
     (
@@ -30,10 +32,10 @@ DECIDED_LATER = frozenset(
         *("default_factory", "buffer", "raw", "ctypes", "gen"),
     )
 )
-"""Attributes that depend on whose they are: a guard decides when the program runs."""
+"""Attributes that only some objects may give; a guard decides at run time."""
 
 NAMED_TUPLES = frozenset(("_replace", "_asdict", "_fields", "_make", "_field_defaults"))
-"""What named tuples have for everybody, though their names begin with an underscore; of these alone it may be read."""
+"""Public attributes of named tuples that begin with an underscore; programs may read them only of named tuples."""
 
 READABLE_SPECIAL = frozenset(
     f"__{name}__"
@@ -52,15 +54,15 @@ READABLE_SPECIAL = frozenset(
         ),
     )
 )
-"""Special methods that a program may call by name: what they do, it could do by an operator."""
+"""Special methods that a program may call by name, because it could do the same with an operator."""
 
 DEFINABLE_SPECIAL = READABLE_SPECIAL | {"__copy__", "__deepcopy__"}
-"""Special methods that a class may have. None of them decides what an attribute is, or how an object comes about."""
+"""Special methods that a class may define. None of them decides what an attribute gives or how an object is made."""
 
 MODULE_INFORMATION = frozenset(
     f"__{name}__" for name in ("all", "author", "copyright", "credits", "date", "email", "license", "version")
 )
-"""Variables of a module that say something of it, and to the interpreter nothing that matters here."""
+"""Variables that describe a module. They have no effect on the interpreter that matters here."""
 
 UNAVAILABLE_BUILTINS = frozenset(
     (
@@ -68,11 +70,11 @@ UNAVAILABLE_BUILTINS = frozenset(
         *("help", "license", "locals", "memoryview", "open", "vars", "aiter", "anext"),
     )
 )
-"""Functions of Python that are refused as soon as a text names them, where it does not define them itself."""
+"""Builtin functions that the transformer refuses by name, unless the program defines or is given the name."""
 
 
 def why_not_attribute(name: str) -> str | None:
-    """Why no program may use an attribute of this name; None if it may."""
+    """Return why no program may use an attribute of this name; None if programs may use it."""
     if name.startswith("_"):
         return f'"{name}" is an invalid attribute name because it starts with "_"'
     if name.endswith("__roles__"):

@@ -1,6 +1,7 @@
-"""The policy of one executor: compiles programs' texts and furnishes their modules.
+"""The policy of one executor: compiles the texts of programs and gives their modules the builtin names.
 
-It is made in a server before any program comes, and changes nothing there: `apply` has one process, a fork, keep to it.
+A server makes the policy before any program comes. The policy changes nothing in the server: `apply` puts one process,
+a fork of the server, under it.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from .transformer import ProgramTransformer
 from .types_of_values import CONTAINERS
 
 LEAST_VERSION = (8, 4)
-"""The first version of RestrictedPython without a known way out."""
+"""The first version of RestrictedPython in which no way around its rules is known."""
 
 _MOST_OUTPUT = 8000
-"""How much of the value of a program's variable is told, in characters."""
+"""The longest text of a program's variable that is reported in full, in characters."""
 
 _MOST_JSON = 40_000
 _PLAIN = frozenset((int, float, bool, str, type(None)))
@@ -45,29 +46,33 @@ _DEEPEST = 100
 
 _PARSE_DEPTH = 5_000
 _VISIT_DEPTH = 20_000
-"""Frames for looking through a text: a few for each level of a tree whose depth Python's parser bounds."""
+"""The recursion limit while a transformer visits a tree: a few frames for each level of the tree.
+
+Python's parser bounds the depth of the tree.
+"""
 
 _COMPILE_DEPTH = 4000
-"""The same for making code of it, which takes some of the stack for each."""
+"""The recursion limit while a tree is compiled, which takes some of the stack for each level."""
 
 
 class UnfitPolicy(Exception):
-    """The policy cannot be made; the text says why."""
+    """The policy cannot be made; the message says why."""
 
 
 class PolicyFault(Exception):
-    """A policy of one's own has failed at a text that it should have looked through: no fault of the program."""
+    """A user's own policy has failed while it processed a program's text; the program is not at fault."""
 
 
 class Policy:
     """A policy, made from plain data.
 
     Args:
-        config: The options of the executor by their names, `additional_names` encoded as plain data, and of a policy of
-            one's own `source`, its text, or `module`, and `name`, its class.
+        config: The options of the executor by their names, and `additional_names`, encoded as plain data. For a user's
+            own policy, `policy_name` is its class, `policy_origin` its file or module, and `policy_source` the text of
+            its file; each of these is None where it does not apply.
 
     Raises:
-        UnfitPolicy: If it cannot be made.
+        UnfitPolicy: If the policy cannot be made.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -125,7 +130,7 @@ class Policy:
             )
 
     def apply(self) -> None:
-        """Have this process keep to it from here on."""
+        """Put all programs that this process runs from now on under the policy."""
         main_module.keep_to(self)
 
     def compile(self, text: str, filename: str) -> types.CodeType:
@@ -146,7 +151,7 @@ class Policy:
             raise RecursionError(_TOO_DEEP) from error
 
     def look_over(self, source: bytes, filename: str = "main.py") -> None:
-        """Have a policy of one's own look at a program, before anything is said of how the program does.
+        """Let a user's own policy process a program, before anything is reported about the program.
 
         Raises:
             PolicyFault: If the policy fails.
@@ -157,10 +162,10 @@ class Policy:
             text = source.removeprefix(codecs.BOM_UTF8).decode()
             self._looked_at[text] = self._visited(text, filename)
         except (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError):
-            return  # The program's own, which it is told when it is compiled.
+            return  # The program's own error, which `compile` raises again.
 
     def rehearse(self) -> None:
-        """See that the policy can look at a program.
+        """Check that the policy can process a program.
 
         Raises:
             PolicyFault: If it cannot.
@@ -176,7 +181,7 @@ class Policy:
             raise PolicyFault(f"policy: {self._own} makes no code: {type(error).__name__}: {error}") from error
 
     def _visited(self, text: str, filename: str) -> tuple[Any, list[str]]:
-        """The tree that the transformer makes of a text, and what it found."""
+        """Return the tree that the transformer makes of a text, and the violations that it found."""
         try:
             with _deeper(_PARSE_DEPTH):
                 tree = compile(text, filename, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True)
@@ -210,36 +215,36 @@ class Policy:
         raise error
 
     def furnish(self, names: dict[str, Any]) -> None:
-        """Give a program's module its names."""
+        """Give a program's module its builtin names and the additional names of the options."""
         names["__builtins__"] = self._names
         names.update(self._additional)
 
     def at_end(self, names: dict[str, Any]) -> dict[str, Any] | None:
-        """What to report of the names of a program that has ended; None if nothing."""
+        """Return the report on the names of a program that has ended; None if there is nothing to report."""
         if self._output_variable is None or self._output_variable not in names:
             return None
         return {"output": _shown(names[self._output_variable])}
 
     def hides(self, filename: str) -> bool:
-        """Whether frames of a file are none of the program's."""
+        """Return whether tracebacks leave out the frames of a file, because they are not the program's."""
         return filename.startswith(_DIRECTORY) or "/RestrictedPython/" in filename
 
     def _import(self, name: str, globals_: Any = None, locals_: Any = None, wanted: Any = (), level: int = 0, /) -> Any:
-        """`__import__` of programs, which only import statements call, and functions in C."""
+        """Implement `__import__` for programs; only import statements and functions written in C call it."""
         if type(name) is str and not level:
-            # Statements have a tuple, or None, of names that they want.
+            # Statements pass the names that they want as a tuple, or None.
             view = self._modules.imported(name, top=not wanted)
             if view is not None:
                 return view
             if name == "__future__":
                 return importlib.import_module(name)
             if type(wanted) is list and name.partition(".")[0] in sys.stdlib_module_names:
-                importlib.import_module(name)  # For a function in C, which takes nothing from what this gives.
+                importlib.import_module(name)  # A function written in C calls this, and does not use the return value.
                 return None
         return self._guards.refuse(refusals.ForbiddenImport, f'the import of "{name}" is not allowed')
 
     def _custom(self, config: dict[str, Any]) -> Any:
-        """The class of the policy: of one's own, if there is one."""
+        """Return the transformer class: the user's own class if the options name one."""
         if config["policy_name"] is None:
             return ProgramTransformer
         origin, name = config["policy_origin"], config["policy_name"]
@@ -273,7 +278,7 @@ class Policy:
 
 
 class _TellingOfImports:
-    """Has a transformer that is not derived from ours tell which imports are refused."""
+    """Makes a transformer that is not derived from `ProgramTransformer` report the imports that are refused."""
 
     why_not_import: Any
 
@@ -295,20 +300,20 @@ class _TellingOfImports:
 
 
 _WRITABLE = {"array": ("array",), "decimal": ("Context",)}
-"""Classes of modules whose objects programs may change."""
+"""Classes whose objects programs may change, by module, if the module is allowed."""
 
 _DIRECTORY = __file__.rpartition("/")[0] + "/"
 
 
 def check_version() -> None:
-    """See that RestrictedPython is new enough.
+    """Check that RestrictedPython is new enough.
 
     Raises:
-        UnfitPolicy: If it is not.
+        UnfitPolicy: If it is too old.
     """
     try:
         version = importlib.metadata.version("RestrictedPython")
-    except importlib.metadata.PackageNotFoundError:  # It has just been imported.
+    except importlib.metadata.PackageNotFoundError:  # Its metadata is missing, but the import above succeeded.
         return
     numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
     if numbers < LEAST_VERSION:
@@ -321,7 +326,7 @@ _TOO_DEEP = "nested too deeply for the policy"
 
 @contextlib.contextmanager
 def _deeper(depth: int) -> Iterator[None]:
-    """Let functions call each other this deep."""
+    """Raise the recursion limit to at least `depth` frames."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, depth))
     try:
@@ -332,13 +337,13 @@ def _deeper(depth: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """What is printed meanwhile is no program's."""
+    """Drop what is printed meanwhile, because no program printed it."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         yield
 
 
 def _line_of(error: BaseException) -> str:
-    """The line of the program that a transformer was at."""
+    """Return the line of the program that a transformer was processing, as the beginning of a message."""
     line, frame = 0, error.__traceback__
     while frame is not None:
         found = getattr(frame.tb_frame.f_locals.get("node"), "lineno", None)
@@ -354,18 +359,18 @@ def _why_not_there(error: ImportError) -> str:
 
 
 def _shown(value: Any) -> dict[str, str]:
-    """A value as JSON, if JSON has it, and as text; no method of the program's is called."""
+    """Return a value as JSON, if JSON can represent it, and as text; this calls no method of the program."""
     shown: dict[str, str] = {}
     if _is_plain(value, _DEEPEST):
         try:
             text = json.dumps(value, allow_nan=False)
-        except (ValueError, RecursionError):  # No number of JSON, or too large a one; something that holds itself.
+        except (ValueError, RecursionError):  # `nan`, an infinity, or too large a number.
             text = ""
         if text and len(text) <= _MOST_JSON:
             shown["application/json"] = text
     try:
         told = _told(value, [])
-    except (ValueError, RecursionError):  # Too large a number, or too deep: better none than a part.
+    except (ValueError, RecursionError):  # Too large a number, or too deep: no text is better than a part of it.
         return shown
     if len(told) > _MOST_OUTPUT:
         told = f"{told[:_MOST_OUTPUT]}... ({len(told) - _MOST_OUTPUT} characters left out)"
@@ -374,7 +379,7 @@ def _shown(value: Any) -> dict[str, str]:
 
 
 def _told(value: Any, around: list[int]) -> str:
-    """The `repr` of a value of exact builtin types, and of any other its type."""
+    """Return the `repr` of a value of exact builtin types; of any other value, text that names its type."""
     kind = type(value)
     if kind in _SHOWN_AS_THEY_ARE:
         return repr(value)
@@ -398,7 +403,7 @@ def _told(value: Any, around: list[int]) -> str:
 
 
 def _is_plain(value: Any, depth: int) -> bool:
-    """Whether JSON can be made of a value without calling a method of the program's."""
+    """Return whether a value can be encoded as JSON without a call of a method of the program."""
     kind = type(value)
     if kind in _PLAIN:
         return True

@@ -1,18 +1,21 @@
-"""What a program meets that breaks the policy: errors, each a kind of what Python itself would raise there."""
+"""The exceptions that a program gets when it breaks the policy.
+
+Each is derived from the exception that Python itself would raise there.
+"""
 
 from __future__ import annotations
 
 import sys
 
 MOST_TOLD = 10
-"""How many violations of a text are told."""
+"""The most violations of a text that a message lists."""
 
 
 class PolicyViolation(SyntaxError):
-    """The text breaks the policy; it says where, and which rules."""
+    """The text breaks the policy; the message says where, and which rules."""
 
     def __str__(self) -> str:
-        return str(self.msg)  # Which names the line.
+        return str(self.msg)  # The message names the line already.
 
 
 class ForbiddenAttribute(AttributeError):
@@ -32,14 +35,14 @@ class ForbiddenValue(TypeError):
 
 
 for _kind in (PolicyViolation, ForbiddenAttribute, ForbiddenImport, ForbiddenWrite, ForbiddenValue):
-    _kind.__module__ = "builtins"  # As tracebacks shall show them.
+    _kind.__module__ = "builtins"  # So tracebacks show the names without a module.
 
 
 def here(builtins: dict[str, object]) -> str:
-    """The line of the program that is being run, as the beginning of a message.
+    """Return the line that the program is running, as the beginning of a message.
 
     Args:
-        builtins: The names that tell the program's frames from others.
+        builtins: The builtin names of the program. A frame that has this very dict is the program's.
     """
     frame = sys._getframe(1)
     while frame is not None:

@@ -1,4 +1,7 @@
-"""Functions and classes in place of those of the standard library that take names of attributes, or evaluate texts."""
+"""Replacements for functions and classes of the standard library that could break the policy.
+
+For example, the originals take names of attributes or evaluate text.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,11 @@ from .refusals import ForbiddenValue
 
 
 class Stream:
-    """A standard stream, without the way from it to the file that it writes to, and from there to any file.
+    """A standard stream that does not lead to its file object, which would lead to any file.
 
     Args:
         name: Name of the stream in `sys`.
-        binary: Whether it is what Python calls the stream's buffer.
+        binary: Whether this is the binary `buffer` of the stream.
     """
 
     __slots__ = ("__dict__", "_of")
@@ -39,31 +42,31 @@ class Stream:
             self.__dict__.update(buffer=Stream(name, binary=True), encoding="utf-8", errors="strict")
 
     def read(self, size: int | None = -1, /) -> Any:
-        """As a file's."""
+        """Read like `read` of a file."""
         return self._of().read(size)
 
     def readline(self, size: int = -1, /) -> Any:
-        """As a file's."""
+        """Read a line, like `readline` of a file."""
         return self._of().readline(size)
 
     def readlines(self, hint: int = -1, /) -> list[Any]:
-        """As a file's."""
+        """Read lines, like `readlines` of a file."""
         return list(self._of().readlines(hint))
 
     def write(self, data: Any, /) -> int:
-        """As a file's."""
+        """Write like `write` of a file."""
         return int(self._of().write(data))
 
     def writelines(self, lines: Any, /) -> None:
-        """As a file's."""
+        """Write lines, like `writelines` of a file."""
         self._of().writelines(lines)
 
     def flush(self) -> None:
-        """As a file's."""
+        """Flush like `flush` of a file."""
         self._of().flush()
 
     def isatty(self) -> bool:
-        """No."""
+        """Return False."""
         return False
 
     def __iter__(self) -> Iterator[Any]:
@@ -83,10 +86,10 @@ class Stream:
 
 
 def enumerations(guards: Guards) -> dict[str, Any]:
-    """What `enum` gives."""
+    """Return the names that programs get of `enum`."""
 
     class ByValueOnly(enum.EnumMeta):
-        # The call with names would make classes with any special method.
+        # The call with names could make classes with any special method.
         def __call__(cls, value: Any, /, *more: Any, **options: Any) -> Any:  # type: ignore[override]
             if more or options:
                 guards.refuse(ForbiddenValue, "enumerations are made by class statements, not by a call with names")
@@ -103,7 +106,7 @@ def enumerations(guards: Guards) -> dict[str, Any]:
 
 
 def data_classes(guards: Guards) -> dict[str, Any]:
-    """What `dataclasses` gives."""
+    """Return the names that programs get of `dataclasses`."""
 
     def dataclass(cls: Any = None, /, **options: Any) -> Any:
         def decorate(cls: Any) -> Any:
@@ -116,7 +119,7 @@ def data_classes(guards: Guards) -> dict[str, Any]:
         return decorate if cls is None else decorate(cls)
 
     def check_owners(cls: Any) -> None:
-        # A field is named by the class that it is in, and that name becomes part of a text that is run.
+        # `dataclasses` builds source text from the names that the fields have, and runs it.
         for base in type.__getattribute__(cls, "__mro__")[1:]:
             for name, one in type.__getattribute__(base, "__dict__").get("__dataclass_fields__", {}).items():
                 if type(one.name) is not str or one.name != name or not name.isidentifier():
@@ -125,7 +128,7 @@ def data_classes(guards: Guards) -> dict[str, Any]:
             if type(one) is dataclasses.Field and one.name is not None:
                 guards.refuse(ForbiddenValue, "what field() gave is for one class")
 
-    # Those of the library read the list of fields of the object, where a program might have put one of its own.
+    # The library's functions read the list of fields from the object, where a program can have put its own list.
     def class_of(ob: Any, what: str) -> Any:
         kind = ob if issubclass(type(ob), type) else type(ob)
         if "__dataclass_fields__" not in dir(kind):
@@ -187,7 +190,7 @@ def data_classes(guards: Guards) -> dict[str, Any]:
 
 
 def named_tuple(guards: Guards) -> Callable[..., Any]:
-    """`collections.namedtuple`, whose classes are the program's."""
+    """Return a `collections.namedtuple` whose classes count as the program's own."""
 
     def namedtuple(typename: Any, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
         make: Any = collections.namedtuple
@@ -198,7 +201,7 @@ def named_tuple(guards: Guards) -> Callable[..., Any]:
 
 
 def function_tools(guards: Guards) -> dict[str, Any]:
-    """What `functools` gives beside what is harmless as it is."""
+    """Return the replacements for names of `functools` that are not harmless as they are."""
     cached = (
         types.FunctionType,
         types.MethodType,
@@ -209,7 +212,7 @@ def function_tools(guards: Guards) -> dict[str, Any]:
     )
 
     def check_callable(function: Any) -> Any:
-        # What is cached has its attributes copied; those of a class are raw.
+        # `lru_cache` copies the attributes of the callable; a class would give its raw attributes.
         if not issubclass(type(function), cached):
             raise TypeError(f"a function was expected, not a {type(function).__name__}")
         if issubclass(type(function), type):
@@ -265,11 +268,11 @@ def function_tools(guards: Guards) -> dict[str, Any]:
 
 
 def context_tools(guards: Guards) -> dict[str, Any]:
-    """What `contextlib` gives beside what is harmless as it is."""
+    """Return the replacements for names of `contextlib` that are not harmless as they are."""
     import contextlib
 
     def contextmanager(func: Any, /) -> Any:
-        # It has its attributes copied.
+        # `contextlib.contextmanager` copies the attributes of the function.
         if not guards.own_function(func):
             raise TypeError(f"a function of the program was expected, not a {type(func).__name__}")
         return contextlib.contextmanager(func)
@@ -278,7 +281,7 @@ def context_tools(guards: Guards) -> dict[str, Any]:
 
 
 def json_functions() -> dict[str, Any]:
-    """What `json` gives: nothing that takes a class to work with."""
+    """Return the names that programs get of `json`: no function takes a class that does the work."""
 
     def dumps(
         obj: Any,
@@ -333,10 +336,10 @@ def json_functions() -> dict[str, Any]:
 
 
 def leave(code: Any = None, /) -> None:
-    """`exit`, `quit` and `sys.exit`."""
+    """Implement `exit`, `quit` and `sys.exit` for programs."""
     raise SystemExit(code)
 
 
 def unchanged(value: Any, /) -> Any:
-    """A decorator that has a meaning for type checkers only."""
+    """Implement a decorator that has a meaning only for type checkers."""
     return value

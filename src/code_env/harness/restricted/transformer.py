@@ -1,8 +1,10 @@
-"""RestrictedPython's transformer, for ordinary programs: refuses what a text shows, and has guards ask the rest.
+"""RestrictedPython's transformer, changed for ordinary programs.
 
-Beside what RestrictedPython allows there are here: annotations, augmented assignment to attributes and items,
-`nonlocal`, `match`, ordinary special methods and calls of those of a base class. Values are not guarded where they are
-iterated over, unpacked or taken out of containers: nothing that a program reaches holds what it must not have.
+It refuses violations that a program's text shows, and inserts calls of guards that check the rest at run time. In
+addition to what RestrictedPython allows, programs can use annotations, augmented assignment to attributes and items,
+`nonlocal`, `match`, ordinary special methods, and calls of the special methods of a base class. Values are not guarded
+where they are iterated over, unpacked or taken out of containers, because no object that a program can reach holds a
+value that the program must not have.
 """
 
 from __future__ import annotations
@@ -28,10 +30,11 @@ _Node = TypeVar("_Node", bound=ast.AST)
 
 
 class ProgramTransformer(RestrictingNodeTransformer):
-    """The policy of the executor `restricted`; what a policy of one's own may be derived from.
+    """The policy of the executor `restricted`; a user's own policy can be derived from it.
 
-    A subclass may have two class attributes: `builtins`, a mapping of names that are added to those of programs, and
-    `guards`, one of names that begin with an underscore, which only code that a transformer has written can use.
+    A subclass can have two class attributes. `builtins` is a mapping of names that are added to the builtin names of
+    programs. `guards` is a mapping of names that begin with an underscore; only code that a transformer has written can
+    use these names.
     """
 
     allow_underscores = False
@@ -41,7 +44,7 @@ class ProgramTransformer(RestrictingNodeTransformer):
     why_not_import: Callable[[str, str | None], str | None] = staticmethod(
         lambda module, name: "imports are not allowed"
     )
-    """Why a module, or a name of it, may not be imported; None if it may."""
+    """Returns why a program may not import a module, or a name of it; None if it may."""
     builtins: Mapping[str, Any] = {}
     guards: Mapping[str, Any] = {}
 
@@ -56,7 +59,7 @@ class ProgramTransformer(RestrictingNodeTransformer):
     # Names
 
     def check_name(self, node: Any, name: str | None, allow_magic_methods: bool = False) -> None:
-        """Refuse names that are, or could be, those of guards."""
+        """Refuse names that guards have or could have."""
         if name in self.guards:
             self.error(node, f'"{name}" is an invalid variable name because the policy has a guard of this name')
             return
@@ -95,13 +98,13 @@ class ProgramTransformer(RestrictingNodeTransformer):
         return node
 
     def visit_Global(self, node: ast.Global) -> Any:
-        """Check the names, which are no nodes."""
+        """Check the names, which are not nodes of the tree."""
         for name in node.names:
             self.check_name(node, name)
         return node
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> Any:
-        """Check the names, which are no nodes."""
+        """Check the names, which are not nodes of the tree."""
         for name in node.names:
             self.check_name(node, name)
         return node
@@ -109,7 +112,7 @@ class ProgramTransformer(RestrictingNodeTransformer):
     # Attributes and items
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
-        """`a.b` becomes `_getattr_(a, "b")`, `a.b = c` becomes `_write_(a).b = c`."""
+        """Change `a.b` to `_getattr_(a, "b")`, and `a.b = c` to `_write_(a).b = c`."""
         name, special = node.attr, node.attr in READABLE_SPECIAL or node.attr == "__name__"
         is_read = isinstance(node.ctx, ast.Load)
         if not (is_read and (special or name in NAMED_TUPLES)):
@@ -121,14 +124,14 @@ class ProgramTransformer(RestrictingNodeTransformer):
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
-        """`a[b] = c` becomes `_write_(a)[b] = c`; to read an item needs no guard."""
+        """Change `a[b] = c` to `_write_(a)[b] = c`; reading an item needs no guard."""
         node = self.node_contents_visit(node)
         if not isinstance(node.ctx, ast.Load):
             node.value = _call("_write_", node, node.value)
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        """`a.b += c` becomes `_store_attr_(_load_attr_(a, "b"), "+=", c)`, which keeps Python's order."""
+        """Change `a.b += c` to `_store_attr_(_load_attr_(a, "b"), "+=", c)`, in Python's order of evaluation."""
         target = node.target
         if not isinstance(target, ast.Attribute):
             return self.node_contents_visit(node)
@@ -139,11 +142,11 @@ class ProgramTransformer(RestrictingNodeTransformer):
         return _located(ast.Expr(stored), node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        """Allow annotations, which are values like others."""
+        """Allow annotations, which are ordinary expressions."""
         return self.node_contents_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        """Allow assignments; `__slots__` of a class must be plain to see."""
+        """Allow assignments; `__slots__` and `__match_args__` of a class must be string literals."""
         if self._scopes[-1] == "class":
             names = [target.id for target in node.targets if isinstance(target, ast.Name)]
             if names in (["__slots__"], ["__match_args__"]) and len(node.targets) == 1:
@@ -163,13 +166,13 @@ class ProgramTransformer(RestrictingNodeTransformer):
     # Iteration needs no guard.
 
     def guard_iter(self, node: Any) -> Any:
-        """Leave loops as they are."""
+        """Leave loops and comprehensions as they are, and refuse asynchronous comprehensions."""
         if getattr(node, "is_async", 0):
             self.error(node, "Async comprehensions are not allowed.")
         return self.node_contents_visit(node)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        """Leave calls as they are: what is called, the program was given."""
+        """Leave calls as they are: a program can only call objects that it was given."""
         return self.node_contents_visit(node)
 
     def visit_With(self, node: ast.With) -> Any:
@@ -179,7 +182,7 @@ class ProgramTransformer(RestrictingNodeTransformer):
     # Definitions
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        """Check the names; what is no part of the body belongs to the scope around it."""
+        """Check the names; everything except the body belongs to the scope around the function."""
         self.check_name(node, node.name, allow_magic_methods=self._scopes[-1] == "class")
         self._check_type_parameters(node)
         self.check_function_argument_names(node)
@@ -191,14 +194,14 @@ class ProgramTransformer(RestrictingNodeTransformer):
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
-        """Check the names of arguments."""
+        """Check the names of the arguments."""
         self.check_function_argument_names(node)
         node.args = self.visit(node.args)
         [node.body] = self._visit_in("function", [node.body])
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
-        """Check the name; a guard looks at bases and metaclass."""
+        """Check the name; a guard checks the bases and the metaclass at run time."""
         self.check_name(node, node.name)
         self._check_type_parameters(node)
         node.decorator_list = [self.visit(one) for one in node.decorator_list]
@@ -224,20 +227,20 @@ class ProgramTransformer(RestrictingNodeTransformer):
             self.error(node, "Type parameters are not allowed.")
 
     def visit_Module(self, node: ast.Module) -> Any:
-        """Note which names the program binds, then look at all."""
+        """Collect the names that the program binds, then visit all nodes."""
         self._bound = set(_bound_names(node))
         return self.node_contents_visit(node)
 
     # Imports
 
     def visit_Import(self, node: ast.Import) -> Any:
-        """Allow modules that are allowed."""
+        """Refuse imports of modules that are not allowed."""
         for alias in node.names:
             self._check_import(node, alias.name, None)
         return self._check_imported_names(node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
-        """Allow what modules that are allowed give out."""
+        """Refuse imports of names that the allowed modules do not give to programs."""
         if node.level:
             self.error(node, "Relative imports are not allowed.")
             return node
@@ -263,11 +266,11 @@ class ProgramTransformer(RestrictingNodeTransformer):
             self.check_name(node, alias.asname)
         return node
 
-    # Patterns: the interpreter reads their attributes itself. So what a pattern reads before it looks at the subject is
-    # read by a guard, and a class that it names is one that looks at the subject's attributes first.
+    # Patterns: the interpreter itself reads the attributes that patterns use. So a guard reads the dotted names of a
+    # pattern, and a class pattern names a stand-in class that checks the subject's attributes first.
 
     def visit_Match(self, node: ast.Match) -> Any:
-        """`case A.b:` becomes `case _match1_.v0:`, where `_match1_ = _patterns_(lambda: _getattr_(A, "b"))`."""
+        """Change `case A.b:` to `case _match1_.v0:`, where `_match1_ = _patterns_(lambda: _getattr_(A, "b"))`."""
         outer = self._thunks, self._pattern_name
         self._matches += 1
         name = f"_match{self._matches}_"
@@ -283,7 +286,7 @@ class ProgramTransformer(RestrictingNodeTransformer):
             self._visit_case(case)
         if not thunks:
             return node
-        if self._scopes[-1] == "class":  # What the patterns name is looked up in functions, which do not see it.
+        if self._scopes[-1] == "class":  # The lambdas that look names up do not see the names of a class body.
             self.error(node, "Patterns with dotted names are not allowed in the body of a class.")
         made = _call("_patterns_", node, *thunks)
         return [_located(ast.Assign([ast.Name(name, ast.Store())], made), node), node]
@@ -295,14 +298,14 @@ class ProgramTransformer(RestrictingNodeTransformer):
         case.body = self._visit_in(scope, case.body)
 
     def _later(self, node: Any, value: ast.expr) -> ast.expr:
-        """What stands in a pattern for a value that is made when the pattern is tried."""
+        """Return the expression that a pattern has in place of a value; the value is made when the pattern is tried."""
         nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
         self._thunks.append(_located(ast.Lambda(nothing, value), node))
         place = ast.Attribute(ast.Name(self._pattern_name, ast.Load()), f"v{len(self._thunks) - 1}", ast.Load())
         return _located(place, node)
 
     def visit_MatchValue(self, node: ast.MatchValue) -> Any:
-        """Allow literals, and dotted names as a guard gives them."""
+        """Allow literals, and dotted names, which a guard reads."""
         node.value = self._pattern_value(node.value)
         return node
 
@@ -319,24 +322,24 @@ class ProgramTransformer(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     def visit_MatchStar(self, node: ast.MatchStar) -> Any:
-        """Check the name, which is no node."""
+        """Check the name, which is not a node of the tree."""
         self.check_name(node, node.name)
         return node
 
     def visit_MatchAs(self, node: ast.MatchAs) -> Any:
-        """Check the name, which is no node."""
+        """Check the name, which is not a node of the tree."""
         self.check_name(node, node.name)
         return self.node_contents_visit(node)
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> Any:
-        """Check the name, which is no node, and the keys."""
+        """Check the name, which is not a node of the tree, and the keys."""
         self.check_name(node, node.rest)
         node.keys = [self._pattern_value(key) for key in node.keys]
         node.patterns = [self.visit(pattern) for pattern in node.patterns]
         return node
 
     def visit_MatchClass(self, node: ast.MatchClass) -> Any:
-        """Check the attributes that it reads, and have the class look at them first."""
+        """Check the attributes that the pattern reads, and put in a class that checks them before they are read."""
         for name in node.kwd_attrs:
             self._check_attribute(node, name, decided_now=True)
         cls = self.visit(node.cls)
@@ -358,7 +361,7 @@ def _call(guard: str, node: Any, *args: Any) -> ast.Call:
 
 
 def _located(new: _Node, node: Any) -> _Node:
-    return ast.copy_location(new, node)  # What is new below it gets its place when all is done, once.
+    return ast.copy_location(new, node)  # `fix_missing_locations` locates the nodes below it at the end.
 
 
 def _bound_names(tree: ast.AST) -> Any:

@@ -1,4 +1,4 @@
-"""What programs have in place of some types: `type`, `abc.ABCMeta`, and the classes that class patterns name."""
+"""Objects that programs have in place of types: `type`, `abc.ABCMeta`, and the classes that class patterns name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _isinstance = isinstance
 
 
 class AbstractMeta:
-    """Stands for `abc.ABCMeta` in programs: of use as a metaclass, and for nothing else."""
+    """Stands for `abc.ABCMeta` in programs, which can use it only as a metaclass."""
 
     __slots__ = ("_refuse",)
 
@@ -23,7 +23,7 @@ class AbstractMeta:
         self._refuse = refuse
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refuse."""
+        """Refuse the call."""
         return self._refuse(ForbiddenValue, "abc.ABCMeta is a metaclass here, for class statements only")
 
 
@@ -37,13 +37,13 @@ class TypeFunction:
         self._type_of, self._refuse = type_of, refuse
 
     def __call__(self, ob: Any, /, *more: Any) -> Any:
-        """The type of an object."""
+        """Return the type of an object."""
         if more:
             rule = "type() takes one argument here: classes are made by class statements"
             self._refuse(ForbiddenValue, rule)
         return self._type_of(ob)
 
-    # As `typing.Type`: an alias of `type` itself could be called with three arguments.
+    # An alias of `typing.Type`, because an alias of `type` itself could be called with three arguments.
     def __getitem__(self, item: Any) -> Any:
         return typing.Type[item]  # noqa: UP006
 
@@ -64,7 +64,7 @@ class TypeFunction:
 
 
 class Patterns:
-    """What the patterns of one `match` statement name; an attribute for each."""
+    """The values that the patterns of one `match` statement name; each value is an attribute."""
 
     __slots__ = ("_thunks",)
 
@@ -76,7 +76,7 @@ class Patterns:
 
 
 class PatternMeta(type):
-    """Makes a class that stands in a pattern for another."""
+    """Makes a class that stands for another class in a pattern."""
 
     real: Any
     names: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Types, and attributes of their objects, that restricted programs have or do not have."""
+"""Tables of types, and of attributes of their objects, that restricted programs may or may not have."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ UNTOUCHABLE_TYPES = frozenset(
     (
         *LEAD_OUT,
         *(types.FunctionType, types.MethodType, types.SimpleNamespace, types.GetSetDescriptorType),
-        # The call of these, with names, makes classes that have any special method.
+        # A call of one of these types with names can make a class with any special method.
         *(enum.Enum, enum.IntEnum, enum.StrEnum, enum.Flag, enum.IntFlag, enum.ReprEnum),
         *(io.FileIO, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.BufferedRWPair, io.TextIOWrapper),
     )
 )
-"""Types that `type` does not give: with most of them one could make what no program may have."""
+"""Types that `type` does not return: with most of them, a program could make objects that it may not have."""
 
 UNTOUCHABLE_FUNCTIONS = frozenset(
     id(vars(builtins)[name])
@@ -39,7 +39,7 @@ UNTOUCHABLE_FUNCTIONS = frozenset(
         *("globals", "hasattr", "locals", "open", "setattr", "vars"),
     )
 )
-"""Identities of builtin functions that no attribute may give."""
+"""The `id` of each builtin function that no attribute may give."""
 
 TYPES_OF_MODULES = frozenset(
     (
@@ -48,10 +48,10 @@ TYPES_OF_MODULES = frozenset(
         *("numbers", "operator", "_operator"),
     )
 )
-"""Modules of which `type` gives any type of an object that a program has."""
+"""Modules whose types `type` returns for any object that a program has."""
 
 WATCHED = frozenset((*LEAD_OUT, type, abc.ABCMeta, enum.EnumMeta, types.BuiltinFunctionType))
-"""Types of values that are looked at once more before an attribute gives them."""
+"""Types of values that a guard checks once more before an attribute gives them."""
 
 NOT_ALL_OF = {
     "mro": (type,),
@@ -66,13 +66,13 @@ NOT_ALL_OF = {
     "buffer": (io.IOBase,),
     "raw": (io.IOBase,),
 }
-"""Attributes that objects of some types keep to themselves, and the types."""
+"""Attributes that programs may not read from objects of some types, with these types."""
 
 LRU_CACHE = type(functools.lru_cache(len))
 
 NO_BASES = (
     *(type, super, property, staticmethod, classmethod, BaseExceptionGroup, LRU_CACHE),
-    # Of objects of these what decides which attribute is read, or written, could be changed.
+    # A program could change objects of classes derived from these, and so choose which attribute is read or written.
     *(functools.partial, functools.partialmethod, functools.cached_property, functools.singledispatchmethod),
     *(types.DynamicClassAttribute, enum.property, enum.auto),
 )
@@ -86,13 +86,13 @@ IMMUTABLE = frozenset(
         *(type(None), type(...), type(NotImplemented)),
     )
 )
-"""Types whose objects Python itself lets nobody change."""
+"""Types whose objects Python itself protects from any change."""
 
 MATCH_THEMSELVES = (int, float, str, bytes, bytearray, dict, list, tuple, set, frozenset)
-"""Types of which a class pattern's only argument is the object as it is."""
+"""Types whose class patterns compare their only positional pattern with the object itself."""
 
 MIXINS = ("collections", "_collections_abc")
-"""Modules whose methods, written in Python, change whatever they are called with by its own methods."""
+"""Modules with methods, written in Python, that change any object they get, through the object's own methods."""
 
 CHANGES = frozenset(
     (
@@ -100,7 +100,7 @@ CHANGES = frozenset(
         *("append", "extend", "insert", "remove", "reverse", "add", "discard"),
     )
 )
-"""Names of those methods."""
+"""The names of the methods in `MIXINS` that change an object."""
 
 CONTAINERS = frozenset((dict, list, bytearray, collections.deque, collections.defaultdict, collections.OrderedDict))
 """Types of containers that programs may change."""

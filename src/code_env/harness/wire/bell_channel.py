@@ -1,8 +1,9 @@
 """A channel on which the program's process does not wake its peer with each frame.
 
-Waking a process costs more than anything else that is done for a call. So the peer does not wait on the channel
-itself but on a pipe, the bell: the program's process rings it when it is about to wait, and its end closes it. In
-between frames may pile up, and none is lost if that process dies: they are in the channel by then.
+To wake a process costs more than everything else that a call needs. So the peer does not wait on the channel itself,
+but on a pipe, the bell. The program's process rings the bell, by writing to it, when it is about to wait. The bell
+closes when that process ends. Frames can collect in the channel between two rings. No frame is lost if the process
+dies, because the frames are already in the channel.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ class QuietChannel(Channel):
     """The peer's side.
 
     Args:
-        fd: The channel's descriptor; it stays the caller's to close.
-        bell: The end of the bell to listen to, likewise.
+        fd: The channel's descriptor. The caller must close it.
+        bell: The end of the bell to listen to. The caller must close it too.
     """
 
     def __init__(self, fd: int, bell: int) -> None:
@@ -32,7 +33,7 @@ class QuietChannel(Channel):
         self._bell_is_closed = False
 
     def more(self, left_s: float | None) -> bool:
-        """Read what is there, or wait for the bell; False when the other side is gone and nothing is left.
+        """Read the available data, or wait for the bell; return False if the other side is gone and no data is left.
 
         Raises:
             ChannelTimeout: If the bell did not ring in time.
@@ -63,25 +64,25 @@ class RingingChannel(Channel):
         self._has_sent = False
 
     def send_frames(self, frames: bytes | bytearray) -> None:
-        """Send frames, of which the other side learns later."""
+        """Send frames without waking the other side."""
         self._has_sent = True
         super().send_frames(frames)
 
     def before_waiting(self) -> None:
-        """Ring, if anything was sent since."""
+        """Ring, if frames were sent since the last call."""
         if self._has_sent:
             self._has_sent = False
             self.before_waiting_for_room()
 
     def before_waiting_for_room(self) -> None:
-        """Ring: the other side sleeps, and must make room, as often as there is none."""
+        """Ring each time the channel is full, because the other side sleeps and must read to make room."""
         try:  # noqa: SIM105  # A context manager would cost more than the ringing.
             _write(self._bell, b".")
         except BrokenPipeError:
-            pass  # It has heard enough and is gone; whoever reads or sends next learns of it.
+            pass  # The peer is gone. The next read or send on the channel shows that.
 
     def more(self, left_s: float | None) -> bool:
-        """Ring, then wait for more to read, and read it; False when the other side has closed."""
+        """Ring, then wait for data and read it; return False if the other side has closed."""
         self.before_waiting()
         try:
             return self.fill()

@@ -1,4 +1,4 @@
-"""What of Python's own crosses by its name or its kind: builtin functions, classes, iterators, coroutines."""
+"""Python's own objects that cross by their name or their kind: builtin functions, classes, iterators, coroutines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TYPES = (
 
 
 def _known_callables() -> dict[str, Any]:
-    """Functions and classes that are the same on both sides and touch nothing but their arguments, by name."""
+    """Return functions and classes that are the same on both sides and use only their arguments, by name."""
     exceptions = [name for name, value in vars(builtins).items() if isinstance(value, type(Exception))]
     classes = [name for name in exceptions if issubclass(getattr(builtins, name), Exception)]
     known = {name: getattr(builtins, name) for name in (*_PURE_FUNCTIONS, *_TYPES, *classes)}
@@ -32,29 +32,30 @@ def _known_callables() -> dict[str, Any]:
 
 
 KNOWN_CALLABLES = _known_callables()
-"""Functions and classes that the tests may hand over by name."""
+"""Functions and classes that the tests may pass to the program by name."""
 
 _NAME_OF_CALLABLE = {id(value): name for name, value in KNOWN_CALLABLES.items()}
 
 
 def name_of_callable(value: object) -> str | None:
-    """The name under which the tests may hand over a builtin function or class; None if it is none of these."""
+    """Return the name by which the tests may pass a builtin function or class; None if they may not pass it."""
     return _NAME_OF_CALLABLE.get(id(value))
 
 
 _NAMED_TYPES = (bool, bytearray, bytes, complex, dict, float, int, list, object, range, slice, str, tuple, type(None))
 
 TYPES = {kind.__name__: kind for kind in _NAMED_TYPES}
-"""Classes that the program may hand over by name.
+"""Classes that the program may pass to the tests by name.
 
-Not `set` and `frozenset`: of these `intersection(x)` and `union(x)` give `x` itself, as if it were a result's method.
+`set` and `frozenset` are not among them. Their `intersection(x)` and `union(x)` return what `x` holds, so a test that
+calls this method on a result would accept the class in place of a set.
 """
 
 _NAME_OF_TYPE = {id(kind): name for name, kind in TYPES.items()}
 
 
 def name_of_type(value: object) -> str | None:
-    """The name under which the program may hand over a builtin class; None if it is none of these."""
+    """Return the name by which the program may pass a builtin class; None if it may not pass it."""
     return _NAME_OF_TYPE.get(id(value))
 
 
@@ -71,17 +72,17 @@ _ITERATORS = frozenset(
 
 
 def is_iterator(value: object) -> bool:
-    """Whether a value is a generator or another of Python's own iterators."""
+    """Return whether a value is a generator or another of Python's own iterators."""
     return id(type(value)) in _ITERATORS
 
 
 def is_coroutine(value: object) -> bool:
-    """Whether a value is what an `async def` function returns."""
+    """Return whether a value is a coroutine, as an `async def` function returns it."""
     return type(value) is types.CoroutineType
 
 
 def is_async(function: object) -> bool:
-    """Whether a function was defined to be awaited; one that happens to give a coroutine was not."""
+    """Return whether a function is a coroutine function; not every function that returns a coroutine is."""
     import inspect
 
     return inspect.iscoroutinefunction(function)

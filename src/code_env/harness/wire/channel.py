@@ -1,8 +1,8 @@
 """Frames on the descriptor that joins a program to its peer.
 
-A frame is a 4-byte big-endian length, one byte that names its kind, and the payload. The
-descriptor may be a socket or a pipe, so nothing here depends on message boundaries. Each side
-bounds what it accepts before it allocates: a length above `MAX_FRAME_BYTES` ends the conversation.
+A frame is a 4-byte big-endian length, one byte for its kind, and the payload. The descriptor can be a socket or a pipe,
+so nothing here depends on message boundaries. Each side checks the length before it allocates memory: a length above
+`MAX_FRAME_BYTES` ends the conversation.
 """
 
 from __future__ import annotations
@@ -19,29 +19,33 @@ from typing import Any, NamedTuple
 from ..process.sockets import Socket, receive_descriptors
 
 MAX_FRAME_BYTES = 24 * 1024 * 1024
-"""Longest payload either side accepts; above the largest stream (16 MiB) and its JSON overhead."""
+"""The longest payload that either side accepts, in bytes: more than the largest stream (16 MiB) takes as JSON."""
 
 CHANNEL_VARIABLE = "CODE_ENV_CHANNEL"
 """Environment variable that holds the number of the channel's descriptor in a peer."""
 
 BELL_VARIABLE = "CODE_ENV_BELL"
-"""Environment variable with the number of the bell, where the program answers in one process; see `bell_channel.py`."""
+"""Environment variable that holds the number of the bell's descriptor, if the program is loaded; see
+`bell_channel.py`."""
 
 CONVERSATIONS_VARIABLE = "CODE_ENV_CONVERSATIONS"
 TAKES_INPUT = b"+"
-"""Environment variable that holds, where the executor keeps peers, the number of a socket for further channels."""
+"""If the executor keeps peers, the environment variable `CONVERSATIONS_VARIABLE` holds the number of a socket. The peer
+receives further channels over this socket. The peer sends `TAKES_INPUT` if it can take another standard input, and the
+keeper sends it if a new standard input comes with the channel."""
 
 SPARE_VARIABLE = "CODE_ENV_SPARE_S"
-"""Environment variable that tells a peer how much longer than usual it is to wait for what its program sends, in
-seconds, where that comes from another machine."""
+"""Environment variable of a peer whose programs run on another machine: it must wait this much longer than usual for
+what its program sends, in seconds."""
 
 PER_MESSAGE = b"per message"
-"""Payload of a `LOAD` frame that gives each message, not the module, the wall time limit."""
+"""Payload of a `LOAD` frame which says that the wall time limit holds for each message, not for the module."""
 
 SUITE = b"suite"
-"""Payload of a `LOAD` frame that has tests in the answer's own language run beside it; see `interpreted/serving.py`."""
+"""Payload of a `LOAD` frame that asks for tests in the answer's own language, to be run beside the answer; see
+`interpreted/serving.py`."""
 
-# Bound here because a program shares this process and may replace them in `os` or `json`.
+# Bound here because a program shares this process and can replace them in `os` or `json`.
 _read, _write, _select, _clock = os.read, os.write, select.select, time.monotonic
 _poll: Any = getattr(select, "poll", None)
 _loads, _join = json.loads, "".join
@@ -49,51 +53,51 @@ _header = struct.Struct(">IB")
 
 
 _PIECE = 65536
-"""How much is read at once; the allocator gives and takes larger pieces by system calls."""
+"""The most bytes that one read returns. The allocator gets and frees larger pieces by system calls."""
 
 
 class ChannelError(Exception):
-    """The other side broke the protocol, or is gone in the middle of a frame."""
+    """Raised if the other side broke the protocol, or is gone in the middle of a frame."""
 
 
 class ChannelTimeout(ChannelError):
-    """The other side sent no complete frame in the time it had."""
+    """Raised if the other side sent no complete frame in time."""
 
 
 class Kind:
-    """The kinds of frame, each a single byte."""
+    """The kinds of frames, each a single byte."""
 
     HELLO = ord("H")
-    """Program to peer, first of all and before the answer is looked at: empty."""
+    """Program to peer: the first frame, sent before the answer is examined; it is empty."""
     COMPILED = ord("K")
-    """Program to peer: JSON, `{"error": null}` or why the answer does not compile."""
+    """Program to peer: JSON, `{"error": null}` or the reason why the answer does not compile."""
     RUN = ord("R")
     """Peer to program: run the answer as `__main__`; the payload is its standard input."""
     SESSION = ord("S")
-    """Peer to program: run the answer as a notebook and cells after it; the payload is marshalled, see `session.py`."""
+    """Peer to program: run the answer as a notebook, then run cells; the payload is marshalled, see `session.py`."""
     OUTPUT = ord("O")
     """Program to peer: a piece of the running program's standard output."""
     RECORDS = ord("N")
-    """Program to peer: what the child of `SESSION` has shown, lines of JSON; see `notebook.py`."""
+    """Program to peer: what the child of `SESSION` showed, as lines of JSON; see `notebook.py`."""
     FILE = ord("F")
-    """Program to peer: a file that the child of `SESSION` has left, in the order in which they were asked for; the
-    payload is its content behind a byte, and empty if there is no such file."""
+    """Program to peer: a file that the child of `SESSION` left. There is one frame for each requested file, in the same
+    order. The payload is one byte and then the file's content; it is empty if there is no file."""
     LOAD = ord("L")
-    """Peer to program: load the answer as a module in a child that then takes `MESSAGE`s."""
+    """Peer to program: load the answer as a module in a child, which then takes `MESSAGE` frames."""
     MESSAGE = ord("M")
-    """Both ways, between the peer, which sends marshalled data, and the loaded module, which sends JSON; relayed by the
-    serving process if there is one."""
+    """In both directions: the peer sends marshalled data, the loaded module sends JSON. If there is a serving process,
+    it relays these frames."""
     UNLOAD = ord("U")
     """Peer to program: end the loaded module."""
     ENDED = ord("E")
-    """Program to peer: JSON, how the child of `RUN` or `LOAD` ended."""
+    """Program to peer: JSON that says how the child of `RUN`, `SESSION` or `LOAD` ended."""
 
 
 class Channel:
     """Sends and receives frames on one duplex descriptor.
 
     Args:
-        fd: The descriptor; it stays the caller's to close.
+        fd: The descriptor. The caller must close it.
     """
 
     def __init__(self, fd: int) -> None:
@@ -102,11 +106,11 @@ class Channel:
         self._poll: Any = None
 
     def fileno(self) -> int:
-        """The descriptor, for `select`."""
+        """Return the descriptor, for `select`."""
         return self.fd
 
     def send(self, kind: int, payload: bytes = b"") -> None:
-        """Send one frame, waiting until the other side has taken it.
+        """Send one frame, and wait until it is written completely.
 
         Raises:
             ChannelError: If the payload is too long, or the other side is gone.
@@ -114,7 +118,7 @@ class Channel:
         self.send_frames(frame(kind, payload))
 
     def send_frames(self, frames: bytes | bytearray) -> None:
-        """Send what `frame` gave, for one or more.
+        """Send one or more frames, each as `frame` returned it.
 
         Raises:
             ChannelError: If the other side is gone.
@@ -123,7 +127,7 @@ class Channel:
         while view:
             try:
                 view = view[_write(self.fd, view) :]
-            except BlockingIOError:  # The program may have set it so.
+            except BlockingIOError:  # The descriptor can be non-blocking: a program can have set this.
                 self.before_waiting_for_room()
                 _select([], [self.fd], [])
             except OSError as error:
@@ -134,10 +138,10 @@ class Channel:
         self.send(kind, json_bytes(value))
 
     def receive(self, timeout_s: float | None = None) -> tuple[int, bytes] | None:
-        """The next frame as (kind, payload), or None when the other side has closed.
+        """Return the next frame as (kind, payload), or None if the other side has closed.
 
         Args:
-            timeout_s: Seconds to wait for a complete frame; None waits for ever.
+            timeout_s: Seconds to wait for a complete frame; None waits without a limit.
 
         Raises:
             ChannelTimeout: If no complete frame came in time.
@@ -149,7 +153,7 @@ class Channel:
             if frame is not None:
                 return frame
             left_s = None if deadline is None else deadline - _clock()
-            # Whoever sends and never ends a frame has no more time than one who sends nothing.
+            # The limit also holds for a side that keeps sending and never completes its frame.
             if left_s is not None and left_s <= 0:
                 raise ChannelTimeout(f"no frame within {timeout_s} s")
             if not self.more(left_s):
@@ -158,16 +162,16 @@ class Channel:
                 return None
 
     def before_waiting(self) -> None:
-        """Do what must be done before one waits for the other side to say something."""
+        """Do what is necessary before this side waits for data from the other side."""
 
     def before_waiting_for_room(self) -> None:
-        """Do what must be done before one waits for the other side to take something."""
+        """Do what is necessary before this side waits until the other side makes room."""
 
     def more(self, left_s: float | None) -> bool:
-        """Wait for more to read, and read it; False when the other side has closed.
+        """Wait for data and read it; return False if the other side has closed.
 
         Raises:
-            ChannelTimeout: If there was nothing in time.
+            ChannelTimeout: If no data came in time.
         """
         self.before_waiting()
         if self._poll is None:
@@ -178,7 +182,7 @@ class Channel:
         return self.fill()
 
     def fill(self) -> bool:
-        """Read what is there into the buffer; False when the other side has closed."""
+        """Read the available data into the buffer; return False if the other side has closed."""
         try:
             data = _read(self.fd, _PIECE)
         except ConnectionResetError:
@@ -187,7 +191,7 @@ class Channel:
         return bool(data)
 
     def pop(self) -> tuple[int, bytes] | None:
-        """The next frame of those already read, or None if none is complete.
+        """Return the next frame from the buffer, or None if the buffer holds no complete frame.
 
         Raises:
             ChannelError: If the frame is longer than allowed.
@@ -206,12 +210,12 @@ class Channel:
 
 
 def milliseconds(seconds: float | None) -> float | None:
-    """Seconds as `poll` takes them, which counts in no more than 31 bits."""
+    """Convert seconds to milliseconds for `poll`, whose timeout must fit into 31 bits."""
     return None if seconds is None else 1000 * min(seconds, 1e6)
 
 
 def frame(kind: int, payload: bytes = b"") -> bytes:
-    """One frame as it is sent.
+    """Return the bytes of one frame.
 
     Raises:
         ChannelError: If the payload is too long.
@@ -225,31 +229,31 @@ def _no_json(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} is no JSON value")
 
 
-# What `json.dumps` comes to in the end, without the classes and methods between, which a program may replace.
+# The function in C that `json.dumps` calls in the end. A program can replace the classes and methods in between.
 _json_pieces: Any = getattr(json.encoder, "c_make_encoder")(  # noqa: B009 (typeshed does not know it)
     None, _no_json, json.encoder.encode_basestring, None, ":", ",", False, False, True
 )
 
 
 def json_bytes(value: Any) -> bytes:
-    """A JSON value as a payload; lone surrogates survive."""
+    """Return a JSON value as a payload; lone surrogates survive."""
     return _join(_json_pieces(value, 0)).encode("utf-8", "surrogatepass")
 
 
 def pack_request(request: dict[str, Any]) -> bytes:
-    """What a peer asks of a loaded module, as a payload; what comes back is JSON.
+    """Return a peer's request to a loaded module as a payload. The reply is JSON.
 
-    Whoever reads it has no need to be protected from its peer, and `marshal` is little work there. Version 2 is
-    understood by every Python 3.
+    The reader needs no protection from its peer, so the request can be marshalled, and `marshal` costs the reader
+    little time. Every Python 3 can read version 2.
     """
     return marshal.dumps(request, 2)
 
 
 def parse_json(payload: bytes) -> Any:
-    """The JSON value of a payload that may come from an untrusted side.
+    """Return the JSON value of a payload that can come from an untrusted side.
 
     Raises:
-        ChannelError: If it is not JSON, or nested deeper than the parser follows.
+        ChannelError: If it is not JSON, or is nested too deeply for the parser.
     """
     try:
         return _loads(payload.decode("utf-8", "surrogatepass"))
@@ -258,23 +262,24 @@ def parse_json(payload: bytes) -> Any:
 
 
 class Conversation(NamedTuple):
-    """One of the programs that a peer talks to, by descriptors."""
+    """The descriptors that join a peer to one of its programs."""
 
     channel: int
     bell: int | None
-    """What its process rings, if it has one."""
+    """The end of the program's bell to listen to; None if it has no bell."""
     stdin: int | None = None
-    """A file with what the peer has on standard input from here on, if that is something new; the taker's to close."""
+    """A file with the new standard input of the peer; None if the input is the same as before. The caller closes it."""
 
 
 def conversations(*, takes_input: bool = False) -> Iterator[Conversation]:
-    """The programs of the peer that this process is, one after the other.
+    """Yield the programs that this process, which is a peer, talks to, one after the other.
 
-    The first is there from the start. Asking for the next says that one is done with the last, and that all that was
-    to be said of it has been written; whoever ends instead is not used again.
+    The first program is there from the start. When the caller asks for the next one, this tells the executor that the
+    peer is done with the last program and has written everything about it. The executor does not use a peer again if
+    the peer ends instead.
 
     Args:
-        takes_input: Whether the next may come with another standard input.
+        takes_input: Whether the next program can come with another standard input.
 
     Raises:
         ChannelError: If this process is not a peer.
@@ -298,7 +303,7 @@ def conversations(*, takes_input: bool = False) -> Iterator[Conversation]:
 
 
 def open_channel() -> Channel:
-    """The channel of the peer that this process is.
+    """Return the channel of this process, which must be a peer.
 
     Raises:
         ChannelError: If this process is not a peer.

@@ -1,12 +1,12 @@
-"""Lets identity and sharing cross: the containers that one exchange between a program and its tests tells of.
+"""Preserves identity and sharing of the containers in one exchange between a program and its tests.
 
-An exchange is a call, its reply, and what became of the arguments. Each side keeps a `Containers`, in which every
-container that can change has a number: its place in the order in which they are written, and read. The first time its
-content crosses, after that its number, so both sides hold values of the same shape: a row that lies in a table twice
-is one row, and what a function gives back of its arguments is that argument.
+An exchange is a call, its reply, and the changed arguments. Each side keeps a `Containers`. There, every container that
+can change has a number: its place in the order in which containers are written and read. The first time, the content
+of a container crosses; after that, its number crosses. So both sides hold values of the same shape: a row that occurs
+twice in a table is one row, and if a function returns one of its arguments, the result is that argument.
 
-A number that comes from a program is its claim. It can only name what the exchange has told of, and stands for no more
-values, and lies no deeper, than if its content had crossed again.
+A number from a program proves nothing. It can only name a container of this exchange. The limits on the number of
+values and on depth are the same as if the content had crossed again.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 from .structures import MAX_NODES, NotPlain
 
 MAX_DEPTH = 200
-"""Deepest nesting of containers; below the interpreter's recursion limit on both sides."""
+"""The deepest nesting of containers. It is below the interpreter's recursion limit on both sides."""
 
 MUTABLE_TAGS = frozenset(("d", "s", "ba", "ct", "od", "dd", "dq", "np", "no"))
-"""Tags of containers that can change; a list has none."""
+"""Tags of containers that can change; a list has no tag."""
 
 _MAPPINGS = (dict, collections.Counter, collections.OrderedDict, collections.defaultdict)
 _SEQUENCES = (list, tuple, set, frozenset, collections.deque)
@@ -42,20 +42,20 @@ class Containers:
         self.values.append(value)
 
     def cut(self, count: int) -> None:
-        """Forget all but the first `count`."""
+        """Remove all containers except the first `count`."""
         for value in self.values[count:]:
             self._numbers.pop(id(value), None)
         del self.values[count:]
 
     def number_of(self, value: Any) -> int | None:
-        """The number of a container; None if it has none."""
+        """Return the number of a container, or None if the container has no number."""
         return self._numbers.get(id(value))
 
     def again(self, number: Any, depth: int) -> Any:
-        """The container of that number, where it lies `depth` deep once more.
+        """Return the container with this number, which occurs again at depth `depth`.
 
         Raises:
-            NotPlain: If there is none, or if it makes the whole too large.
+            NotPlain: If no container has this number, or if the whole value becomes too large or too deep.
         """
         if type(number) is not int or not 0 <= number < len(self.values):
             raise NotPlain("a container that nobody has told of")
@@ -69,20 +69,20 @@ class Containers:
         return value
 
     def copied(self) -> Containers:
-        """The same numbers for containers of their own, which hold what these hold until they are changed."""
+        """Return a `Containers` in which each number has a shallow copy of its container."""
         copies = Containers()
         for value in self.values:
             copies.add(copy.copy(value))
         return copies
 
     def change(self, contents: list[tuple[int, Any]]) -> None:
-        """Give containers another content.
+        """Replace the content of containers.
 
         Args:
-            contents: Number and new content of each.
+            contents: The number and the new content of each container.
 
         Raises:
-            NotPlain: If a content does not fit, or if the whole becomes too large.
+            NotPlain: If a content does not fit its container, or if a container becomes too large.
         """
         for number, content in contents:
             _fill(self.values[number], content)
@@ -91,10 +91,10 @@ class Containers:
             self._extent(self.values[number])
 
     def _extent(self, value: Any, depth: int = 0) -> tuple[int, int]:
-        """How many values a value stands for, and how many containers deep it is.
+        """Return how many values a value holds, itself included, and how deep its containers are nested.
 
         Raises:
-            NotPlain: If it is too much, or contains itself.
+            NotPlain: If the value holds too many values, is nested too deep, or contains itself.
         """
         known = self._extents.get(id(value))
         if known is not None:
@@ -126,7 +126,7 @@ _LEAVES = frozenset((int, str, float, bool, type(None), bytes))
 
 
 def _fill(old: Any, new: Any) -> None:
-    """Make a container hold what another of its kind holds."""
+    """Give a container the content of another container of the same type."""
     kind = type(old)
     if kind is not type(new):
         raise NotPlain(f"a {type(new).__name__} in place of a {kind.__name__}")

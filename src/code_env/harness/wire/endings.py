@@ -1,4 +1,4 @@
-"""How a process that ran the program ended, and why an answer could not be tested, as reports have it."""
+"""How a process that ran the program ended, and why an answer could not be tested, in the form that reports use."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from ..process.limits import BROKEN_EXIT_CODE, MAX_TEXT
 from .channel import ChannelError
 
 _MOST_SECONDS = 1e9
-"""More than any run takes: a measurement beyond it, NaN or infinity is none."""
+"""A time that no run reaches, in seconds. A measurement of this time or more is ignored, as are NaN and infinity."""
 
 LOST = "lost"
-"""Status of a case that the end of the program's process cut short, where only the executor knows how it ended."""
+"""Status of a case that the end of the program's process interrupted, if only the executor knows how it ended."""
 
 ENDED = "the program's process ended"
-"""What stands in its message, for whoever knows to replace."""
+"""A text for messages that says only that the process ended. In the message of a case with status `LOST`, the trainer
+replaces it by how the process ended."""
 
 
 _TIMEOUTS = {
@@ -25,14 +26,14 @@ _TIMEOUTS = {
 
 
 class Problem:
-    """Why an answer could not be tested: its own doing."""
+    """Why an answer could not be tested, by the answer's own fault."""
 
     def __init__(self, status: str, message: str, error: dict[str, str] | None = None) -> None:
         self.status, self.message, self.error = status, message, error
 
 
 class Ended:
-    """How a process that runs the program ended, as whoever waited for it says."""
+    """How a process that ran the program ended, as the process that waited for it reports."""
 
     _STATUSES = ("ok", "error", "signal", "timeout", "memory", "output_limit", LOST)
 
@@ -52,12 +53,12 @@ class Ended:
 
     @property
     def fault(self) -> str:
-        """The status of a test that this end cut short: ending unasked is a fault, whatever the exit code."""
+        """The status of a test that this end interrupted: an early end is a fault, whatever the exit code."""
         return "error" if self.status == "ok" else self.status
 
     @property
     def was_run(self) -> bool:
-        """Whether it was run: not if tests before it left no time."""
+        """Whether the test was run at all. It was not if the tests before it left no CPU time."""
         return self._rest != UNRUN
 
     @property
@@ -84,7 +85,7 @@ class Ended:
 
     @property
     def details(self) -> dict[str, Any]:
-        """What a report says of it beside the status."""
+        """What a report says about the end, in addition to the status."""
         details = {"exit_code": self._exit_code, "signal": self._signal, "error": self.error}
         return (
             {key: value for key, value in details.items() if value is not None} | self.used | {"stderr": self._stderr}
@@ -100,5 +101,5 @@ def _seconds(value: Any) -> float | None:
 
 
 def described(error: dict[str, Any]) -> dict[str, str]:
-    """An exception as the program's process describes it, in the one shape that reports have."""
+    """Return an exception, which the program's process described, in the form that reports use."""
     return {key: str(error.get(key))[:MAX_TEXT] for key in ("name", "message", "traceback")}

@@ -1,4 +1,4 @@
-"""What crosses of a match of a regular expression: the text and the places in it, not the expression."""
+"""Matches of regular expressions: the text and the positions in it cross, the expression does not."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 
 class PlainMatch:
-    """A match, rebuilt from its text and the places of its groups; `isinstance` takes it for a `re.Match`.
+    """A match that is rebuilt from its text and the positions of its groups. For `isinstance`, it is a `re.Match`.
 
     Args:
-        text: What was searched, `str` or `bytes`.
-        bounds: From where to where in it.
+        text: The text that was searched, `str` or `bytes`.
+        bounds: Where the search started and ended in the text.
         spans: Start and end of the match and of each group; -1 for a group that took no part.
-        names: The number of each group that has a name.
-        last: The number of the last group that matched; None if there is none.
+        names: Name and number of each group that has a name.
+        last: The number of the last group that matched; None if no group matched.
 
     Raises:
-        ValueError: If these do not fit together.
+        ValueError: If the arguments do not fit together.
     """
 
     __class__ = re.Match  # type: ignore[assignment]
@@ -50,30 +50,30 @@ class PlainMatch:
         return None if start < 0 else self.string[start:end]
 
     def group(self, *groups: int | str) -> Any:
-        """The text of a group, or of several."""
+        """Return the text of a group, or the texts of several groups."""
         found = tuple(self[group] for group in groups or (0,))
         return found[0] if len(found) == 1 else found
 
     def groups(self, default: Any = None) -> tuple[Any, ...]:
-        """The text of each group, `default` for those that took no part."""
+        """Return the text of each group, or `default` for a group that took no part."""
         texts = [self[number] for number in range(1, len(self.regs))]
         return tuple(default if text is None else text for text in texts)
 
     def groupdict(self, default: Any = None) -> dict[str, Any]:
-        """The text of each group that has a name."""
+        """Return the text of each group that has a name, by name."""
         texts = {name: self[name] for name in self._names}
         return {name: default if text is None else text for name, text in texts.items()}
 
     def span(self, group: int | str = 0) -> tuple[int, int]:
-        """Where a group begins and ends."""
+        """Return where a group begins and ends."""
         return self.regs[self._number(group)]
 
     def start(self, group: int | str = 0) -> int:
-        """Where a group begins."""
+        """Return where a group begins."""
         return self.span(group)[0]
 
     def end(self, group: int | str = 0) -> int:
-        """Where a group ends."""
+        """Return where a group ends."""
         return self.span(group)[1]
 
     def __repr__(self) -> str:
@@ -81,7 +81,7 @@ class PlainMatch:
 
 
 def parts_of(match: Any) -> tuple[Any, ...]:
-    """What `PlainMatch` makes a match of again."""
+    """Return the arguments with which `PlainMatch` rebuilds a match."""
     if type(match) is PlainMatch:
         return match.string, [match.pos, match.endpos], match.regs, list(match._names.items()), match.lastindex
     return match.string, [match.pos, match.endpos], match.regs, list(match.re.groupindex.items()), match.lastindex

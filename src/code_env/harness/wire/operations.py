@@ -1,4 +1,4 @@
-"""What handles forward to the program's process, by the operation's name; most only where `judge="objects"`."""
+"""The operations that handles forward to the program's process, by name; most only with `judge="objects"`."""
 
 from __future__ import annotations
 

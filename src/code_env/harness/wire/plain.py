@@ -1,15 +1,15 @@
 """Plain data: the values that cross between a program and its tests.
 
-`encode` turns a value into JSON; `decode` rebuilds it on the other side, where it then is an
-ordinary builtin value without a trace of the program's classes. A subclass that the program defines (an
-`int` that equals everything) is not plain; `subclasses.py` says where its base's content crosses instead.
-What is not plain is handed to the encoder's `other`, which may replace it by a handle.
+`encode` turns a value into JSON. `decode` rebuilds it on the other side as an ordinary builtin value, which keeps
+nothing of the program's classes. An object of a subclass that the program defines (for example an `int` that equals
+everything) is not plain; `subclasses.py` says when the content of its base crosses instead. The encoder passes values
+that are not plain data to `other`, which can replace them by handles.
 
-The reader is as strict as the writer: it bounds depth and size, knows each tag, and raises
-`NotPlain` on anything else, so a forged message can be no worse than a wrong value.
+The decoder is as strict as the encoder: it bounds depth and size, knows each tag, and raises `NotPlain` for anything
+else. So a forged message can do no more harm than a wrong value.
 
-In JSON, `null`, booleans, strings, finite floats, small integers and lists stand for themselves.
-Everything else is an object with one key, its tag::
+In JSON, `null`, booleans, strings, finite floats, small integers and lists represent themselves. Every other value is
+an object with one key, its tag::
 
     {"t": [1, 2]}                 tuple          {"d": [[k, v], ...]}   dict
     {"i": "-0x1f"}                big int        {"b": "aGk="}          bytes
@@ -33,18 +33,19 @@ from .structures import data_of, encoder_of_structure, int_of, text_of
 from .structures import type_name as type_name
 
 SMALL = 1 << 63
-"""Integers nearer to zero than this stand for themselves."""
+"""Integers whose absolute value is below this represent themselves."""
 
 
 class Encoder:
     """Encodes values, counting nodes and depth.
 
     Args:
-        other: Called with what is not plain; returns the JSON that stands for it. Without it
-            such a value raises `NotPlain`.
-        subclass: Called with what is of none of the known types; gives what encodes it, if it is of a subclass
-            that crosses as something else.
-        known: The containers of the exchange that the values belong to; without it, what is shared crosses as copies.
+        other: Called with a value that is not plain data, and with its name for messages; returns the JSON that
+            represents it. Without this argument, the encoder raises `NotPlain`.
+        subclass: Called with a value of none of the known types. Returns the function that encodes the value if the
+            value is of a subclass that crosses as something else, otherwise None.
+        known: The containers of the exchange that the values belong to. Without this argument, a shared container
+            crosses as copies.
     """
 
     def __init__(
@@ -58,15 +59,15 @@ class Encoder:
         self._open: set[int] = set()
 
     def encode(self, value: object, depth: int = 0, *, content: bool = False) -> Any:
-        """The JSON form of `value`.
+        """Return the JSON form of `value`.
 
         Args:
             value: The value.
-            depth: How deep it lies.
-            content: Whether to give the content of a container, also if it has crossed before.
+            depth: How deep the value is nested.
+            content: Whether to encode the content of a container even if the container has crossed before.
 
         Raises:
-            NotPlain: If it is not plain data and there is no `other`.
+            NotPlain: If the value is not plain data and there is no `other`.
         """
         self._nodes += 1
         if self._nodes > MAX_NODES:
@@ -87,7 +88,7 @@ class Encoder:
             is_new = number is None
         encode_as = _ENCODERS.get(id(kind)) or encoder_of_structure(value)
         if encode_as is None and self._subclass is not None:
-            encode_as, is_new = self._subclass(value), False  # Its content is a container of its own.
+            encode_as, is_new = self._subclass(value), False  # The content has its own number.
         if encode_as is None:
             return self.refuse(value, type_name(value))
         if depth >= MAX_DEPTH:
@@ -101,24 +102,24 @@ class Encoder:
             self._open.discard(id(value))
         if known is not None:
             if type(form) is dict and not REFERENCES.isdisjoint(form):
-                known.cut(count)  # What lies in it does not cross.
+                known.cut(count)  # The containers in it do not cross.
             elif is_new and can_change(form):
                 known.add(value)
         return form
 
     def items(self, values: Any, depth: int) -> list[Any]:
-        """Each of `values`, encoded."""
+        """Return the forms of `values`."""
         return [self.encode(value, depth) for value in values]
 
     def pairs(self, mapping: Any, depth: int) -> list[list[Any]]:
-        """Each key and value of a mapping of exact builtin type, encoded."""
+        """Return the forms of each key and value of a mapping, whose type must be exactly a builtin type."""
         return [[self.encode(k, depth), self.encode(v, depth)] for k, v in mapping.items()]
 
     def data_only(self, value: object, depth: int) -> Any:
-        """The form of a value in which nothing is replaced.
+        """Return the form of a value in which `other` replaces nothing.
 
         Raises:
-            NotPlain: If it is not plain data throughout.
+            NotPlain: If a part of the value is not plain data.
         """
         other, self._other = self._other, None
         try:
@@ -127,10 +128,10 @@ class Encoder:
             self._other = other
 
     def refuse(self, value: object, why: str) -> Any:
-        """What stands for a value that is not plain; `why` names it in messages.
+        """Return the JSON that represents a value that is not plain; `why` names the value in messages.
 
         Raises:
-            NotPlain: If nothing does.
+            NotPlain: If there is no `other`.
         """
         if self._other is None:
             raise NotPlain(why)
@@ -138,19 +139,19 @@ class Encoder:
 
 
 def encode(value: object, other: Callable[[object, str], Any] | None = None) -> Any:
-    """The JSON form of `value`; see `Encoder`.
+    """Return the JSON form of `value`; see `Encoder`.
 
     >>> encode([1, (2, 3)])
     [1, {'t': [2, 3]}]
 
     Raises:
-        NotPlain: If it is not plain data and there is no `other`.
+        NotPlain: If the value is not plain data and there is no `other`.
     """
     return Encoder(other).encode(value)
 
 
 def can_change(form: Any) -> bool:
-    """Whether what a form stands for is a container that can be changed."""
+    """Return whether a form represents a container that can change."""
     return type(form) is list or (type(form) is dict and not MUTABLE_TAGS.isdisjoint(form))
 
 
@@ -160,12 +161,12 @@ _IMMUTABLE_TAGS = frozenset(
 
 
 def may_hold_changes(form: Any) -> bool:
-    """Whether what a form stands for can be changed, or may hold something that can."""
+    """Return whether the value of a form can change, or can hold a value that can change."""
     return type(form) is list or (type(form) is dict and not _IMMUTABLE_TAGS.issuperset(form))
 
 
 def tags(form: Any) -> set[str]:
-    """The tags in the JSON form of a value.
+    """Return the tags in the JSON form of a value.
 
     >>> sorted(tags(encode((1, b"x"))))
     ['b', 't']
@@ -183,7 +184,7 @@ def _factory_name(value: Any) -> str | None:
 
 
 def _range(self: Encoder, value: range) -> Any:
-    # Going through one takes a single built-in step, however long it is.
+    # One builtin operation goes through a whole range, however long the range is.
     if value and abs(value[-1] - value[0]) // abs(value.step) >= MAX_NODES:
         return self.refuse(value, f"range of more than {MAX_NODES} values")
     return {"rg": [hex(value.start), hex(value.stop), hex(value.step)]}
@@ -193,7 +194,7 @@ _FACTORIES: dict[str, Any] = {t.__name__: t for t in (list, int, dict, set, str,
 
 
 EncodeAs = Callable[[Encoder, Any, int], Any]
-"""Encodes one kind of value, which lies as deep as the number says."""
+"""Encodes one kind of value. The number says how deep the parts of the value are nested."""
 
 _ENCODERS_BY_TYPE: dict[type, EncodeAs] = {
     list: lambda e, v, d: e.items(v, d),
@@ -217,21 +218,26 @@ _ENCODERS_BY_TYPE: dict[type, EncodeAs] = {
     collections.deque: lambda e, v, d: {"dq": [v.maxlen, e.items(v, d)]},
 }
 
-# By identity: a class of the program may bring a metaclass with a hash of its own.
+# The keys are ids, because a class of the program can have a metaclass with its own hash.
 _ENCODERS = {id(kind): encode_as for kind, encode_as in _ENCODERS_BY_TYPE.items()}
 
 
 REFERENCES = frozenset(("h", "r", "it", "ge", "co", "cb", "ec", "er", "m", "bn", "en"))
-"""Tags of what is not plain: a handle, a handle come back, an iterator, a generator, a coroutine; of the tests a
-function, a class of exceptions, an exception, and what comes back; what has a builtin name; an enumeration's member."""
+"""Tags of values that are not plain data.
+
+`h` is a handle, and `r` an object of the program that comes back to it. `it`, `ge` and `co` are an iterator, a
+generator and a coroutine. `cb`, `ec` and `er` are a function, a class of exceptions and an exception of the tests, and
+`m` is an object of the tests that comes back to them. `bn` is an object with a builtin name, `en` a member of an
+enumeration.
+"""
 
 
 class Decoder:
-    """Rebuilds values from JSON that may have been forged.
+    """Rebuilds values from JSON that can be forged.
 
     Args:
-        reference: Called with the tag and the payload of one of `REFERENCES`; returns what stands
-            for it here. Without it such a tag raises `NotPlain`.
+        reference: Called with a tag of `REFERENCES` and its payload; returns the value that represents it on this
+            side. Without this argument, the decoder raises `NotPlain` for these tags.
         known: The containers of the exchange that the values belong to.
     """
 
@@ -239,11 +245,11 @@ class Decoder:
         self._reference, self._known = reference, known
 
     def within(self, known: Containers) -> Decoder:
-        """The same decoder for the values of one exchange."""
+        """Return the same decoder for the values of one exchange."""
         return Decoder(self._reference, known)
 
     def decode(self, form: Any, depth: int = 0) -> Any:
-        """The value that `form` stands for.
+        """Return the value that `form` represents.
 
         Raises:
             NotPlain: If `form` is not an encoded value.
@@ -274,7 +280,7 @@ class Decoder:
             value = decode_as(self, body, depth)
         except NotPlain:
             raise
-        # Whatever a malformed body provokes in a constructor is the sender's fault.
+        # Every exception that a malformed body causes in a constructor is the sender's fault.
         except Exception as error:
             raise NotPlain(f"malformed {tag!r}: {type(error).__name__}") from error
         if self._known is not None and tag in MUTABLE_TAGS:
@@ -282,10 +288,10 @@ class Decoder:
         return value
 
     def data_only(self, form: Any, depth: int) -> Any:
-        """The value that `form` stands for, if nothing in it was replaced.
+        """Return the value that `form` represents, if the form holds no tag of `REFERENCES`.
 
         Raises:
-            NotPlain: If something was, or `form` is not an encoded value.
+            NotPlain: If the form holds one of these tags, or is not an encoded value.
         """
         reference, self._reference = self._reference, None
         try:
@@ -294,13 +300,13 @@ class Decoder:
             self._reference = reference
 
     def items(self, forms: Any, depth: int) -> list[Any]:
-        """Each of a list of encoded values."""
+        """Return the values of a list of forms."""
         if type(forms) is not list:
             raise NotPlain("a list was expected")
         return [self.decode(form, depth + 1) for form in forms]
 
     def pairs(self, forms: Any, depth: int) -> list[tuple[Any, Any]]:
-        """The key and value pairs of an encoded mapping."""
+        """Return the key and value pairs of an encoded mapping."""
         decoded = [(self.decode(k, depth + 1), self.decode(v, depth + 1)) for k, v in forms]
         if len(decoded) > _MAX_ALIKE:
             _hashable([key for key, _ in decoded])
@@ -308,7 +314,7 @@ class Decoder:
 
 
 def decode(form: Any, reference: Callable[[str, Any], object] | None = None) -> Any:
-    """The value that `form` stands for; see `Decoder`.
+    """Return the value that `form` represents; see `Decoder`.
 
     >>> decode({"t": [1, {"s": [2]}]})
     (1, {2})
@@ -320,11 +326,14 @@ def decode(form: Any, reference: Callable[[str, Any], object] | None = None) -> 
 
 
 _MAX_ALIKE = 1000
-"""Most members of a set or mapping with the same hash: finding a place for each takes the square of that."""
+"""The most members of a set or mapping with the same hash. The time to insert them grows with the square of this."""
 
 
 def _hashable(members: list[Any]) -> list[Any]:
-    """The members of a set or mapping, if they are not chosen to hash alike: one built-in step of minutes."""
+    """Return the members of a set or mapping; refuse members that are chosen to have the same hash.
+
+    To insert these members would be one builtin operation that takes minutes.
+    """
     if len(members) > _MAX_ALIKE:
         hashes = sorted(map(hash, members))
         if any(map(operator.eq, hashes, hashes[_MAX_ALIKE:])):

@@ -1,13 +1,13 @@
-"""What a notebook has shown, as its program's process tells it.
+"""The records of what a notebook showed, as the program's process sends them.
 
-There is a record for the program, and one for each cell::
+There is one record for the program, and one for each cell::
 
     {"cell": 0, "results": [{"text/plain": "5"}, {"image/png": "<base64>"}]}
     {"cell": 1, "results": [], "stdout": "5\n", "error": null, "variable": "5"}
 
-Cell 0 is the program. Of each other there is also what it wrote to standard output, which may come on the program's own
-standard output too, the exception that ended it, and the variable `result` if it sets that. All of this is data, for
-which the program could put any other.
+Cell 0 is the program. The record of every other cell also holds what the cell wrote to standard output, the exception
+that ended it, and the variable `result` if the cell sets it. The output of a cell can also come on the program's own
+standard output. All of this is data that the program can forge.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from typing import Any
 from ..process.limits import MAX_TEXT
 
 MAX_RECORDS_BYTES = 8 << 20
-"""What all records of a program may hold together; what would pass it is left out."""
+"""The most bytes of results in all records of a program together. A result that would exceed this is left out."""
 
 MOST_RESULTS = 1000
-"""How many results of a program or a cell are kept."""
+"""The most results of a program or a cell that are kept."""
 
 Record = dict[str, Any]
 
 
 def clean_record(record: Any) -> Record | None:
-    """A record with all in it of the right shape, if it is one at all; a program may have written it.
+    """Return a record in which everything has the right shape, or None if it is no record.
 
-    What is not of that shape is left out. No text holds what is no character.
+    A program can have written the record. Parts that do not have the right shape are left out. In every text, lone
+    surrogates are replaced.
     """
     if not isinstance(record, dict) or type(record.get("cell")) is not int:
         return None
@@ -63,7 +64,7 @@ def _clean_text(value: Any) -> str | None:
 
 
 def characters(text: str) -> str:
-    """A text in which what is no character is replaced, as in a program's output.
+    """Return a text in which lone surrogates are replaced, as in a program's output.
 
     Example:
         >>> characters("a\\ud800b")
@@ -73,12 +74,12 @@ def characters(text: str) -> str:
 
 
 def text_of_cell(results: Iterable[Mapping[str, Any]], stdout: str, variable: str | None) -> str:
-    """What a cell gave, as text: its last expression, else what it printed, else the variable `result`.
+    """Return the result of a cell as text: its last expression, else what it printed, else the variable `result`.
 
     Args:
-        results: What it has shown, by MIME type.
-        stdout: What it wrote to standard output.
-        variable: The variable as text, if it has set it.
+        results: What the cell showed, by MIME type.
+        stdout: What the cell wrote to standard output.
+        variable: The variable as text, if the cell set the variable.
     """
     values = [shown["text/plain"] for shown in results if "text/plain" in shown]
     if values:

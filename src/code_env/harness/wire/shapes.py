@@ -1,14 +1,14 @@
-"""Which special methods an object's class has: what Python's operators and `isinstance` find on it.
+"""The special methods of an object's class, which Python's operators and `isinstance` look for.
 
-A stand-in for the object has the same ones and no others, so `isinstance(x, Iterable)` or `hasattr(x, "__len__")` says
-of the stand-in what it says of the object.
+A handle of the object has the same special methods and no others. So `isinstance(x, Iterable)` or
+`hasattr(x, "__len__")` gives the same result for the handle as for the object.
 """
 
 from __future__ import annotations
 
 ARITHMETIC = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow")
 REFLECTED = (*ARITHMETIC, "and", "or", "xor")
-"""Operators that have a reflected form: `__radd__` is that of `add`."""
+"""Operators that have a reflected form: for example, `__radd__` is the reflected form of `add`."""
 
 SPECIAL = (
     *("call", "hash", "len", "iter", "next", "reversed", "contains", "getitem", "setitem", "delitem"),
@@ -27,20 +27,20 @@ _type, _names_in, _bases_of = type, type.__dict__["__dict__"].__get__, type.__di
 
 
 def special_methods(value: object) -> int:
-    """The special methods of a value's class, a bit for each of `SPECIAL`; read so that the class cannot interfere."""
+    """Return the special methods of a value's class, a bit for each of `SPECIAL`; the class cannot influence this."""
     found = seen = 0
     for base in _bases_of(_type(value)):
         names = _names_in(base)
         for name, bit in _NAMES.items():
             if name in names and not seen & bit:
                 seen |= bit
-                # `__hash__ = None` says that there is none.
+                # `__hash__ = None` means that the class has no `__hash__`.
                 found |= bit if names[name] is not None else 0
     return found
 
 
 def names_of(methods: int) -> list[str]:
-    """The names behind the bits.
+    """Return the names that the bits represent.
 
     >>> names_of(special_methods(lambda: 0))
     ['call', 'hash']

@@ -1,4 +1,4 @@
-"""How values and long texts are shown in messages: short, on one line, whatever the size of what came."""
+"""Shows values and long texts in messages, in a short form, whatever their size."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 MAX_ENDS_CHARS = 32_768
-"""How much of an output is kept at each end for those who want to see it, in characters."""
+"""The most characters of an output that a report keeps at each end of the output."""
 
 MAX_BRIEF = 300
-"""Longest form in which a value appears in a message, in characters."""
+"""The longest form of a value in a message, in characters."""
 
 
 def ends(text: str, chars: int) -> str:
-    """The text, or its first and last `chars` characters with a note between.
+    """Return the text, or its first and last `chars` characters with a note between them.
 
     >>> ends("abcdefghij", 2)
     'ab\\n... 6 characters left out ...\\nij'
@@ -26,7 +26,7 @@ def ends(text: str, chars: int) -> str:
 
 
 def brief(value: object) -> str:
-    """A short form of a plain value for a message, on one line; never fails, whatever the size.
+    """Return a short form of a plain value for a message, on one line; never fails, whatever the size.
 
     >>> brief([1] * 1000)[:9]
     '[1, 1, 1,'
@@ -40,10 +40,10 @@ def brief(value: object) -> str:
 
 
 def _pieces(value: Any) -> Iterator[str]:
-    """The representation of a value piece by piece, so that only what is shown is made."""
+    """Yield the representation of a value piece by piece, so that only the part that is shown is built."""
     kind = type(value)
     if kind is int:
-        # Beyond these digits Python refuses to convert.
+        # Python refuses to convert integers with very many digits.
         yield repr(value) if value.bit_length() < 4 * MAX_BRIEF else f"<integer of {value.bit_length()} bits>"
     elif kind in (str, bytes, bytearray):
         yield repr(value[: MAX_BRIEF + 1])

@@ -1,6 +1,7 @@
-"""Plain data that is known by more than its type, or whose module need not be loaded.
+"""Plain data that is recognized by more than its type, or whose module might not be loaded.
 
-Dates and times, decimals, fractions, namedtuples, and the arrays and scalars of NumPy; `plain.py` has the rest.
+This file handles dates and times, decimals, fractions, namedtuples, matches, and the arrays and scalars of NumPy;
+`plain.py` handles all other plain data.
 """
 
 from __future__ import annotations
@@ -18,17 +19,18 @@ if TYPE_CHECKING:
     from .plain import Decoder, Encoder
 
 MAX_NODES = 2_000_000
-"""Most values in one encoded value; shared references count each time, so bombs end here."""
+"""The most values in one encoded value. A shared value counts each time that it occurs, so that a small message cannot
+expand into a huge value."""
 
 _name_of = type.__dict__["__name__"].__get__
 
 
 class NotPlain(Exception):
-    """A value, or an encoded value, that is not plain data; the text says which and why."""
+    """Raised for a value, or an encoded value, that is not plain data; the text says which value and why."""
 
 
 def type_name(value: object) -> str:
-    """The name of a value's type, read so that the type cannot interfere."""
+    """Return the name of a value's type, read in a way that the type cannot influence."""
     return str(_name_of(type(value)))
 
 
@@ -47,8 +49,8 @@ def _datetime(self: Encoder, value: Any, depth: int) -> Any:
 
 
 def text_of(data: bytes) -> str:
-    """Bytes as text, in base64."""
-    # Few need it, and a library that is loaded is a cost to every fork.
+    """Return bytes as base64 text."""
+    # Imported here because few programs need it, and every loaded module adds a cost to each fork.
     import base64
 
     return base64.b64encode(data).decode()
@@ -73,11 +75,11 @@ _ENCODERS_BY_MODULE: dict[str, dict[str, Callable[[Encoder, Any, int], Any]]] = 
     "re": {"Match": _match},
     f"{__package__}.matches": {"PlainMatch": _match},
 }
-"""Those of classes of modules that need not be loaded, by module and name."""
+"""Encoders for classes whose modules might not be loaded, by module and class name."""
 
 
 def fields_of(kind: type, value: Any) -> tuple[str, ...] | None:
-    """The names of a value's fields if `kind`, its class or a base of that, is a namedtuple's."""
+    """Return the names of a value's fields if `kind`, its class or a base of its class, is a namedtuple class."""
     if type.__getattribute__(kind, "__bases__") != (tuple,):
         return None
     fields = type.__getattribute__(kind, "__dict__").get("_fields")
@@ -87,7 +89,7 @@ def fields_of(kind: type, value: Any) -> tuple[str, ...] | None:
 
 
 def encoder_of_structure(value: object) -> Callable[[Encoder, Any, int], Any] | None:
-    """How to encode what is plain by more than its type: a namedtuple, or NumPy's arrays and scalars."""
+    """Return the encoder of a value that this file handles, for example a namedtuple; None for other values."""
     kind = type(value)
     fields = fields_of(kind, value)
     if fields is not None:
@@ -112,17 +114,17 @@ _NUMPY_KINDS = frozenset("biufcSUmM")
 
 def _array_of_objects(self: Encoder, value: Any, depth: int) -> Any:
     try:
-        # An object of the program within one would have a say when NumPy compares it.
+        # Only data: when NumPy compares an array, it would call methods of an object of the program in it.
         return {"no": [list(value.shape), [self.data_only(item, depth) for item in value.ravel().tolist()]]}
     except NotPlain as error:
         return self.refuse(value, f"ndarray that holds a {error}")
 
 
 def data_of(body: Any) -> bytes:
-    """The bytes that `text_of` wrote as text.
+    """Return the bytes that `text_of` encoded.
 
     Raises:
-        NotPlain: If it did not.
+        NotPlain: If the text is not base64.
     """
     import base64
 
@@ -133,12 +135,13 @@ def data_of(body: Any) -> bytes:
 
 
 def int_of(body: Any) -> int:
-    """The integer that a hexadecimal text stands for."""
+    """Return the integer that a hexadecimal text represents."""
     return int(body, 16)
 
 
 _MAX_FRACTION_BITS = 1 << 20
-"""Longest numerator or denominator of a fraction; cancelling takes the square of that: here a second."""
+"""The longest numerator or denominator of a fraction, in bits. The time to reduce a fraction grows with the square of
+the length; at this length it is about a second."""
 
 
 def _decimal(body: Any) -> Any:
@@ -178,7 +181,7 @@ _ZONE = re.compile(r"[A-Za-z0-9_+-]{1,32}(/[A-Za-z0-9_+-]{1,32}){0,3}")
 
 
 def _in_zone(moment: Any, offset: Any, key: Any, fold: Any) -> Any:
-    """A moment in a time zone known by its key; where the zone is unknown here, at its offset then."""
+    """Return a moment in the time zone with this key; if that zone is unknown here or differs, with this offset."""
     import datetime
     import zoneinfo
 
@@ -202,19 +205,19 @@ _named: dict[tuple[str, tuple[str, ...]], Any] = {}
 
 
 _NO_FIELDS = frozenset(("h", "bn", "m"))
-"""Tags of what may be called."""
+"""Tags of values that can be called."""
 
 
 def _namedtuple(self: Decoder, body: Any, depth: int) -> Any:
     name, fields, values = body
     key = (str(name), tuple(map(str, fields)))
-    # Tests that expect text would take such a field for a method of it: `f(x).startswith("a")`.
+    # Tests that expect text would call a field as if it were a method of the text: `f(x).startswith("a")`.
     if any(type(form) is dict and not _NO_FIELDS.isdisjoint(form) for form in values):
         raise NotPlain("a namedtuple with what can be called for a field")
     if len(key[1]) > 100:
         raise NotPlain("a namedtuple with more than 100 fields")
     if key not in _named:
-        if len(_named) >= 1000:  # A program that makes up kinds must not fill the judge's memory.
+        if len(_named) >= 1000:  # A program that invents classes must not fill the judge's memory.
             _named.clear()
         kind = collections.namedtuple(key[0], key[1], rename=True)  # type: ignore[misc]
         if kind._fields != key[1]:
@@ -242,7 +245,7 @@ def _decoded_array_of_objects(self: Decoder, body: Any, depth: int) -> Any:
     if any(type(n) is not int or n < 0 for n in shape) or math.prod(shape) != len(items):
         raise NotPlain("a malformed array")
     array = numpy.empty(len(items), object)
-    for index, item in enumerate(items):  # All at once, lists of one length would become a dimension.
+    for index, item in enumerate(items):  # Assigned together, lists of equal length would become a dimension.
         array[index] = item
     return array.reshape(shape)
 

@@ -1,16 +1,16 @@
-"""Subclasses of builtin types: what of them crosses in place of the object itself.
+"""Encodes objects of subclasses of builtin types: the content of the builtin base crosses in place of the object.
 
-What crosses is the content of the builtin base, read with the base's own methods: exact data, in which nothing is left
-of what the subclass overrides. So a lying `__eq__`, `__iter__` or `items` says nothing.
+The content is read with the base's own methods. It is exact data, without anything that the subclass overrides. So a
+false `__eq__`, `__iter__` or `items` has no effect.
 
-* `any_subclass`, for `call` tests, which compare data and nothing else: the content of any subclass.
-* `Members.alike`, for `assert` tests, where the tests may use what the class adds: members of enumerations, and
-  objects of a class that adds nothing to its base. Any other object stays where it is, and a handle crosses.
+* `any_subclass` is for `call` tests, which only compare data. It encodes the content of any subclass.
+* `Members.alike` is for `assert` tests, which can use what a class adds to its base. It encodes members of
+  enumerations, and objects of a class that adds nothing. Any other object stays where it is, and a handle crosses.
 
-A class adds nothing if neither its text nor its instances bring more than ways to make and to show them. A member of an
-enumeration crosses with the names and values of all its class's members, if these have builtin values and the class has
-no methods; the other side makes a class of the same members. On the side where the class is from, the member itself
-comes back.
+A class adds nothing if its text and its instances define only how to make the instances and how to show them. A member
+of an enumeration crosses with the names and values of all members of its class, if they have builtin values and the
+class has no methods. The other side makes a class with the same members. If a member returns to the side that has its
+class, that side gets the original member.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _CONTENT: dict[type, Callable[[Any], Any]] = {
     dict: lambda v: dict(dict.items(v)),
     collections.deque: lambda v: collections.deque(collections.deque.__iter__(v), v.maxlen),
 }
-"""What an object of a subclass holds, as its base's own methods tell it."""
+"""Functions that return the content of an object of a subclass, read with the base's own methods, by base."""
 
 _BY_IDENTITY = {id(base): content for base, content in _CONTENT.items()}
 
@@ -53,7 +53,7 @@ _ADD_NOTHING = frozenset(
         *("__parameters__", "__init__", "__new__", "__repr__", "__reduce__", "__classcell__", "__match_args__"),
     )
 )
-"""What a class may define and still be used as its base is."""
+"""Names that a class can define and still be used like its base."""
 
 _MOST_MEMBERS = 100
 
@@ -72,7 +72,7 @@ def _names_in(kind: type) -> Any:
 
 
 def any_subclass(value: object) -> EncodeAs | None:
-    """What encodes an object of any subclass of a builtin type, as its base's content."""
+    """Return the encoder that writes an object of any subclass of a builtin type as its base's content, or None."""
     for base in _bases(type(value))[1:]:
         content = _BY_IDENTITY.get(id(base))
         if content is not None:
@@ -90,7 +90,7 @@ class Members:
         self._classes: dict[str, Any] = {}
 
     def alike(self, value: object) -> EncodeAs | None:
-        """What encodes an object of a subclass that the other side can use as if it were this one."""
+        """Return the encoder of an object of a subclass, if the other side can use the result like the object."""
         kind, enum = type(value), sys.modules.get("enum")
         bases = _bases(kind)
         if enum is not None and enum.Enum in bases:
@@ -110,14 +110,14 @@ class Members:
             key = encode_key(body)
         except (NotPlain, AttributeError):
             return None
-        self._classes[key] = kind  # The one that is from here, in place of one that was made for it.
+        self._classes[key] = kind  # The original class, also in place of a class that `_made` returned.
         return lambda e, v, d: {"en": body}
 
     def member(self, body: Any) -> Any:
-        """The member that a body of the tag `en` stands for.
+        """Return the member that a body of the tag `en` represents.
 
         Raises:
-            NotPlain: If it stands for none.
+            NotPlain: If the body represents no member.
         """
         try:
             sort, name, pairs, form = body
@@ -127,7 +127,7 @@ class Members:
                 return getattr(http, sort)(Decoder().decode(form))
             key = encode_key(body)
             if key not in self._classes:
-                if len(self._classes) >= 1000:  # A program that makes up classes must not fill the judge's memory.
+                if len(self._classes) >= 1000:  # A program that invents classes must not fill the judge's memory.
                     self._classes.clear()
                 self._classes[key] = _made(sort, name, pairs)
             return self._classes[key](_value(form))
@@ -138,7 +138,7 @@ class Members:
 
 
 def encode_key(body: Any) -> str:
-    """What tells one class of an enumeration from another."""
+    """Return a key that is different for different classes of enumerations."""
     return repr(body[:3])
 
 
@@ -154,10 +154,10 @@ def _adds_nothing(value: object, classes: tuple[type, ...]) -> bool:
 
 
 def _members(value: Any, kind: Any) -> list[Any]:
-    """The body of the tag `en` for a member.
+    """Return the body of the tag `en` for a member.
 
     Raises:
-        NotPlain: If its class has methods, or members whose values are not plain.
+        NotPlain: If its class has methods, too many members, or members whose values are not plain.
     """
     bases = _bases(kind)
     members = _names_in(kind)["_member_map_"]
@@ -167,7 +167,8 @@ def _members(value: Any, kind: Any) -> list[Any]:
     for one in bases:
         if _names_in(one).get("__module__", "builtins") not in ("enum", "builtins"):
             added = [name for name in _names_in(one) if name[:1] != "_" and name not in members]
-            # How a member shows itself is the other side's affair, what it may be made of is this one's.
+            # Names that begin with an underscore are not checked. The other side decides how a member is shown, and
+            # this side decides from which values a member can be made.
             if added:
                 raise NotPlain(f"{type_name(value)} with {added[0]!r}")
     enum = sys.modules["enum"]
@@ -187,14 +188,14 @@ def _form(base: type, member: Any) -> Any:
 
 def _value(form: Any) -> Any:
     value = Decoder().decode(form)
-    # Going through the bits of a flag takes its time.
+    # `enum` goes through all bits of a flag, which takes time.
     if type(value) not in _VALUES_OF_ENUMERATION.values() or (type(value) is int and not -(1 << 64) < value < 1 << 64):
         raise NotPlain("a value that no member has")
     return value
 
 
 def _made(sort: str, name: str, pairs: Any) -> Any:
-    """A class of members with these names and values."""
+    """Return a new class of members with these names and values."""
     import enum
 
     if len(pairs) > _MOST_MEMBERS or not all(_is_name(text) for text in (name, *(name for name, _ in pairs))):

@@ -1,20 +1,19 @@
-"""What runs on the far side of `local`: standard library and ctypes only.
+"""The processes of the `local` executor that run programs. They use the standard library and ctypes only.
 
-Processes, from the trainer inwards; each is the parent of the next::
+These are the processes, from the trainer inwards; each is the parent of the next::
 
-    trainer ── guardian.py   a fresh interpreter in the trainer's own namespaces; ends all with the trainer
+    trainer ── guardian.py   a fresh interpreter in the trainer's own namespaces; ends all when the trainer ends
                  └─ server.py    preloaded, jailed, forks workers; never sees a program
-                      └─ worker.py   one for each program at a time; never sees a program either
-                           └─ child.py   reads its order, gives up what is left of its rights, becomes the program
+                      └─ worker.py   runs one program at a time; never sees a program either
+                           └─ child.py   reads its order, gives up its remaining rights, becomes the program
 
-The layers they enter are one file each: `namespaces.py`, `landlock.py`, `seccomp.py`, with the system
-calls in `linux.py`. `wire.py` has the messages. What keeps forks cheap is in `fork_hooks.py`, `rehearsal.py`
-and `heap.py`.
+Each layer that they enter has a file: `namespaces.py`, `landlock.py` and `seccomp.py`. The system calls are in
+`linux.py`, the messages in `wire.py`. `fork_hooks.py`, `rehearsal.py` and `heap.py` keep forks cheap.
 
-Who is trusted: all of these until the child runs the first line of a program. Guardian, server and worker
-hold nothing that a program must not see, because a fork passes on whatever memory holds: the
-trainer hands them descriptors and numbers, and only a child reads what is behind its own.
+All these processes are trusted until the child runs the first line of a program. A fork inherits everything in memory,
+so guardian, server and worker hold nothing that a program must not see. The trainer gives them descriptors and numbers,
+and only a child reads the contents behind its descriptors.
 
-It is imported without the packages around it (`boot.py`), so nothing of Gymnasium or NumPy is there, and none
-of the tasks that this distribution brings.
+`boot.py` imports this package without the packages around it. So Gymnasium and NumPy are not there, nor the tasks that
+this distribution contains.
 """

@@ -1,10 +1,10 @@
-"""First code of an interpreter of the jail's, run by path: makes the jail's package importable, and goes on there.
+"""The first code of an interpreter in the jail, run by path: makes the jail's package importable, and continues there.
 
-The packages above it are set up as names only. Their own `__init__.py` would import Gymnasium and NumPy.
+The packages above the jail's are only names, because their own `__init__.py` would import Gymnasium and NumPy.
 
-The first argument says who it is to be: `guardian`, then with two descriptors, the control socket and one that
-stands for the trainer's process (pidfd_open(2)); `server`, with the control socket and a file that holds its
-configuration; or `probe`, with a user and a group.
+The first argument names the role of the process. The numbers after it depend on the role: for `guardian` the
+descriptors of the control socket and of the trainer's process (pidfd_open(2)); for `server` the descriptors of the
+control socket and of a file with the configuration; for `probe` a user and a group.
 """
 
 import os
@@ -13,11 +13,11 @@ import types
 
 
 def name_packages(package: str, directory: str) -> None:
-    """Make a package and those above it importable without running their code.
+    """Make a package and the packages above it importable without running their code.
 
     Args:
-        package: Its full name.
-        directory: Where it lies; the others lie around it.
+        package: The full name of the package.
+        directory: The directory of the package; each package above it is in the directory around that.
     """
     while package:
         module = types.ModuleType(package)
@@ -27,7 +27,7 @@ def name_packages(package: str, directory: str) -> None:
 
 
 if __name__ == "__main__":
-    # What it imports of its own it may compile once and for all, as any program may.
+    # Python may store compiled code of the modules that are imported here, as in any other program.
     sys.dont_write_bytecode = False
     name_packages("code_env.executors.local", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -38,15 +38,15 @@ if __name__ == "__main__":
         probe(*numbers)
         sys.exit()
 
-    # Before anything is imported that would register one.
+    # This comes before any import that would register a fork hook.
     from code_env.executors.local.jail import fork_hooks
 
     fork_hooks.collect()
 
     from code_env.harness.process.limits import restore_signals
 
-    # The trainer's own arrangements are inherited, and would keep us from waiting for our children, and programs
-    # from passing directories that we make.
+    # This process inherits the trainer's signal handling and umask. These could keep it from waiting for its children,
+    # and programs from passing through directories that it makes.
     restore_signals()
     os.umask(0o022)
 

@@ -1,7 +1,7 @@
-"""Filters of system calls, as programs for the kernel's own small machine (BPF, seccomp(2)).
+"""System call filters, as programs for the kernel's small virtual machine (BPF, seccomp(2)).
 
-A filter is built as a binary search over ranges of call numbers: the kernel tries it for every number when it is
-installed, and a linear list of a hundred calls costs several times as much.
+A filter is a binary search over ranges of call numbers. When a filter is installed, the kernel runs it for every
+number, and a linear list of a hundred calls would take several times as long.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _SYS_SECCOMP = {"x86_64": 317, "aarch64": 277}.get(MACHINE, -1)
 
 _LAST_KNOWN = 450
-"""Calls with higher numbers are younger than the lists here; programs are told that they do not exist."""
+"""The highest call number that the lists here cover. Calls with higher numbers are newer, and fail with ENOSYS."""
 
 
 class Step(NamedTuple):
-    """A look at one argument; each way out is an action, or None for the next step."""
+    """A check of one argument. Each result is an action, or None to go on with the next step."""
 
     argument: int
     values: tuple[int, ...] = ()
-    """Values, after masking, that take the `then` way; with none, any bit of the mask does."""
+    """Masked values for which `then` applies. If there are none, `then` applies if any bit of the mask is set."""
     mask: int = 0xFFFFFFFF
     then: int | None = None
     otherwise: int | None = None
     high: bool = False
-    """Whether the upper 32 bits are looked at, and not the lower."""
+    """Whether to check the upper 32 bits of the argument instead of the lower ones."""
 
 
 def failure(number: int) -> int:
-    """A call fails with this error; with 0 it is said to be done, and is not."""
+    """Return the action that makes a call fail with this error number; 0 reports success without making the call."""
     return _ERRNO | number
 
 
@@ -48,7 +48,7 @@ Decision = int | tuple[Step, ...]
 
 
 class Filter:
-    """A filter that is ready to be installed, also in a forked child."""
+    """A filter that is ready to be installed, in a forked child too."""
 
     def __init__(self, decisions: dict[int, Decision]) -> None:
         code = _assemble(decisions)
@@ -66,7 +66,9 @@ class Filter:
         return PreparedCall(_SYS_SECCOMP, "seccomp", mode, ctypes.c_uint(flags), program)
 
     def install(self) -> int | None:
-        """Install it for this process and all it will start; the listener if it hands calls to one.
+        """Install the filter for this process and all processes that it will start.
+
+        Return the listener's descriptor if the filter passes calls to a listener, or else None.
 
         Raises:
             OSError: If the kernel refuses, or `no_new_privs` is not set.
@@ -88,10 +90,10 @@ class _Program(ctypes.Structure):
 
 _SECCOMP_SET_MODE_FILTER = 1
 _NEW_LISTENER = 8
-_WAIT_KILLABLE = 32  # Since Linux 5.19. No signal but a deadly one ends a call that a listener has heard of.
+_WAIT_KILLABLE = 32  # Since Linux 5.19. Only a fatal signal interrupts a call that the listener has received.
 
 
-# The machine: instruction codes of linux/bpf_common.h, offsets of struct seccomp_data.
+# The instruction codes of linux/bpf_common.h, and the offsets of struct seccomp_data.
 _LOAD, _AND = 0x20, 0x54
 _JUMP, _IF_EQUAL, _IF_AT_LEAST, _IF_BITS = 0x05, 0x15, 0x35, 0x45
 _RETURN = 0x06
@@ -103,7 +105,7 @@ def _instruction(code: int, k: int, jt: int = 0, jf: int = 0) -> bytes:
 
 
 def _assemble(decisions: dict[int, Decision]) -> list[bytes]:
-    # Where the decision changes as call numbers grow; between, it stays.
+    # The call numbers at which the decision changes, in ascending order; between them it stays the same.
     changes: list[tuple[int, Decision]] = [(0, ALLOW)]
     for number in sorted(decisions):
         if changes[-1][0] == number:
@@ -116,10 +118,10 @@ def _assemble(decisions: dict[int, Decision]) -> list[bytes]:
             merged.append(change)
     return [
         _instruction(_LOAD, _OFFSET_ARCH),
-        # Calls by another convention (32-bit) have other numbers: none is let through.
+        # Calls of another architecture (32-bit) have other numbers: the kernel kills the process for any of them.
         _instruction(_IF_EQUAL, _AUDIT_ARCH[MACHINE], jt=1),
         _instruction(_RETURN, _KILL_PROCESS),
-        # So has x32, whose numbers begin at 2**30: these are above the last known one.
+        # The x32 calls have other numbers too. They begin at 2**30, above the last known number.
         _instruction(_LOAD, _OFFSET_NUMBER),
         *_search(merged),
     ]
@@ -131,14 +133,14 @@ def _search(changes: list[tuple[int, Decision]]) -> list[bytes]:
         return _decide(decision) if isinstance(decision, tuple) else [_instruction(_RETURN, decision)]
     middle = len(changes) // 2
     low, high = _search(changes[:middle]), _search(changes[middle:])
-    # A conditional jump reaches 255 instructions only, an unconditional one any.
+    # A conditional jump spans at most 255 instructions, an unconditional jump any number.
     return [_instruction(_IF_AT_LEAST, changes[middle][0], jf=1), _instruction(_JUMP, len(low)), *low, *high]
 
 
 def _decide(steps: tuple[Step, ...]) -> list[bytes]:
     code: list[bytes] = []
     for step in steps:
-        # Both machines are little-endian.
+        # Both architectures are little-endian.
         code += [_instruction(_LOAD, _OFFSET_ARGUMENTS + 8 * step.argument + 4 * step.high)]
         if not step.values:
             tests = [(_IF_BITS, step.mask)]
@@ -147,7 +149,7 @@ def _decide(steps: tuple[Step, ...]) -> list[bytes]:
             tests = [(_IF_EQUAL, value) for value in step.values]
         no = [] if step.otherwise is None else [_instruction(_RETURN, step.otherwise)]
         yes = [] if step.then is None else [_instruction(_RETURN, step.then)]
-        if no and not yes:  # On: over the way out.
+        if no and not yes:  # A match skips the `otherwise` action and goes on with the next step.
             code += [_instruction(kind, k, jt=len(tests) - i) for i, (kind, k) in enumerate(tests)] + no
         else:
             last = len(tests) - 1

@@ -1,7 +1,7 @@
-"""Notices whether anything was done to a working directory but to put one program after another into it.
+"""Detects whether anything has changed in a working directory, except that programs were put into it.
 
-Where nothing was, the next program may have it as it is: to make a directory or a file system anew costs as much as a
-tenth of a fork.
+If nothing else has changed, the next program can use the directory as it is. To make a new directory or a new file
+system would cost as much as a tenth of a fork.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import struct
 from . import linux
 
 MAIN = "main.py"
-"""The file that a program is put into."""
+"""The name of a program's own file."""
 
 _ENOUGH = 1024
-"""Bytes that are read at once; what is expected is shorter."""
+"""The most bytes to read at once; the expected events are shorter."""
 
 _read, _close = os.read, os.close
 
 
 class Changes:
-    """Has the kernel tell of all that is done in two directories from now on.
+    """Watches two directories for all changes from now on.
 
     Args:
         around: The directory around the working directory.
-        work: The working directory; nothing is in it.
+        work: The working directory, which is empty.
         least: The least number for the descriptor.
 
     Raises:
-        OSError: If the kernel grants no more of these, of which a user has so many.
+        OSError: If the kernel grants no more inotify instances, which it limits per user.
     """
 
     def __init__(self, around: str, work: str, least: int) -> None:
@@ -38,22 +38,22 @@ class Changes:
         self._expected, self._found = _WITH_FIRST_PROGRAM, b""
 
     def are_as_expected(self) -> bool:
-        """Whether nothing was done there but to put a program into it."""
+        """Return whether nothing has changed there, except that a program was put into the working directory."""
         with contextlib.suppress(BlockingIOError):
             self._found += _read(self._fd, _ENOUGH)
         return self._found == self._expected
 
     def expect_next(self) -> None:
-        """From here on, expect the program's file to be removed, and another to be put there."""
+        """Expect from now on that the program's file is removed and another one is put there."""
         self._expected, self._found = _WITH_NEXT_PROGRAM, b""
 
     def close(self) -> None:
-        """Have nothing more noticed."""
+        """Stop watching."""
         _close(self._fd)
 
 
 def _event(mask: int) -> bytes:
-    """What the kernel tells of a change of the program's file, in the second directory that it was asked about."""
+    """Return the kernel's event for a change of the program's file, in the second directory that it watches."""
     return struct.pack("iIII16s", 2, mask, 0, 16, MAIN.encode())
 
 

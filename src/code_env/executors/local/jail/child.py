@@ -1,12 +1,11 @@
 """A child of a worker: from the fork to the first line of the program.
 
-The order of its steps matters. It closes the worker's socket first; then reads its order; then gives up, one
-layer after the other, what a program must not have; then says in its report pipe that it is up; and
-only then looks at the program. What fails before that is the sandbox's fault, what fails after is the program's.
+The order of its steps matters. The child closes the worker's socket first. Then it reads its order. Then it gives up,
+one layer after the other, what a program must not have. Then it reports that it is up. Only after that does it look at
+the program. A failure before the report is the sandbox's fault; a failure after it is the program's.
 
-A served program (one with a peer) is not run in this process: the harness compiles it and forks a child
-for each test. This process stays trusted, so it keeps the right to fork, and `JailedTests` takes it from each
-test's process.
+A served program never runs in this process: the harness compiles the program here and forks a child for each test. This
+process stays trusted, so it keeps the right to fork. `JailedTests` takes this right away from each test's process.
 """
 
 from __future__ import annotations
@@ -52,22 +51,22 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _ALL_DESCRIPTORS = 1 << 30
 
 REPORT, CHANNEL = wire.FIRST + 4, wire.FIRST + 5
-"""Where a child reports, and the descriptor that joins it to its partner."""
+"""The descriptors of a child's report and of its channel."""
 
 _LAST_JOINED = CHANNEL + 2
-"""The last descriptor that may join a program to its partner: the channel, the bell, the socket for further ones."""
+"""The last descriptor that can join a program and its peer: the channel, the bell, the socket for further channels."""
 
 
 class ChildLayers:
-    """What a child gives up, built in the worker so that the child need only ask for it.
+    """What a child gives up. The worker prepares it, so that the child only makes the calls.
 
     Args:
-        rules: Paths and rights of a program, see `landlock.Ruleset`.
-        full: Whether namespaces keep the program apart, with a /proc of its own to read.
-        notices: Whether one may have the kernel tell of changes to files.
-        user: User to become; None if it is that user already.
-        private: Whether that user needs a right beyond its own to reach the interpreter: to pass
-            directories that are closed to it. Landlock still decides on what is read there.
+        rules: Paths and a program's rights there, see `landlock.Ruleset`.
+        full: Whether namespaces isolate the program, with a /proc of its own that it can read.
+        notices: Whether the child may have the kernel report changes to files.
+        user: User to become; None if the worker is that user already.
+        private: Whether that user needs a capability to reach the interpreter, because directories on the way are
+            closed to it. Landlock still decides what it can read there.
         hears_of_children: See `seccomp.program_filter`.
     """
 
@@ -85,7 +84,7 @@ class ChildLayers:
         self.user, self.full, self.notices = user, full, notices
         self.capabilities = linux.CapabilitySet(*([linux.CAP_DAC_READ_SEARCH] if private else []))
         self.rules = landlock.Ruleset(rules)
-        # A process that serves tests measures them, and reads /proc for that.
+        # A process that serves tests reads /proc to measure them.
         self.server_rules = landlock.Ruleset([*rules, ("/proc", landlock.READ_FILE | landlock.READ_DIR)])
         self._shared_user = not full and user is None
         self._stray_signals = not full and landlock.version() < landlock.SIGNAL_SCOPE_VERSION
@@ -93,11 +92,12 @@ class ChildLayers:
         self._filters = {counted: self._filter(counted) for counted in (False, True)}
         self._last_filter = seccomp.last_filter()
         self.plain: tuple[linux.PreparedCall, ...] = ()
-        """All layers of a program that may start no processes, in their order, if they are the same for each."""
+        """The calls that enter all layers of a program that may start no processes, in order; empty if the calls are
+        not the same for all programs."""
         self.of_test: tuple[linux.PreparedCall, ...] = ()
-        """The same of a test's process, which has no capabilities any more."""
+        """The same for a test's process, which has no capabilities any more."""
         if not self._stray_signals:
-            # Where no namespace ends it with its worker, the kernel is asked to.
+            # Where no namespace ends a program when its worker ends, the program asks the kernel to do so.
             ends = () if full else (linux.prepare_prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL),)
             own = (self.rules.restriction, self._filters[False].call)
             self.plain, self.of_test = (*ends, *self.capabilities.calls, *own), (*ends, *own)
@@ -105,18 +105,18 @@ class ChildLayers:
         self._be_measurable = linux.prepare_prctl(linux.PR_SET_DUMPABLE, 1)
 
     def become_user(self) -> None:
-        """Become the user that is the worker's programs' alone."""
+        """Become the user that only this worker's programs run as, if there is one."""
         user = self.user
         if user is not None:
             self._keep_capabilities.make()
             _setgroups([])
             _setresgid(user, user, user)
             _setresuid(user, user, user)
-            # So that those who are the same user may measure it; nothing else lets them in.
+            # Otherwise processes of the same user could not measure this process.
             self._be_measurable.make()
 
     def confine(self, rules: landlock.Ruleset) -> None:
-        """Give up all capabilities, and what the rules do not grant."""
+        """Give up the capabilities, and everything that the rules do not grant."""
         self.capabilities.apply()
         rules.restrict()
 
@@ -124,7 +124,7 @@ class ChildLayers:
         """Install the last layer.
 
         Args:
-            gate: Gets the listener of forks; None if there must be none.
+            gate: Receives the listener for forks; None if there must be no listener.
 
         Raises:
             OSError: If the kernel refuses.
@@ -137,14 +137,14 @@ class ChildLayers:
             self._last_filter.install()
 
     def try_filters(self) -> None:
-        """Install all that `filter_calls` may.
+        """Install every filter that `filter_calls` can install.
 
         Raises:
             OSError: If the kernel refuses, or has no listeners.
         """
         if self._filters[True].install() is None:
             raise OSError("seccomp gave no listener")
-        # At last: no other can be installed then. `_last_filter` is a part of it.
+        # This comes last, because it forbids further filters. `_last_filter` is a part of it.
         self._filters[False].install()
 
     def _filter(self, counted: bool, signals_of: int | None = None) -> Filter:
@@ -159,10 +159,11 @@ class ChildLayers:
 
 
 def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | None) -> NoReturn:
-    """Become what the order says.
+    """Become the program that the order describes.
 
-    Written for few pages touched, not for few lines: each page that a fork writes to has to be copied, which
-    costs more than what is done there. So: no contexts, no helpers, nothing that could be done before.
+    This function is written to touch few memory pages, not to be short. The kernel copies each page that a fork writes
+    to, and the copy costs more than the work itself. So there are no context managers, no helper functions, and nothing
+    that could be done earlier.
 
     Args:
         layers: What to give up.
@@ -172,7 +173,8 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
     """
     try:
         _close(sock)
-        # The fields of a `ProgramOrder`. To make one, as `wire.unpack` does, touches ten pages more, of 220 in all.
+        # The fields of a `ProgramOrder`. To make one, as `wire.unpack` does, would touch ten more pages, and a child
+        # touches 220 in all.
         role, directory, code, argv, files, rlimits, further = _loads(_read(wire.FIRST, size))
         if further is not None:
             further = wire.FurtherOrder(*further)
@@ -195,7 +197,7 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         set_limits(rlimits)
         for layer in layers.plain if gate is None else ():
             if _syscall(*layer.args) < 0:
-                layer.make()  # Once more, for its error.
+                layer.make()  # Make the call again, to raise its error.
         if gate is not None or not layers.plain:
             confine(layers, gate)
         else:
@@ -234,7 +236,7 @@ def _send_report(error: dict[str, Any]) -> None:
 
 
 def _refuse(error: BaseException) -> NoReturn:
-    # It shows the program's line; the frames are ours.
+    # The error shows the program's line; its frames are the harness's.
     described = describe_error(error.with_traceback(None))
     _send_report(described)
     sys.stderr.write(described["traceback"])
@@ -249,7 +251,7 @@ def _serve(
     rlimits: list[tuple[int, int, int]],
     further: wire.FurtherOrder,
 ) -> NoReturn:
-    """Be the serving process of a judged run: trusted, and so with the right to fork."""
+    """Be the serving process of a judged run, which is trusted and so keeps the right to fork."""
     try:
         _closerange(CHANNEL + 1, wire.OWN)
         set_limits(rlimits)
@@ -275,9 +277,9 @@ def _serve(
 
 
 def confine(layers: ChildLayers, gate: ForkGate | None) -> None:
-    """The layers of a program for which it takes more than calls that are the same for each."""
+    """Enter the layers of a program that needs more than the calls in `ChildLayers.plain`."""
     if not layers.full:
-        # No namespace ends it with its worker.
+        # No namespace ends the program when its worker ends.
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
     layers.confine(layers.rules)
     kept = [] if gate is None else gate.descriptors()
@@ -301,10 +303,10 @@ def put_files(files: dict[str, bytes]) -> None:
 
 
 def take_over(further: wire.FurtherOrder, code: bytes = b"") -> None:
-    """Take over what few programs have otherwise than the server.
+    """Apply what only few programs need: further environment variables and the policy.
 
     Raises:
-        PolicyFault: If a policy of one's own fails at the program's code.
+        PolicyFault: If a custom policy fails on the program's code.
     """
     os.environ.update(further.environment)
     if further.policy and policy is not None:
@@ -314,25 +316,25 @@ def take_over(further: wire.FurtherOrder, code: bytes = b"") -> None:
 
 
 def _shut_logging_down() -> None:
-    """Have done at the end what the module, where the server has loaded it, wanted to have done."""
+    """Register the exit function of `logging` again, if the server has loaded the module."""
     logging = sys.modules.get("logging")
     if logging is not None:
         atexit.register(logging.shutdown)
 
 
 class JailedTests(Confinement):
-    """Takes from each test's process what the serving process keeps for itself."""
+    """Takes away from each test's process the rights that the serving process keeps for itself."""
 
     ends_all = True
 
     def __init__(self, layers: ChildLayers, processes: int, scratch: str) -> None:
         self._layers, self._processes = layers, processes
         self.scratch, self.refuses_forks = scratch, not processes
-        self.measures = layers.full  # There alone a program may read /proc.
+        self.measures = layers.full  # A program may read /proc only at level `full`.
         if layers.of_test and not processes:
             self.steps = [(_syscall, layer.args) for layer in layers.of_test]
         if processes or not layers.full:
-            # Orphans of a test are this process's to count and to end.
+            # This process counts and ends the orphans of a test.
             linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
 
     def notice_changes(self, directories: list[str]) -> int | None:
@@ -361,14 +363,14 @@ class JailedTests(Confinement):
 
 
 policy: Any = None
-"""What programs are held to whose order says so; the server sets it, if its configuration has one."""
+"""The policy of programs whose order asks for it. The server sets it if its configuration has a policy."""
 
 _main: dict[str, Any] = {}
-"""The names of the `__main__` that programs run in."""
+"""The namespace of the `__main__` module that programs run in."""
 
 
 def prepare() -> None:
-    """Do once, in the server, what every child would have to do for the first time."""
+    """Do once, in the server, what each child would otherwise do for the first time."""
     global _main
     _main = prepare_main("main.py", [])
     marshal.loads(wire.pack(wire.ProgramOrder("program", "", b"", [], {}, [(0, 1, 2)], None)))

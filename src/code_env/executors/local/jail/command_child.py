@@ -1,7 +1,7 @@
-"""A child of a worker whose program is not Python: as `child.py`, up to the interpreter's first instruction.
+"""A child of a worker, for a program that is not Python: from the fork to the interpreter's first instruction.
 
-It enters all layers of a Python program, and then becomes the interpreter: execution alone is not kept from programs,
-since it starts no process and gives no rights. Only servers for such languages import this.
+The child enters the same layers as for a Python program, and then executes the interpreter. Programs may execute files,
+because this starts no process and gives no rights. Only servers for other languages import this module.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .child import BROKEN_EXIT_CODE, CHANNEL, REPORT, ChildLayers, JailedTests, 
 
 
 def become_command(layers: ChildLayers, sock: int, size: int, gate: ForkGate | None) -> NoReturn:
-    """Become what the order says; see `become_program`.
+    """Become the program that the order describes; see `become_program`.
 
     Args:
         layers: What to give up.
@@ -53,7 +53,7 @@ def become_command(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         if order.role == "served":
             _serve(layers, command, order.argv, files, further)
         confine(layers, gate)
-        if not command.driver:  # A driver says so itself, when the interpreter has started.
+        if not command.driver:  # A driver reports this itself when the interpreter has started.
             os.write(REPORT, b"{}\n")
         become(command.to_run(REPORT, order.argv), command.environment, REPORT)
     except BaseException as error:
@@ -66,7 +66,7 @@ def become_command(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
 def _serve(
     layers: ChildLayers, command: Command, argv: list[str], files: dict[str, bytes], further: wire.FurtherOrder
 ) -> NoReturn:
-    """Be the serving process of a judged run: trusted, and so with the right to fork."""
+    """Be the serving process of a judged run, which is trusted and so keeps the right to fork."""
     try:
         os.closerange(CHANNEL + 1, wire.OWN)
         if not layers.full:

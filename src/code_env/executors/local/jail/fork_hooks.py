@@ -1,8 +1,8 @@
-"""Keeps what modules want done at each fork from being done, until a program may fork itself.
+"""Keeps the fork hooks of modules from running, until a program may fork itself.
 
-`random` and `threading` register such hooks when they are imported, and these alone cost a fifth of every fork. A
-worker has one thread and its children reseed what they need, so it does without; a program that may start
-processes gets the hooks back.
+`random` and `threading` register fork hooks when they are imported, and these alone cost a fifth of every fork. A
+worker has one thread, and its children reseed what they need, so it does not need the hooks. A program that may start
+processes gets them back.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _collected: list[dict[str, Callable[[], object]]] = []
 
 
 def collect() -> None:
-    """From now on, keep hooks instead of registering them."""
+    """Store hooks from now on, instead of registering them."""
 
     def keep(**hooks: Callable[[], object]) -> None:
         _collected.append(hooks)
@@ -24,7 +24,7 @@ def collect() -> None:
 
 
 def restore() -> None:
-    """Register what was kept, and let all later ones be registered at once."""
+    """Register the stored hooks, and let modules register all later hooks directly."""
     os.register_at_fork = _register
     for hooks in _collected:
         _register(**hooks)

@@ -1,10 +1,9 @@
-"""The outermost process of the jail: stands between the trainer and the server, and ends with either.
+"""The outermost process of the jail, between the trainer and the server. It ends when either of them ends.
 
-It enters the namespaces, so that the server, which is its child, is process 1 in them: when the
-guardian kills the server, the kernel kills all that is inside. Where there are no namespaces it is the
-reaper of all orphans (PR_SET_CHILD_SUBREAPER), and kills them one by one. The trainer may end in any way, `kill -9`
-included: the descriptor that stands for it becomes readable. If the guardian is killed, the server, which asked
-for that, is killed by the kernel.
+The guardian enters the namespaces, so its child, the server, is process 1 in them. When the guardian kills the server,
+the kernel kills all processes inside. Where there are no namespaces, the guardian is the reaper of all orphans
+(PR_SET_CHILD_SUBREAPER), and kills them one by one. The trainer can end in any way, `kill -9` included: its pidfd
+becomes readable. If the guardian is killed, the kernel kills the server, because the server has asked for that.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from . import linux, namespaces, wire
 
 
 def main(control_fd: int, trainer_fd: int) -> NoReturn:
-    """Start a server as the trainer's configuration says, and watch over it.
+    """Start a server with the trainer's configuration, and watch it.
 
     Args:
         control_fd: The control socket.
-        trainer_fd: Stands for the trainer's process.
+        trainer_fd: A pidfd of the trainer's process.
     """
     control = Socket(fileno=control_fd)
     config = json.loads(control.recv(wire.MAX_MESSAGE))
@@ -51,7 +50,7 @@ def main(control_fd: int, trainer_fd: int) -> NoReturn:
     os.waitpid(server_pid, 0)
     end_descendants()
     if config["base"] is not None:
-        # Where programs wrote, in case the trainer could not see to it.
+        # Remove the directories of programs, in case the trainer could not do it.
         with contextlib.suppress(OSError):
             empty_directory(config["base"])
             os.rmdir(config["base"])
@@ -78,8 +77,11 @@ def _start(config: dict[str, Any], control: Socket, trainer_fd: int) -> int:
 
 
 def _become_server(control: Socket, config: dict[str, Any]) -> NoReturn:
-    """Execute it anew: each fork copies what its memory has of every fork before it, so one less is worth that."""
-    if os.getuid() != 0:  # Root has them again afterwards.
+    """Start the server in a fresh interpreter.
+
+    Each fork copies what memory keeps of all forks before it, so one fork less is worth the start.
+    """
+    if os.getuid() != 0:  # Root gets them back when it executes a program.
         linux.CapabilitySet.full().apply()
     descriptors = [control.fileno(), memory_file("configuration", json.dumps(config).encode())]
     for fd in descriptors:

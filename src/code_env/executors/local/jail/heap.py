@@ -1,8 +1,8 @@
 """Arranges the server's memory so that its forks have little to copy.
 
-A fork copies the table of each page that the server has touched, and then each page that it writes to itself. New
-objects are written where there is room: between old ones, so that the first few hundred objects of a program
-would be spread over as many pages of others. So the room between is taken up here, and what comes next lies together.
+A fork copies the page tables of all memory that the server has touched. Then it copies each page that it writes to.
+Python puts new objects into free space between old ones. So the first few hundred objects of a program would be spread
+over as many old pages. This module fills the free space, so that new objects are close together.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ import gc
 from . import linux
 
 _POOL_BYTES, _PAGE = 16384, 4096
-"""Size of a pool of Python's allocator (obmalloc.c), which holds objects of one size, and of a page."""
+"""The sizes of a pool of Python's allocator (obmalloc.c), which holds objects of one size, and of a page, in bytes."""
 
 _STEP, _LARGEST = 16, 512
-"""Sizes that have pools: multiples of the step up to the largest."""
+"""The object sizes that have pools, in bytes: multiples of the step, up to the largest."""
 
 _BYTES_OVERHEAD = 33
-"""Size of an empty `bytes` object."""
+"""The size of an empty `bytes` object, in bytes."""
 
 _MOST = 20_000
-"""Objects of one size to make at the most; where pools are of another size, nothing is gained, and nothing lost."""
+"""The most objects of one size to make. Where pools have another size, filling them neither helps nor harms."""
 
 _kept: list[bytes] = []
-"""What takes up room."""
+"""The objects that fill the free space."""
 
 
 def settle() -> None:
-    """Do it, once everything is loaded; from here on nothing is collected."""
+    """Fill the free space, once everything is loaded. From here on, this process does not collect garbage."""
     gc.collect()
     linux.settle_heap()
     gc.freeze()
@@ -39,10 +39,10 @@ def settle() -> None:
 
 
 def _fill(size: int) -> None:
-    """Take up the room for objects of this size, up to the beginning of a pool in which there is nothing yet."""
+    """Fill the free space for objects of this size, up to the beginning of an empty pool."""
     for _ in range(_MOST):
         one = bytes(size - _BYTES_OVERHEAD)
         _kept.append(one)
-        # Some room is left in the pool's first page, which has to be copied anyway: its header is there.
+        # Some space stays free in the pool's first page. A fork copies this page anyway, because the header is there.
         if id(one) % _POOL_BYTES < _PAGE - 3 * size:
             return

@@ -1,12 +1,13 @@
-"""Landlock: which files a process may touch, whatever its user may (landlock(7)).
+"""Landlock: which files a process may use, independent of the rights of its user (landlock(7)).
 
-A ruleset is built once, where paths can be named, and a child restricts itself to it in one call. All
-rights that the kernel knows are handled, so what no rule grants is denied: the list below grows with the
-kernel's version of the interface. From version 6 on, a restricted process can also send signals and
-connect to abstract sockets only within its own domain; in every version it can trace nothing outside.
+A worker builds a ruleset once, at a place where the paths can be opened. A child then restricts itself to the ruleset
+in one call. The ruleset handles all rights that the kernel knows, so everything that no rule grants is denied. The list
+of these rights, below, grows with the version of the kernel's interface. From version 6 on, a restricted process can
+send signals and connect to abstract sockets only within its own domain. In every version it can trace only processes
+within its domain.
 
-A rule on a directory holds for all below it, across mounts made later: one on a mount point's
-parent serves every file system that is mounted there after the ruleset was made.
+A rule on a directory holds for everything below it, across mounts that are made later. So a rule on a mount point's
+parent holds for every file system that is mounted there after the ruleset was made.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ MAKE_DIR, MAKE_REG, MAKE_SOCK, MAKE_FIFO, MAKE_SYM = 1 << 7, 1 << 8, 1 << 9, 1 <
 REFER, TRUNCATE = 1 << 13, 1 << 14
 
 READ = EXECUTE | READ_FILE | READ_DIR
-"""Read, list and run what is there."""
+"""Read, list and execute files."""
 
 WORK = READ_FILE | READ_DIR | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | MAKE_SOCK | MAKE_FIFO
 WORK |= MAKE_SYM | REFER | TRUNCATE
-"""Do anything to files but run them."""
+"""Do everything with files except execute them."""
 
 TRUNCATE_VERSION = 3
-"""From this version on it decides on cutting files off."""
+"""From this version on, Landlock controls the truncation of files."""
 
 SIGNAL_SCOPE_VERSION = 6
-"""From this version on signals stay within a domain."""
+"""From this version on, signals stay within a domain."""
 
 _FILES_ONLY = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
 
-# File system rights by version; the newest one known stands for all later ones.
+# File system rights by version; all later versions use the entry of the newest one here.
 _HANDLED = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
 _NET_TCP = 0b11
 _SCOPES = 0b11
@@ -48,10 +49,10 @@ _VERSION = 1
 
 
 def version() -> int:
-    """Version of the kernel's interface.
+    """Return the version of the kernel's interface.
 
     Raises:
-        OSError: If the kernel has no Landlock, or it is switched off.
+        OSError: If the kernel has no Landlock, or Landlock is switched off.
     """
     return syscall(_CREATE, "landlock", None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
 
@@ -70,7 +71,7 @@ class Ruleset:
     """Rules that a process may restrict itself to.
 
     Args:
-        rules: Pairs of a path and the rights granted there and below; what does not exist is passed over.
+        rules: Pairs of a path and the rights that are granted there and below; paths that do not exist are skipped.
 
     Raises:
         OSError: If the kernel refuses.
@@ -82,14 +83,14 @@ class Ruleset:
         attributes = _Attributes(handled, _NET_TCP if known >= 4 else 0, _SCOPES if known >= 6 else 0)
         size = 8 if known < 4 else 16 if known < 6 else 24
         fd = syscall(_CREATE, "landlock", ctypes.byref(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))
-        # Out of the way of descriptors that come with orders.
+        # This keeps the low numbers free for descriptors that come with orders.
         self.fd = move_descriptor(fd, wire.OWN)
         self.restriction = PreparedCall(_RESTRICT, "landlock", ctypes.c_int(self.fd), ctypes.c_uint32(0))
         for path, rights in rules:
             self._add(path, rights & handled)
 
     def restrict(self) -> None:
-        """Restrict this process, and all it starts, to these rules."""
+        """Restrict this process, and all processes that it starts, to these rules."""
         self.restriction.make()
 
     def _add(self, path: str, rights: int) -> None:
@@ -108,15 +109,15 @@ class Ruleset:
 
 
 def readable_but(path: str, masked: list[str]) -> list[tuple[str, int]]:
-    """Rules that let a path be read, but not the contents of what is masked below it.
+    """Return rules that make a path readable, except the contents of masked directories below it.
 
-    Rights only add up, so around something masked each entry needs a rule of its own; what comes to
-    be there later is not readable. Paths are real ones, without links.
+    Rights can only be added, so each entry beside a masked directory needs a rule of its own. Entries that are made
+    there later are not readable. The paths must be real ones, without links.
     """
     if path in masked or not os.path.lexists(path):
         return []
     if not any(one.startswith(f"{path}/") for one in masked):
         return [(path, READ)]
-    # A rule for a link would be one for where it leads.
+    # A rule for a link would hold for the target of the link.
     entries = [entry.path for entry in os.scandir(path) if not entry.is_symlink()]
     return [(path, READ_DIR), *(rule for entry in entries for rule in readable_but(entry, masked))]

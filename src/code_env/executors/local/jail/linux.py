@@ -1,7 +1,7 @@
 """System calls that the standard library lacks, and numbers that belong to the kernel.
 
-All functions of libc are looked up when this module is imported: a lookup in a forked child would
-touch pages, and a child that first has to copy them costs a tenth of a fork.
+All functions of libc are looked up when this module is imported. A lookup in a forked child would touch memory pages,
+and the copies of these pages would cost a tenth of a fork.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 MACHINE = os.uname().machine
 """Name of the processor architecture."""
 
-# PyDLL keeps the interpreter's lock: these calls are short, and the jail has one thread.
+# PyDLL does not release the interpreter's lock: these calls are short, and the jail has one thread.
 _libc = ctypes.PyDLL(None, use_errno=True)
 _syscall = _libc.syscall
 _syscall.restype = ctypes.c_long
 syscall_function = _syscall
-"""libc's own, for `PreparedCall.args` where even a method is too much."""
-# On another system than Linux there are none; the executor says so, and needs this module for that.
+"""The function of libc, to be called with `PreparedCall.args` where even a method call costs too much."""
+# Systems other than Linux have no such functions. The executor imports this module there as well, to say so.
 _names = (
     "prctl",
     "mount",
@@ -65,7 +65,7 @@ _SYS_MOUNT = {"x86_64": 165, "aarch64": 40}.get(MACHINE, -1)
 _SYS_UMOUNT2 = {"x86_64": 166, "aarch64": 39}.get(MACHINE, -1)
 _SYS_PRCTL = {"x86_64": 157, "aarch64": 167}.get(MACHINE, -1)
 _SYS_CAPSET = {"x86_64": 126, "aarch64": 91}.get(MACHINE, -1)
-_SYS_MOUNT_SETATTR = 442  # This and all later calls have one number on every machine.
+_SYS_MOUNT_SETATTR = 442  # This call and all newer ones have the same number on every machine.
 
 
 def _check(result: int, what: str) -> int:
@@ -85,12 +85,12 @@ def syscall(number: int, what: str, *args: object) -> int:
 
 
 class PreparedCall:
-    """A system call whose arguments are ready, so that a forked child has little to do but make it.
+    """A system call whose arguments are ready, so that a forked child only has to make the call.
 
     Args:
-        number: Of the call.
-        what: Text of the error.
-        args: Its arguments, as ctypes objects.
+        number: The number of the call.
+        what: The text of the error.
+        args: The arguments of the call, as ctypes objects.
     """
 
     def __init__(self, number: int, what: str, *args: object) -> None:
@@ -98,7 +98,7 @@ class PreparedCall:
         self._what = what
 
     def make(self) -> int:
-        """Make it.
+        """Make the call.
 
         Raises:
             OSError: If the kernel refuses.
@@ -108,19 +108,19 @@ class PreparedCall:
 
 
 def prctl(option: int, value: int) -> None:
-    """Set one of the process's own attributes by the kernel's number for it."""
+    """Set an attribute of this process; `option` is the kernel's number for the attribute."""
     zero = ctypes.c_ulong(0)
     _check(_prctl(option, ctypes.c_ulong(value), zero, zero, zero), f"prctl({option})")
 
 
 def prepare_prctl(option: int, *values: int) -> PreparedCall:
-    """As `prctl`, to be made in a child."""
+    """As `prctl`, but return the call, for a child to make."""
     arguments = [ctypes.c_ulong(value) for value in (*values, 0, 0, 0, 0)[:4]]
     return PreparedCall(_SYS_PRCTL, f"prctl({option})", ctypes.c_int(option), *arguments)
 
 
 def move_descriptor(fd: int, least: int) -> int:
-    """Give a descriptor another number, the lowest that is free from `least` on, and the old one back."""
+    """Move a descriptor to the lowest free number from `least` on, and close the old number. Return the new one."""
     moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, least)
     os.close(fd)
     return moved
@@ -132,12 +132,13 @@ _ANY_CHANGE = MODIFIED | _ATTRIBUTES | CLOSED_AFTER_WRITING | _MOVED | CREATED |
 
 
 def notice_changes(directories: list[str]) -> int:
-    """A descriptor that can be read, without waiting, once anything was changed in these directories (inotify(7)).
+    """Return a non-blocking descriptor that becomes readable when anything changes in these directories (inotify(7)).
 
-    What is written to a file through a mapping goes unseen until the file, which had to be opened for it, is closed.
+    The kernel does not report writes through a mapping. It reports when the file, which must have been opened for
+    writing, is closed.
 
     Raises:
-        OSError: If the kernel grants no more of these.
+        OSError: If the kernel grants no more inotify instances or watches.
     """
     fd = _check(_inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK), "inotify_init1")
     try:
@@ -153,9 +154,9 @@ _M_MXFAST = 1
 
 
 def settle_heap() -> None:
-    """Give memory that was freed back to the kernel, and have libc put none aside from here on, where it can.
+    """Return freed memory to the kernel, and turn off libc's lists of small freed blocks, where libc allows it.
 
-    What was put aside is merged by whoever asks for a larger piece, in each fork anew.
+    libc merges the blocks on these lists when a larger block is requested, and each fork would do this again.
     """
     set_option, trim = getattr(_libc, "mallopt", None), getattr(_libc, "malloc_trim", None)
     if set_option is not None:
@@ -165,22 +166,22 @@ def settle_heap() -> None:
 
 
 def unshare(flags: int, what: str) -> None:
-    """Leave namespaces for new ones."""
+    """Leave the current namespaces of the given kinds for new ones."""
     _check(_unshare(flags), what)
 
 
 def set_host_name(name: str) -> None:
-    """Name the machine, as far as this namespace goes."""
+    """Set the host name in this namespace."""
     _check(_sethostname(name.encode(), ctypes.c_size_t(len(name))), "sethostname")
 
 
 def setns(fd: int, flags: int) -> None:
-    """Join the namespace that `fd` stands for."""
+    """Join the namespace that `fd` refers to."""
     _check(_setns(fd, flags), "setns")
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
-    """Mount a file system; the flags are those of the kernel."""
+    """Mount a file system; `flags` are the kernel's MS_ flags."""
     encoded = [None if text is None else text.encode() for text in (source, target, kind, data)]
     _check(
         _mount(encoded[0], encoded[1], encoded[2], ctypes.c_ulong(flags), encoded[3]),
@@ -189,12 +190,12 @@ def mount(source: str, target: str, kind: str | None, flags: int, data: str | No
 
 
 def umount(target: str) -> None:
-    """Take a mount away; what still uses it keeps it alive, unseen."""
+    """Detach a mount. It stays alive, unseen, as long as something uses it."""
     _check(_umount2(target.encode(), MNT_DETACH), f"umount {target}")
 
 
 def prepare_mount(target: str, kind: str, flags: int, data: str) -> PreparedCall:
-    """A mount of a file system without a source, to be made again and again."""
+    """Prepare a call that mounts a file system without a source; the call can be made many times."""
     texts = [ctypes.c_char_p(text.encode()) for text in (kind, target, kind)]
     return PreparedCall(
         _SYS_MOUNT, f"mount {kind} on {target}", *texts, ctypes.c_ulong(flags), ctypes.c_char_p(data.encode())
@@ -202,7 +203,7 @@ def prepare_mount(target: str, kind: str, flags: int, data: str) -> PreparedCall
 
 
 def prepare_umount(target: str) -> PreparedCall:
-    """As `umount`, to be made again and again."""
+    """As `umount`, but return the call, which can be made many times."""
     return PreparedCall(_SYS_UMOUNT2, f"umount {target}", ctypes.c_char_p(target.encode()), ctypes.c_int(MNT_DETACH))
 
 
@@ -214,8 +215,8 @@ def make_read_only(target: str, *, recursive: bool = False, devices: bool = Fals
     """Make a mount read-only, without set-user-ID programs.
 
     Args:
-        target: Where it is mounted.
-        recursive: Whether also all mounts below it.
+        target: The mount point.
+        recursive: Whether to change all mounts below it too.
         devices: Whether device files work in it.
     """
     wanted = _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID | (0 if devices else _MOUNT_ATTR_NODEV)
@@ -227,9 +228,9 @@ def make_read_only(target: str, *, recursive: bool = False, devices: bool = Fals
 
 
 def pivot_root(new_root: str) -> None:
-    """Make a directory, which must be a mount, the root, and take the old root away."""
+    """Make a directory, which must be a mount point, the root, and detach the old root."""
     os.chdir(new_root)
-    # With both the same, the old root ends up on top of the new one, and goes from there.
+    # With the same directory for both arguments, the old root is on top of the new one, and is detached there.
     syscall(_SYS_PIVOT_ROOT, "pivot_root", b".", b".")
     umount(".")
     os.chdir("/")
@@ -244,30 +245,30 @@ _header = _CapabilityHeader(0x20080522, 0)
 
 
 class CapabilitySet:
-    """The capabilities that a process shall keep, ready to be set in a child.
+    """The capabilities that a process keeps, ready to be set in a child.
 
     Args:
-        kept: Numbers of capabilities; all others are given up for good.
+        kept: Numbers of the capabilities to keep; all others are given up for good.
     """
 
     def __init__(self, *kept: int) -> None:
         high, low = divmod(sum(1 << number for number in kept), 1 << 32)
-        # Effective, permitted, inheritable; first the low 32 bits of each, then the high ones.
+        # The low 32 bits of effective, permitted and inheritable capabilities, then the high 32 bits of each.
         self._data = _Capabilities(low, low, low, high, high, high)
         call = PreparedCall(_SYS_CAPSET, "capset", ctypes.byref(_header), ctypes.byref(self._data))
         ambient = [prepare_prctl(_PR_CAP_AMBIENT, _AMBIENT_RAISE, number) for number in kept]
         self.calls = (call, *ambient)
-        """What sets them, in this order; what is kept is kept by programs that are executed, too."""
+        """The calls that set them, in this order. Programs that this process executes keep them too."""
 
     @classmethod
     def full(cls) -> CapabilitySet:
-        """All that the process is permitted."""
+        """Return the set of all capabilities that this process is permitted."""
         data = _Capabilities()
         _check(_capget(ctypes.byref(_header), ctypes.byref(data)), "capget")
         permitted = data[1] | data[4] << 32
         return cls(*[number for number in range(64) if permitted >> number & 1])
 
     def apply(self) -> None:
-        """Give up all others."""
+        """Keep these capabilities and give up all others."""
         for call in self.calls:
             call.make()

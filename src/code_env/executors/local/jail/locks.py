@@ -1,8 +1,8 @@
-"""Locks of `multiprocessing` where programs may have no shared memory with a name: at level `contained`.
+"""Locks of `multiprocessing` for level `contained`, where programs may have no named shared memory.
 
-Python makes such a lock of a named semaphore, which the C library puts into /dev/shm. All programs of the machine share
-that directory, so no program may write there. A lock that only the process and its forks use needs no name: here it
-is an unnamed semaphore, see sem_overview(7), in a page that forks share. Pools of threads have such locks too.
+Python makes these locks from named semaphores, which the C library puts into /dev/shm. All programs of the machine
+share that directory, so no program may write there. A lock that only the process and its forks use needs no name. Here
+it is an unnamed semaphore, see sem_overview(7), in a page that forks share. Pools of threads use these locks too.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ class SemLock(_Named):  # type: ignore[valid-type, misc]
         """Make an unnamed semaphore.
 
         Args:
-            kind: Whether its owner may take it again, as a number of Python's own.
+            kind: Whether its owner may take it again, as one of Python's internal numbers.
             value: How often it can be taken.
-            maxvalue: The most that its value may become.
-            name: The name that it would have.
-            unlink: Whether no other program is to find it by its name. Where one is, there is no help: it is the
-                named one, which the jail refuses.
+            maxvalue: The largest value that it can have.
+            name: The name that a named semaphore would have.
+            unlink: Whether no other program needs to find it by its name. If False, this makes the named semaphore,
+                which the jail refuses.
         """
         if not unlink:
             return _Named(kind, value, maxvalue, name, unlink)
-        # Both are for few programs, and take longer to import than a short program runs.
+        # Few programs need these modules, and their import takes longer than a short program runs.
         import ctypes
         import mmap
 
@@ -43,5 +43,5 @@ class SemLock(_Named):  # type: ignore[valid-type, misc]
 
 
 def install() -> None:
-    """Have `multiprocessing` make its locks of these."""
+    """Make `multiprocessing` use this class for its locks."""
     _multiprocessing.SemLock = SemLock

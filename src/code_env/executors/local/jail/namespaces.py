@@ -1,17 +1,17 @@
-"""The namespaces of level `full`: a machine of its own, seen from inside.
+"""The namespaces of level `full`. From inside they look like a machine of their own.
 
-Two nested levels. The server's namespaces (user, mount, pid, network, IPC, host name, control group) are entered
-once and hold the view of the file system: a root of its own with the interpreter and the system's libraries
-read-only, and nothing else of the host. Each worker adds a user, a mount and a pid namespace: it is
-process 1 there, so all that a program starts, `setsid` daemons too, is its to end with one `kill(-1)`, and the
-limit on tasks counts for this worker alone.
+There are two nested levels. The jail enters the server's namespaces (user, mount, pid, network, IPC, host name, control
+group) once. They hold the view of the file system: a separate root with the interpreter and the system's libraries,
+read-only, and nothing else of the host. Each worker adds a user, a mount and a pid namespace. The worker is process 1
+there, so one `kill(-1)` ends everything that a program has started, `setsid` daemons included, and the limit on tasks
+counts for this worker alone.
 
-Between two programs the worker's only writable file system, a tmpfs, is replaced by a fresh one, unless nobody has
-changed anything there.
+Between two programs the worker replaces its only writable file system, a tmpfs, by a fresh one, unless nothing has
+changed there.
 A program is not process 1 itself, because process 1 ignores the signals that it sends itself.
 
-Root maps two users into the namespaces: itself, which may read an interpreter in a private home while the view is
-built, and another, which everything else runs as. An ordinary user maps itself.
+Root maps two users into the namespaces: itself, which may read an interpreter in a private home while it builds the
+view, and another user, which everything else runs as. An ordinary user maps itself.
 """
 
 from __future__ import annotations
@@ -56,38 +56,38 @@ from .linux import (
 )
 
 USER_ID = 1000
-"""Who a program is, inside."""
+"""The user id of a program inside the namespaces."""
 
 SCRATCH = "/sandbox/run"
 """Mount point of the tmpfs that a program may write to."""
 
 
 def work_in(directory: str) -> str:
-    """Where a program starts, in a directory that it may write to."""
+    """Return the directory in which a program starts; it lies in `directory`, which the program may write to."""
     return f"{directory}/work"
 
 
 DRIVERS = "/sandbox/drivers"
-"""Where the drivers of other languages lie at level `full`."""
+"""The directory of the drivers of other languages at level `full`."""
 
 WORK_DIRECTORY = work_in(SCRATCH)
-"""Where a program starts at level `full`."""
+"""The directory in which a program starts at level `full`."""
 
 PROGRAM = f"{WORK_DIRECTORY}/{MAIN}"
 """The program's own file."""
 
 SYSTEM = (
     *("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"),
-    # Not all of /usr: images put applications into /usr/src.
+    # This leaves out parts of /usr, because images put applications into /usr/src.
     *(f"/usr/{name}" for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32", "libexec", "include", "share")),
     *(f"/usr/local/{name}" for name in ("bin", "sbin", "lib", "lib64", "libexec", "include")),
     *("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime"),
 )
-"""What programs and libraries of the system need; none of it is private on any distribution."""
+"""Paths that programs and libraries of the system need; none of them is private on any distribution."""
 
 DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 """Devices that programs may use."""
-# /dev/zero is left out: mapped and shared, it is memory that no process is charged with.
+# /dev/zero is left out: a shared mapping of it is memory that the kernel charges to no process.
 
 _LINKS = {
     "/dev/fd": "/proc/self/fd",
@@ -99,32 +99,32 @@ _LINKS = {
     "/var/tmp": SCRATCH,
 }
 
-# Where the new root may be mounted while it is built; one that hides nothing that is still needed.
+# Possible mount points for the new root while it is built. The jail takes one that hides nothing that is still needed.
 _MOUNT_POINTS = ("/mnt", "/media", "/srv", "/tmp", "/run", "/opt", "/home", "/var/tmp", "/root")
 
 _MOST_SIZES = 100
-"""How many sizes of scratch file systems a worker keeps calls for."""
+"""The number of sizes of scratch file systems for which a worker keeps prepared calls."""
 
 _mkdir, _unlink = os.mkdir, os.unlink
 
 
 def enter(outer_user: int, outer_group: int) -> None:
-    """Leave for new namespaces, with all capabilities in them.
+    """Enter new namespaces, with all capabilities in them.
 
-    The next fork is process 1 of the pid namespace. As root, this process stays root until `become_user`.
+    The next fork is process 1 of the pid namespace. If this process is root, it stays root until `become_user`.
 
     Args:
-        outer_user: The user that `USER_ID` shall be outside.
-        outer_group: Its group.
+        outer_user: The user outside that `USER_ID` maps to.
+        outer_group: The group of this user.
 
     Raises:
-        OSError: If the kernel grants no user namespace, or not this user in it.
+        OSError: If the kernel grants no user namespace, or does not grant this user in it.
     """
     read_fd, write_fd = os.pipe()
     parent = os.getpid()
     helper = os.fork()
     if helper == 0:
-        # Who maps users must stand outside and have the right to become them.
+        # The process that maps users must be outside the namespace and have the right to become them.
         code = 255
         try:
             os.close(write_fd)
@@ -152,7 +152,7 @@ def enter(outer_user: int, outer_group: int) -> None:
         (CLONE_NEWUTS, "host name namespace"),
     ):
         unshare(flag, name)
-    if os.path.exists("/proc/self/ns/cgroup"):  # Else no name of a control group is to be seen.
+    if os.path.exists("/proc/self/ns/cgroup"):  # Otherwise no control group has a name that programs could see.
         unshare(CLONE_NEWCGROUP, "control group namespace")
 
 
@@ -161,7 +161,7 @@ def _map_users(pid: int, user: int, group: int) -> None:
     if user != os.getuid():
         outer_user, outer_group = f"0 0 1\n{outer_user}", f"0 0 1\n{outer_group}"
     else:
-        # Who maps but himself may not choose groups any more.
+        # An ordinary user can map a group only after the process in the namespace has lost the right to set groups.
         _write(f"/proc/{pid}/setgroups", "deny")
     _write(f"/proc/{pid}/gid_map", outer_group)
     _write(f"/proc/{pid}/uid_map", outer_user)
@@ -173,15 +173,15 @@ def _write(path: str, text: str) -> None:
 
 
 def become_user() -> None:
-    """Become the one that programs run as, with all capabilities in this namespace for now."""
-    if os.getuid() == USER_ID:  # As whom an ordinary user is mapped.
+    """Become the user that programs run as, and keep all capabilities in this namespace for now."""
+    if os.getuid() == USER_ID:  # An ordinary user is mapped to this one.
         return
     prctl(PR_SET_KEEPCAPS, 1)
     os.setgroups([])
     os.setresgid(USER_ID, USER_ID, USER_ID)
     os.setresuid(USER_ID, USER_ID, USER_ID)
     CapabilitySet.full().apply()
-    # Changing users made this process's entry in /proc root's own.
+    # The change of user made root the owner of this process's entry in /proc.
     prctl(PR_SET_DUMPABLE, 1)
 
 
@@ -189,13 +189,13 @@ def build_view(readable: list[str], masked: list[str], drivers: Mapping[str, str
     """Make a new root that holds what programs may read, and enter it.
 
     Args:
-        readable: Paths of the host to be seen, read-only, where they are.
-        masked: Directories among them that shall look empty.
+        readable: Paths of the host that programs see at the same place, read-only.
+        masked: Directories below these paths that look empty to programs.
         drivers: Texts of the files in `DRIVERS`, by path below it.
 
     Raises:
-        OSError: If the kernel does not grant it. It grants no /proc of one's own where a container covers parts of its
-            own /proc up; another's would show other numbers for processes than they have here.
+        OSError: If the kernel does not grant it. It does not grant a new /proc in a container that covers parts of its
+            own /proc. The container's /proc cannot replace it, because it shows other process numbers.
     """
     mount("none", "/", None, MS_REC | MS_PRIVATE)
     root = next(path for path in _MOUNT_POINTS if os.path.isdir(path) and not _holds(path, [*readable, "/proc"]))
@@ -225,7 +225,7 @@ def build_view(readable: list[str], masked: list[str], drivers: Mapping[str, str
 
 @contextlib.contextmanager
 def mounted_scratch() -> Iterator[None]:
-    """Have the place for programs' files mounted for a while, in the server, where no program has it."""
+    """Mount a file system at `SCRATCH` for a while, in the server, where no program can reach it."""
     mount("code_env", SCRATCH, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=16m,mode=700")
     try:
         yield
@@ -234,7 +234,7 @@ def mounted_scratch() -> Iterator[None]:
 
 
 def mount_proc(target: str) -> None:
-    """Mount this pid namespace's /proc, of which a program sees what it could trace: itself."""
+    """Mount the /proc of this pid namespace. A program sees there only processes that it could trace: itself."""
     try:
         mount("proc", target, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=ptraceable,subset=pid")
     except OSError as error:
@@ -250,7 +250,7 @@ def _show(root: str, path: str, *, device: bool = False) -> None:
     target = root + path
     if not os.path.lexists(path) or os.path.lexists(target):
         return
-    # Directories on the way are the host's links in places (/lib -> usr/lib); these are shown first.
+    # Some directories on the way are links of the host (/lib -> usr/lib). These are shown first.
     os.makedirs(os.path.dirname(target), exist_ok=True)
     if os.path.islink(path):
         os.symlink(os.readlink(path), target)
@@ -267,11 +267,12 @@ class Scratch:
     """A worker's own namespaces, and the writable file system that it renews for each program.
 
     Args:
-        notices: Whether to have the kernel tell of changes, so that what nobody changed need not be renewed.
+        notices: Whether the kernel reports changes, so that a file system without changes need not be renewed.
     """
 
     def __init__(self, *, notices: bool) -> None:
-        # The pid namespace is the server's to mount: first that, in a copy, then another that is the worker's own.
+        # Only the server's user namespace may mount /proc for this pid namespace. So the worker does this first, in a
+        # copy of the server's mount namespace, and then enters namespaces of its own.
         unshare(CLONE_NEWNS, "worker's mount namespace")
         mount_proc("/proc")
         unshare(CLONE_NEWUSER | CLONE_NEWNS, "worker's namespaces")
@@ -285,7 +286,7 @@ class Scratch:
         self._changes: Changes | None = None
 
     def renew(self, size: int) -> None:
-        """Replace it by an empty one that holds at most `size` bytes."""
+        """Replace the file system by an empty one that holds at most `size` bytes."""
         if size == self._size and self._changes is not None and self._changes.are_as_expected():
             _unlink(PROGRAM)
             self._changes.expect_next()
@@ -297,7 +298,7 @@ class Scratch:
             if len(self._mounts) > _MOST_SIZES:
                 self._mounts.clear()
             data = f"size={size},nr_inodes={MAX_NAMES},mode=700"
-            # Without times of access: where it is not renewed, they would tell of the program before.
+            # No access times: where the file system is not renewed, they would show what the last program did.
             flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME
             mount_it = self._mounts[size] = prepare_mount(SCRATCH, "tmpfs", flags, data)
         mount_it.make()
@@ -310,15 +311,15 @@ class Scratch:
             self._changes.close()
             self._changes = None
         if self._notices:
-            with contextlib.suppress(OSError):  # One can do without.
+            with contextlib.suppress(OSError):  # The worker can do without it.
                 self._changes = Changes(SCRATCH, WORK_DIRECTORY, wire.OWN)
 
 
 def join_new_pid_namespace() -> None:
-    """Have the next fork be process 1 of a pid namespace of its own."""
+    """Make the next fork process 1 of a new pid namespace."""
     unshare(CLONE_NEWPID, "worker's pid namespace")
 
 
 def rejoin_pid_namespace(fd: int) -> None:
-    """Undo `join_new_pid_namespace` for the forks after; `fd` stands for the own namespace."""
+    """Undo `join_new_pid_namespace` for later forks; `fd` refers to this process's own pid namespace."""
     setns(fd, CLONE_NEWPID)

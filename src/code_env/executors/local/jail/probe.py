@@ -1,7 +1,7 @@
-"""Asks this kernel for each layer of the jail, one after the other, and says what it granted.
+"""Tries each layer of the jail on this kernel, one after the other, and reports which ones the kernel grants.
 
-Every layer is tried for real, in a forked child that ends with it: what a configuration file says and
-what a container's own filter does to it are two things.
+The probe enters every layer for real, in a forked child that then ends. A configuration file is not enough, because a
+container's own filter can still deny what the file allows.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from . import landlock, linux, namespaces, seccomp
 
 
 def main(user: int, group: int) -> None:
-    """Print one line of JSON for each layer: `layer`, and `error`, which is empty where it is granted.
+    """Print one line of JSON for each layer: `layer`, and `error`, which is empty if the kernel grants the layer.
 
     Args:
-        user: Who programs would run as, seen from outside.
-        group: Its group.
+        user: The user that programs would run as, seen from outside.
+        group: The group of this user.
     """
     for layer, attempt in _LAYERS.items():
         sys.stdout.write(json.dumps({"layer": layer, **_in_child(attempt)}) + "\n")
@@ -137,7 +137,7 @@ _NAMESPACES = (
 
 
 def _namespaces(user: int, group: int) -> dict[str, str]:
-    """The namespaces and what is built in them; after the first that fails the others cannot be tried."""
+    """Try the namespaces and what is built in them. After the first failure the rest cannot be tried."""
 
     def body() -> dict[str, Any]:
         try:

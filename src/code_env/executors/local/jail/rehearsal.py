@@ -1,9 +1,9 @@
-"""Plays a child's parts once in the server, so that no child does anything for the first time.
+"""Runs a child's steps in the server in advance, so that no child does anything for the first time.
 
-What Python does for the first time it remembers: where a type's attribute was found, which kinds of value an
-instruction meets. It remembers by writing, and a child has to copy each page that it writes to, which is most of what
-it costs. So the server plays with programs of its own what children will do with those of others. What remains of it
-are these memories.
+When Python does something for the first time, it stores what it learns: where it found an attribute of a type, and
+which types of values an instruction meets. This writes to memory, and the kernel copies each page that a child writes
+to. These copies are most of the cost of a child. So the server runs the same steps with programs of its own, which
+leave nothing behind except this stored knowledge.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from code_env.harness.wire.bell_channel import RingingChannel
 from code_env.harness.wire.channel import Channel, Kind, pack_request
 
 _ROUNDS = 10
-"""An interpreter of version 3.11 begins to remember after eight times."""
+"""How often the server repeats each step: Python 3.11 begins to specialize code after eight runs."""
 
 _LIMITS = ProcessLimits(cpu_s=5.0, wall_s=15.0, memory_bytes=1 << 29, file_bytes=1 << 24)
 
@@ -39,7 +39,7 @@ try:
 except EOFError:
     print(*f([]), sep="", end="", flush=True)
 """
-"""Does what most programs do; reads nothing, writes nothing."""
+"""A program that does what most programs do, with no input and no output."""
 
 _HELPERS = "from typing import List\n\ndef twice(x: int) -> int:\n    return 2 * x\n"
 
@@ -62,11 +62,11 @@ def add(a: int, b: int) -> int:
 
 
 class _Ended(BaseException):
-    """In place of a process's end."""
+    """Raised where a process would end."""
 
 
 class _Unchanged(Confinement):
-    """Tests that leave all as it is."""
+    """A confinement for tests that change nothing."""
 
     refuses_forks = ends_all = True
     steps = ()
@@ -79,16 +79,16 @@ class _Unchanged(Confinement):
         return self._never
 
     def close(self) -> None:
-        """Close what was made for it."""
+        """Close its pipe."""
         os.close(self._never)
         os.close(self._kept)
 
 
 def rehearse(*, judges: bool) -> None:
-    """Play all parts.
+    """Run all steps of a child.
 
     Args:
-        judges: Whether that of a judge as well.
+        judges: Whether to run the steps of a judge too.
     """
     for _ in range(_ROUNDS):
         if judges:
@@ -138,7 +138,7 @@ def _answer_calls() -> None:
 
 
 def _judge() -> None:
-    # By the name that the harness has in every sandbox, and only here: few servers have it.
+    # These imports use the harness's name in every sandbox. They are here because few servers have these modules.
     from code_env_harness.judge.remote import RemoteModule  # type: ignore[import-not-found]
     from code_env_harness.judge.suite import CompiledSuite, SuiteRun  # type: ignore[import-not-found]
 
@@ -165,7 +165,7 @@ _REPLIES: tuple[dict[str, Any], ...] = (
 
 
 def _play(part: Callable[[], NoReturn], module: Any) -> None:
-    """Play a part to the moment at which its process would end."""
+    """Run a step up to the point where its process would end."""
 
     def end(exit_code: int) -> NoReturn:
         raise _Ended

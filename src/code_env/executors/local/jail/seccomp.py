@@ -1,17 +1,17 @@
-"""The system call filters: what no program may ask of the kernel, whatever else holds.
+"""The system call filters: what no program may ask of the kernel, whatever other layers allow.
 
 Two filters:
 
-* `base_filter` is installed once, in a worker, and inherited by all programs. It denies what reaches beyond
-  the sandbox or around its accounting. `mount` and `umount2` stay open, for the worker itself.
-* `program_filter` is installed in the process that becomes the program. It closes those, and
-  starting processes: refused with EAGAIN, as a process limit would, or handed to the listener that
-  counts them (`code_env_harness.process.forks`). Threads are not processes. It also closes what it was installed
-  with: a filter of the program's own would be memory that nobody counts. The listener itself has to be sent
-  first, so what closes sending and further filters comes after it then (`last_filter`).
+* A worker installs `base_filter` once, and all programs inherit it. It denies calls that reach beyond the sandbox or
+  avoid its accounting. `mount` and `umount2` stay allowed, because the worker itself needs them.
+* The process that becomes the program installs `program_filter`. It denies `mount` and `umount2`. It also decides on
+  new processes: they fail with EAGAIN, as with a process limit, or the listener that counts them decides
+  (`code_env_harness.process.forks`). Threads are not processes. The filter also denies the calls that installed it: a
+  filter of the program's own would be memory that nobody counts. Where there is a listener, the process must send it to
+  its parent first. After that, `last_filter` denies sending and further filters.
 
-Who relies on this: both levels. At `contained` there are no namespaces, so here alone the network, shared
-memory, signals and other processes' attributes are kept away.
+Both levels rely on these filters. At `contained` there are no namespaces, so only the filters keep programs from the
+network, shared memory and other processes' attributes, and from signals where Landlock is older than version 6.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from .linux import (
     MACHINE,
 )
 
-# Column of each machine in the tables below.
+# The column of each architecture in the tables below.
 _COLUMN = {"x86_64": 0, "aarch64": 1}
 
 _NAMESPACES = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET
 _CLONE_FILES = 0x400
 _CLONE_THREAD = 0x10000
 
-# Number on x86_64 and on aarch64; None where a machine has no such call.
+# The number of a call on x86_64 and on aarch64; None where an architecture does not have the call.
 _Numbers = tuple[int | None, int | None]
 
 _DENIED: dict[str, _Numbers] = {
-    # The network. A socket pair, which asyncio needs, is no way out.
+    # The network. Socket pairs stay allowed: asyncio needs them, and they do not lead out of the sandbox.
     "socket": (41, 198),
     "connect": (42, 203),
     "bind": (49, 200),
@@ -51,7 +51,7 @@ _DENIED: dict[str, _Numbers] = {
     "accept": (43, 202),
     "accept4": (288, 242),
     "sendmmsg": (307, 269),
-    # Memory and queues that outlive a process or are charged to nobody.
+    # Memory and queues that outlive a process, or that the kernel charges to no process.
     "shmget": (29, 194),
     "shmat": (30, 196),
     "shmctl": (31, 195),
@@ -74,7 +74,7 @@ _DENIED: dict[str, _Numbers] = {
     "add_key": (248, 217),
     "request_key": (249, 218),
     "keyctl": (250, 219),
-    # Namespaces, and a table of descriptors for one thread: what is open there, nobody sees who looks at the process.
+    # Namespaces, and a descriptor table for a single thread: its open files do not show in the process's /proc entry.
     "unshare": (272, 97),
     # Other processes.
     "ptrace": (101, 117),
@@ -86,7 +86,7 @@ _DENIED: dict[str, _Numbers] = {
     "process_mrelease": (448, 448),
     "move_pages": (279, 239),
     "migrate_pages": (256, 238),
-    # Parts of the kernel with a record of ways out, or that act on the whole machine.
+    # Parts of the kernel through which programs have escaped before, or that act on the whole machine.
     "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
@@ -146,7 +146,7 @@ _DENIED: dict[str, _Numbers] = {
 }
 
 _UNSUPPORTED: dict[str, _Numbers] = {
-    # Copying a file's attributes is a courtesy that callers do without when told so.
+    # Programs that copy files also try to copy attributes. They continue without this when it is not supported.
     "setxattr": (188, 5),
     "lsetxattr": (189, 6),
     "fsetxattr": (190, 7),
@@ -156,7 +156,7 @@ _UNSUPPORTED: dict[str, _Numbers] = {
 }
 
 _FOREIGN_ATTRIBUTES: dict[str, _Numbers] = {
-    # Read by path, without a right to read the file.
+    # These calls read attributes by path, and need no right to read the file.
     "getxattr": (191, 8),
     "lgetxattr": (192, 9),
     "listxattr": (194, 11),
@@ -164,25 +164,25 @@ _FOREIGN_ATTRIBUTES: dict[str, _Numbers] = {
 }
 
 _BY_REFERENCE: dict[str, _Numbers] = {
-    # One byte may hold a whole page in a pipe or a socket, which nobody is charged for once its file is cut off.
-    # Callers are told that it does not work with these descriptors, and copy instead.
+    # With these calls, one byte in a pipe or a socket can keep a whole page in memory. After its file is truncated,
+    # no process is charged for the page. The calls fail as if the descriptors did not support them, so callers copy.
     "splice": (275, 76),
     "tee": (276, 77),
     "sendfile": (40, 71),
 }
 
 _FOR_THE_MACHINE: dict[str, _Numbers] = {
-    # Writes to disk what all others have written, and waits for it.
+    # These write to disk what all processes of the machine have written, and wait for that.
     "sync": (162, 81),
     "syncfs": (306, 267),
-    # Takes all memory of one node, which others may be bound to.
+    # With these, a program could take all memory of one node, to which other processes can be bound.
     "mbind": (237, 235),
     "set_mempolicy": (238, 237),
     "set_mempolicy_home_node": (450, 450),
 }
 
 _ABSENT: dict[str, _Numbers] = {
-    # Its flags lie in memory, where a filter cannot look; libc then uses clone.
+    # Its flags lie in memory, which a filter cannot read. When the call is missing, libc uses clone.
     "clone3": (435, 435),
 }
 
@@ -190,17 +190,17 @@ _ABSENT: dict[str, _Numbers] = {
 _REFUSE = failure(errno.EPERM)
 
 _ONLY_SELF = (Step(0, (0,), then=ALLOW, otherwise=_REFUSE),)
-"""For calls whose first argument is a process: 0 is the caller."""
+"""For calls whose first argument is a process id: only 0, the caller, is allowed."""
 
 _FCNTL: _Numbers = (72, 25)
 _SET_LOCK = (6, 7)
-"""F_SETLK and F_SETLKW: locks on parts of a file, each of them memory of the kernel's that nobody is charged for."""
+"""F_SETLK and F_SETLKW: locks on parts of a file. Each takes kernel memory that no process is charged for."""
 
 _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
     "clone": ((56, 220), (Step(0, mask=_NAMESPACES, then=_REFUSE, otherwise=ALLOW),)),
-    # CLOSE_RANGE_UNSHARE, as "unshare" above.
+    # CLOSE_RANGE_UNSHARE is denied for the same reason as "unshare" above.
     "close_range": ((436, 436), (Step(2, mask=2, then=_REFUSE, otherwise=ALLOW),)),
-    # Only connected kinds: a datagram socket could be sent to an address.
+    # Only connected kinds are allowed: a program could send to any address on a datagram socket.
     "socketpair": (
         (53, 199),
         (
@@ -213,11 +213,11 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
     "sched_setscheduler": ((144, 119), _ONLY_SELF),
     "sched_setparam": ((142, 118), _ONLY_SELF),
     "sched_setattr": ((314, 274), _ONLY_SELF),
-    # PRIO_PROCESS and IOPRIO_WHO_PROCESS, of the caller.
+    # Only PRIO_PROCESS and IOPRIO_WHO_PROCESS for the caller are allowed.
     "setpriority": ((141, 140), (Step(0, (0,), otherwise=_REFUSE), Step(1, (0,), then=ALLOW, otherwise=_REFUSE))),
     "ioprio_set": ((251, 30), (Step(0, (1,), otherwise=_REFUSE), Step(1, (0,), then=ALLOW, otherwise=_REFUSE))),
-    # F_SETOWN, F_SETSIG, F_SETOWN_EX send signals to others; F_SETPIPE_SZ takes memory that nobody counts;
-    # F_SETLEASE makes others wait who open the file; F_NOTIFY tells who does.
+    # F_SETOWN, F_SETSIG and F_SETOWN_EX send signals to other processes. F_SETPIPE_SZ takes memory that nobody counts.
+    # F_SETLEASE makes other processes wait when they open the file. F_NOTIFY shows what other processes do with files.
     # F_OFD_SETLK, F_OFD_SETLKW: a mapping keeps these locks when their file is closed, so nothing bounds their number.
     "fcntl": (
         _FCNTL,
@@ -226,18 +226,18 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
             Step(1, (37, 38), then=failure(errno.EINVAL), otherwise=ALLOW),
         ),
     ),
-    # MEMBARRIER_CMD_GLOBAL, _GLOBAL_EXPEDITED and what registers for it: cores that run others are interrupted.
+    # MEMBARRIER_CMD_GLOBAL, _GLOBAL_EXPEDITED and the registration for it interrupt cores that run other processes.
     "membarrier": ((324, 283), (Step(0, (1, 2, 4), then=failure(errno.EINVAL), otherwise=ALLOW),)),
-    # POSIX_FADV_DONTNEED, MADV_COLD, MADV_PAGEOUT: what others have read of the file is to be read from disk again.
+    # After POSIX_FADV_DONTNEED, MADV_COLD or MADV_PAGEOUT, other processes would have to read the file from disk again.
     "fadvise64": ((221, 223), (Step(3, (4,), then=failure(0), otherwise=ALLOW),)),
     "madvise": ((28, 233), (Step(2, (20, 21), then=failure(0), otherwise=ALLOW),)),
     "ioctl": (
         (16, 29),
         (
-            # All that sockets have of their own: FIOSETOWN, SIOCSPGRP, and what tells of the host's network.
+            # All requests for sockets: FIOSETOWN, SIOCSPGRP, and those that describe the host's network.
             Step(1, (0x8900,), mask=0xFFFFFF00, then=_REFUSE),
-            # TIOCSTI, TIOCLINUX; FS_IOC_SETFLAGS, _SETVERSION, _FSSETXATTR, _ENABLE_VERITY, _SET_ENCRYPTION_POLICY,
-            # which need no right to write.
+            # TIOCSTI and TIOCLINUX. FS_IOC_SETFLAGS, _SETVERSION, _FSSETXATTR, _ENABLE_VERITY, _SET_ENCRYPTION_POLICY,
+            # which need no right to write to the file.
             Step(
                 1,
                 (0x5412, 0x541C, 0x40086602, 0x40087602, 0x401C5820, 0x40806685, 0x800C6613),
@@ -249,17 +249,18 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
     "mmap": (
         (9, 222),
         (
-            # MAP_HUGETLB: pages of a pool that no limit knows. MAP_GROWSDOWN: a stack, which RLIMIT_DATA leaves out.
+            # MAP_HUGETLB takes pages from a pool that no limit covers. MAP_GROWSDOWN makes a stack, which RLIMIT_DATA
+            # does not count.
             Step(3, mask=0x40100, then=failure(errno.ENOMEM)),
-            # MAP_ANONYMOUS with MAP_SHARED: memory that stays where a process no longer maps it, and is charged to
-            # nobody then. One page is for those who want to see that it works.
+            # MAP_ANONYMOUS with MAP_SHARED: this memory can stay when a process no longer maps it, and then no process
+            # is charged for it. A single page is allowed, for programs that check whether such mappings work.
             Step(3, (0x21, 0x23), mask=0x2F, otherwise=ALLOW),
             Step(1, (0,), high=True, otherwise=failure(errno.ENOMEM)),
             Step(1, (0x1000,), then=ALLOW),
             Step(1, mask=~0xFFF & 0xFFFFFFFF, then=failure(errno.ENOMEM), otherwise=ALLOW),
         ),
     ),
-    # SO_SNDBUF, SO_RCVBUF and those that go beyond the system's limits: memory of the kernel's.
+    # SO_SNDBUF, SO_RCVBUF and their FORCE forms, which pass the system's limits, take kernel memory.
     "setsockopt": ((54, 208), (Step(2, (7, 8, 32, 33), then=_REFUSE, otherwise=ALLOW),)),
 }
 
@@ -287,36 +288,37 @@ _ATTRIBUTES: dict[str, _Numbers] = {
     "futimesat": (261, None),
     "utimensat": (280, 88),
 }
-"""Changes to files that Landlock does not decide on."""
+"""Changes to files that Landlock does not control."""
 
 _SIGACTION: _Numbers = (13, 134)
 _WAITED_FOR = (Step(0, (signal.SIGCHLD,), then=failure(0), otherwise=ALLOW),)
-"""Who ignores the end of its children hides what they have used: said to be done, and not done."""
+"""A process that ignores SIGCHLD hides what its children have used. So `sigaction` for it reports success, and does
+nothing."""
 
 _TRUNCATE: dict[str, _Numbers] = {"truncate": (76, 45)}
 
 _WORKERS_OWN: dict[str, _Numbers] = {"mount": (165, 40), "umount2": (166, 39)}
 
 _HARNESS_OWN: dict[str, _Numbers] = {
-    # Memory that is charged to nobody while it is not mapped; the harness puts test inputs there.
+    # No process is charged for this memory while it is not mapped. The harness puts test inputs there.
     "memfd_create": (319, 279),
-    # What others do with the same files; the harness learns from it that a test has left its directory as it was.
-    # A user may have few of these.
+    # These show what other processes do with the same files. The harness uses them to learn that a test has left its
+    # directory unchanged. Linux allows each user only few of these.
     "inotify_init": (253, None),
     "inotify_init1": (294, 26),
     "inotify_add_watch": (254, 27),
 }
 
 _SENDING: dict[str, _Numbers] = {
-    # Descriptors go along with messages. On their way they are open and nobody's: their files are not to be found, and
-    # they count against all processes of the user, those outside too.
+    # Messages can carry descriptors. On their way these are open but belong to no process. So nobody can find their
+    # files, and they count for all processes of the user, those outside too.
     "sendmsg": (46, 211),
     "sendmmsg": (307, 269),
 }
 
 _LAYERS: dict[str, _Numbers] = {
-    # Filters and rules are memory of the kernel's that nobody is charged for. What filters are compiled to comes out
-    # of a budget that the whole machine has once.
+    # Filters and rules take kernel memory that no process is charged for. The compiled code of filters comes from one
+    # budget for the whole machine.
     "seccomp": (317, 277),
     "landlock_create_ruleset": (444, 444),
     "landlock_add_rule": (445, 445),
@@ -325,14 +327,14 @@ _LAYERS: dict[str, _Numbers] = {
 
 _PRCTL: _Numbers = (157, 167)
 _OPTIONS = (Step(0, (4, 22, 35, 67), then=_REFUSE, otherwise=ALLOW),)
-"""PR_SET_DUMPABLE and PR_SET_MM hide a process from those who measure it, PR_SET_SECCOMP is as `_LAYERS`, and
-PR_SET_MEMORY_MERGE has the machine look for what others hold too."""
+"""PR_SET_DUMPABLE and PR_SET_MM hide a process from the processes that measure it. PR_SET_SECCOMP is denied for the
+same reason as `_LAYERS`. PR_SET_MEMORY_MERGE makes the kernel search for pages that other processes hold too."""
 
 _FORK: dict[str, _Numbers] = {"fork": (57, None), "vfork": (58, None)}
 
 
 def base_filter() -> Filter:
-    """What a worker installs for itself and for all programs it will run."""
+    """Return the filter that a worker installs for itself and for all programs that it will run."""
     decisions: dict[int, Decision] = {}
     for names, decision in (
         (_DENIED, _REFUSE),
@@ -356,24 +358,26 @@ def program_filter(
     signals_of: int | None = None,
     hears_of_children: bool = False,
 ) -> Filter:
-    """What the process installs that becomes a program.
+    """Return the filter that a process installs before it becomes a program.
 
     Args:
-        counted: Whether a listener decides on each process that it wants to start, and counts its locks on files;
-            else it may start none, and its locks are said to be taken, and are not.
-        shared_files: Whether it has the host's files before it. Then they have no extended attributes.
-        shared_user: Whether it is the same user as the trainer, on the same files. Then changes of mode, owner and
-            times are said to be done, and are not: programs that copy files go on, and nobody else's change.
-        truncates: Whether files may be cut off by name; Landlock decides on that from its version 3 on.
-        signals_of: Where nothing else keeps signals in, the one process that may be sent any: itself.
-        hears_of_children: Whether it may choose what happens when a child ends, as interpreters do that learn of it by
-            a signal only. One that ignores its children hides what they have used.
+        counted: Whether a listener decides on each process that the program wants to start, and counts its locks on
+            files. Otherwise the program may start no processes, and calls that take locks report success and take none.
+        shared_files: Whether the program sees the host's files. Then the filter hides their extended attributes.
+        shared_user: Whether the program runs as the same user as the trainer, on the same files. Then changes of mode,
+            owner and times report success and do nothing: programs that copy files continue, and no files of others
+            change.
+        truncates: Whether the program may truncate files by name. Landlock decides on that from its version 3 on.
+        signals_of: The pid of the process itself, where no other layer keeps signals in. The process may then send
+            signals only to itself and to its own process group.
+        hears_of_children: Whether the program may choose what happens when a child ends. Some interpreters need this,
+            because they learn of it only by a signal. A program that ignores its children hides what they have used.
     """
     start = NOTIFY if counted else failure(errno.EAGAIN)
     decisions: dict[int, Decision] = dict.fromkeys(_numbers(_WORKERS_OWN), _REFUSE)
     decisions |= dict.fromkeys(_numbers(_HARNESS_OWN), _REFUSE)
     decisions |= dict.fromkeys(_numbers(_FORK), start)
-    # Such locks never conflict within one process: without others, not to take them makes no difference.
+    # Such locks never conflict within one process. Without other processes it makes no difference not to take them.
     lock = NOTIFY if counted else failure(0)
     decisions |= dict.fromkeys(_numbers({"": _FCNTL}), (Step(1, _SET_LOCK, then=lock, otherwise=ALLOW),))
     decisions |= dict.fromkeys(_numbers({"": _PRCTL}), _OPTIONS)
@@ -382,7 +386,7 @@ def program_filter(
         decisions[clone] = (
             Step(0, mask=_NAMESPACES, then=_REFUSE),
             Step(0, mask=_CLONE_THREAD, otherwise=start),
-            # As "unshare" above.
+            # A thread with a descriptor table of its own: see "unshare" above.
             Step(0, mask=_CLONE_FILES, then=ALLOW, otherwise=_REFUSE),
         )
     if counted and not hears_of_children:
@@ -396,7 +400,7 @@ def program_filter(
     if shared_user:
         decisions |= dict.fromkeys(_numbers(_ATTRIBUTES), failure(0))
     if signals_of is not None:
-        # 0 is the process group, which is the program's own.
+        # 0 means the process group, and the program has a group of its own.
         own = (Step(0, (signals_of, 0), then=ALLOW, otherwise=_REFUSE),)
         decisions |= dict.fromkeys(_numbers(_SIGNALS), own)
         decisions |= dict.fromkeys(_numbers({"": _PIDFD_SEND_SIGNAL}), _REFUSE)
@@ -404,7 +408,7 @@ def program_filter(
 
 
 def last_filter() -> Filter:
-    """What a process whose forks are counted installs when it has sent their listener to its parent."""
+    """Return the filter that a process with a listener installs after it has sent the listener to its parent."""
     return Filter(_last_decisions())
 
 

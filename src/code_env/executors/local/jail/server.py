@@ -1,9 +1,10 @@
 """The server: a warm interpreter inside the jail that forks workers.
 
-It imports what its stock names, once, so that no program pays for it, and plays through what its children will do.
+The server imports the modules of its stock once, so that no program spends time on them. It also rehearses what its
+children will do.
 
-It is blank: it never holds a program, an input, an output or an expected value, nor anything of the
-trainer's environment. So there is nothing in its memory, which every program inherits, that a program must not see.
+The server never holds a program, an input, an output or an expected value, nor anything of the trainer's environment.
+Every program inherits the server's memory, so that memory holds nothing that a program must not see.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _PROGRAMS_HARNESS = ("program.answering", "program.main_module", "program.servin
 _JUDGES_HARNESS = ("shared_suite", "judge.main")
 
 _OOM_SCORE = "500"
-"""When the machine runs out of memory, the kernel shall end programs before it ends a trainer."""
+"""The value of `oom_score_adj`: when the machine runs out of memory, the kernel kills programs before a trainer."""
 
 
 def main(control_fd: int, config_fd: int) -> NoReturn:
@@ -52,7 +53,7 @@ def main(control_fd: int, config_fd: int) -> NoReturn:
         os._exit(1)
     control.send(json.dumps({"level": config["level"]}).encode())
     poll = select.poll()
-    workers: dict[int, int] = {}  # Pids, by a descriptor that can be read when one has ended.
+    workers: dict[int, int] = {}  # Pids, by a descriptor that becomes readable when the worker ends.
     poll.register(control_fd, select.POLLIN)
     while True:
         for fd, _ in poll.poll():
@@ -62,14 +63,14 @@ def main(control_fd: int, config_fd: int) -> NoReturn:
                 if pidfd is not None:
                     workers[pidfd] = pid
                     poll.register(pidfd, select.POLLIN)
-            else:  # It was closed.
+            else:  # A worker has ended.
                 poll.unregister(fd)
                 os.close(fd)
                 os.waitpid(workers.pop(fd), 0)
 
 
 def _start_worker(control: Socket, config: dict[str, Any], own_pids: int) -> int:
-    """Start the worker that the next message asks for, or end if there is nobody any more who could ask."""
+    """Start the worker that the next message asks for and return its pid; end this process if the trainer is gone."""
     data, fds = wire.receive(control)
     if not data:
         os._exit(0)
@@ -88,21 +89,22 @@ def _start_worker(control: Socket, config: dict[str, Any], own_pids: int) -> int
 def _enter(config: dict[str, Any]) -> None:
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write(_OOM_SCORE)
-    # What it needs of its own package it has imported: the view that follows does not show it.
+    # The view that is built below does not show this package, so these modules are imported now.
     for name in (*_PROGRAMS_HARNESS, *(_JUDGES_HARNESS if config["judges"] else ())):
         importlib.import_module(f"code_env.harness.{name}")
     if config["commands"]:
         worker.become_command = importlib.import_module("code_env.executors.local.jail.command_child").become_command
-    if config["level"] == "contained" and config["judges"]:  # Programs of the other servers do not import such locks.
+    if config["level"] == "contained" and config["judges"]:  # Programs of the other servers do not import these locks.
         with contextlib.suppress(ModuleNotFoundError):  # A Python without `multiprocessing`.
             importlib.import_module("code_env.executors.local.jail.locks").install()
     if config["policy"] is not None:
-        # RestrictedPython lies with the packages, which are not on this process's path yet.
+        # RestrictedPython is an installed package, and these are not on this process's path yet.
         own_path, sys.path[:] = list(sys.path), [*sys.path, *config["path"][1:]]
         importlib.import_module("code_env.harness.restricted.policy")
         sys.path[:] = own_path
-    sys.dont_write_bytecode = True  # As the environment has it for programs.
-    # Peers import it under a name that is the same in every sandbox. The others are none of a program's.
+    sys.dont_write_bytecode = True  # The environment sets the same for programs.
+    # Peers import the harness under a name that is the same in every sandbox. Programs must not find other modules of
+    # this package.
     harness = "code_env.harness"
     for name in [name for name in sys.modules if name.partition(".")[0] == "code_env"]:
         module = sys.modules.pop(name)
@@ -119,13 +121,13 @@ def _enter(config: dict[str, Any]) -> None:
 def _import(config: dict[str, Any]) -> None:
     sys.path[:] = config["path"]
     sys.prefix, sys.exec_prefix, sys.executable = config["prefix"], config["exec_prefix"], config["executable"]
-    # What `site` gives every program, without the packages' .pth files, some of which run code.
+    # This is what `site` gives every program. It leaves out the packages' .pth files, because some of them run code.
     site.setquit()
     site.setcopyright()
     site.sethelper()
     with _home_of_imports(config):
         for name in config["modules"]:
-            # Not installed, or broken: whoever imports it will see.
+            # If a module is missing or broken, the program that imports it gets the error.
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
     rehearsal.rehearse(judges=config["judges"])
@@ -134,16 +136,16 @@ def _import(config: dict[str, Any]) -> None:
 
         child.policy = Policy(config["policy"])
     child.prepare()
-    # What the imports left to be done at exit is for those programs that use them: see the child.
+    # Exit functions that the imports registered are only for programs that use these modules; see the child.
     atexit._clear()
-    # There is no such directory yet, and programs shall not be told so.
+    # The programs' directory does not exist yet, and the import system must not remember that.
     sys.path_importer_cache.pop(sys.path[0], None)
     heap.settle()
 
 
 @contextlib.contextmanager
 def _home_of_imports(config: dict[str, Any]) -> Iterator[None]:
-    """A home for what modules want to write down when they are imported, such as matplotlib its list of fonts."""
+    """Set a home directory for files that modules write when they are imported, such as matplotlib's list of fonts."""
     if not config["heavy"]:
         yield
         return

@@ -1,19 +1,20 @@
-"""What passes between the trainer and the jail.
+"""The messages between the trainer and the jail.
 
-Two kinds of socket, both keeping messages whole (SOCK_SEQPACKET)::
+There are two kinds of socket. Both keep the borders of messages (SOCK_SEQPACKET)::
 
     control, one for each server        trainer -> guardian   configuration, JSON, once
                                         server  -> trainer    {"level": ...} or {"error": ...}, JSON, once
-                                        trainer -> server     {"user": ..., "directory": ...} and a worker's socket
+                                        trainer -> server     {"user": ..., "directory": ..., "notices": ...} and a
+                                                              worker's socket
     worker's, one for each worker       worker  -> trainer    READY or an error's text, once
                                         trainer -> worker     ORDER and its descriptors, or an ORDER to CLEAR
                                         worker  -> trainer    SPENT, while the program runs, as often as needed
                                         worker  -> trainer    ENDED, and the working directory if asked for; when it
                                                               has cleared, READY or an error's text
 
-An order's numbers are all that a worker learns of a program. What the program is, a `ProgramOrder`, lies
-behind a descriptor that the child alone reads. Nothing that comes from a
-process that has run a program is ever unpacked here: a child has no socket of these.
+A worker learns about a program only the numbers in its order. The program itself, a `ProgramOrder`, is behind a
+descriptor that only the child reads. A child has none of these sockets, so nothing that comes from a process that has
+run a program is ever unpacked here.
 """
 
 from __future__ import annotations
@@ -26,93 +27,94 @@ from typing import Any, NamedTuple
 from code_env.harness.process.sockets import receive_descriptors
 
 MAX_MESSAGE = 1 << 17
-"""Longest message on a control socket, in bytes."""
+"""The longest message on a control socket, in bytes."""
 
 MAX_DESCRIPTORS = 8
-"""Most descriptors with one message."""
+"""The most descriptors that one message carries."""
 
 READY = b"ready"
-"""A worker's first message when it works, and its answer when it has cleared."""
+"""The first message of a worker that has started, and its reply when it has cleared the directory."""
 
 FIRST = 3
-"""Number of an order's first descriptor in a worker. The others follow: the `ProgramOrder`, standard input, output
-and error, the report; for a program with a partner the channel to it and, where it answers in one process, the bell;
-for a peer that may be kept a socket for further channels, last."""
+"""The number of an order's first descriptor in a worker. This is the `ProgramOrder`; the others follow it: standard
+input, output and error, and the report. A program with a peer, and the peer, also get the channel, and the bell if the
+program is loaded. A peer that can be kept also gets, last, a socket for further channels."""
 
 OWN = 64
-"""From this number on, descriptors in a worker are its own."""
+"""From this number on, a worker's descriptors are its own; lower ones come with orders."""
 
 ORDER = struct.Struct("<QQIB")
-"""Bytes that the scratch file system holds, bytes of the `ProgramOrder`, processes that it may start, flags."""
+"""The size of the scratch file system and of the `ProgramOrder` in bytes, the number of processes that the program may
+start, and the flags."""
 
 WANT_DIRECTORY, COMMAND, CLEAR = 1, 2, 4
-"""Flags: the working directory's descriptor comes with the answer; the program is not Python; there is no program, but
-to be removed what the last one has left at level `contained`."""
+"""Flags: the reply carries a descriptor of the working directory; the program is not Python; there is no program, and
+the worker removes what the last program has left, at level `contained`."""
 
 ENDED = struct.Struct("<idQ")
-"""Wait status, CPU seconds of the whole run, peak resident bytes of its largest process."""
+"""The wait status, the CPU seconds of the whole run, and the peak resident memory of its largest process in bytes."""
 
 SPENT = struct.Struct("<d")
-"""CPU seconds of the worker that forks of the program have taken which were refused, so far."""
+"""The CPU seconds that the worker has spent so far on forks of the program that it refused."""
 
 
 class FurtherOrder(NamedTuple):
-    """What a child is told beside, if its program is served, a peer, a notebook, not Python or held to a policy."""
+    """Further parts of an order, if the program is served, a peer, a notebook, not Python or held to a policy."""
 
     environment: dict[str, str]
-    """Variables that it finds beside the server's."""
+    """Environment variables that the program gets in addition to the server's."""
     command: dict[str, Any] | None
-    """How its interpreter is run: the fields of a `Command` by name; None if it is Python."""
+    """How to run the program's interpreter: the fields of a `Command` by name; None if the program is Python."""
     cells: list[str] | None
-    """The code of a notebook's cells; None if it is no notebook."""
+    """The code of a notebook's cells; None if the program is not a notebook."""
     limits: dict[str, Any]
-    """What one run or test may use: the fields of a `ProcessLimits` by name."""
+    """The limits of one run or test: the fields of a `ProcessLimits` by name."""
     processes: int
-    """How many processes it may start."""
+    """The number of processes that the program may start."""
     scratch: str
-    """Where a served program makes the directories of its tests."""
+    """The directory in which a served program makes the directories of its tests."""
     policy: bool
-    """Whether it is held to the policy of its server."""
+    """Whether the program is held to the policy of its server."""
     test_rlimits: list[tuple[int, int, int]]
-    """Of a served program: limits that the kernel enforces on a test's process and not on its own."""
+    """For a served program: limits that the kernel enforces on a test's process, and not on the serving process."""
 
 
 class ProgramOrder(NamedTuple):
-    """What the trainer tells the child that is to become a program."""
+    """The trainer's order to a child that becomes a program."""
 
     role: str
-    """What the program is: `program`, `served` or `loaded`, see `harness/boot.py`."""
+    """The role of the program: `program`, `served` or `loaded`, see `harness/boot.py`."""
     directory: str
-    """Its working directory."""
+    """The working directory of the program."""
     code: bytes
-    """Its text."""
+    """The text of the program."""
     argv: list[str]
-    """Its arguments, without its name."""
+    """The arguments of the program, without its name."""
     files: dict[str, bytes]
-    """What is put into its working directory, by relative path; its own file is not among them."""
+    """Contents of the files for its working directory, by relative path, without the program's own file."""
     rlimits: list[tuple[int, int, int]]
-    """Limits that the kernel enforces on its process: resource, soft limit, hard limit."""
+    """Limits that the kernel enforces on the program's process: resource, soft limit, hard limit."""
     further: FurtherOrder | None
-    """The rest; None for an ordinary program, whose child is the sooner done for it."""
+    """The other parts. They are None for an ordinary program, which makes its child faster."""
 
 
-# Version 2 is understood by every Python 3, and the jail's may be another than the trainer's.
+# Every Python 3 reads version 2, and the jail's Python can be another version than the trainer's.
 _MARSHAL_VERSION = 2
 
 
 def pack(order: ProgramOrder) -> bytes:
-    """An order as bytes that `unpack` undoes in any Python 3."""
-    # Of tuples, marshal takes plain ones only.
+    """Encode an order as bytes that `unpack` decodes in any Python 3."""
+    # marshal encodes plain tuples, but no named ones.
     further = None if order.further is None else tuple(order.further)
     return marshal.dumps((*order[:-1], further), _MARSHAL_VERSION)
 
 
 def unpack(data: bytes) -> ProgramOrder:
-    """The order that was packed."""
+    """Decode an order that `pack` has encoded."""
     order = ProgramOrder._make(marshal.loads(data))
     return order if order.further is None else order._replace(further=FurtherOrder._make(order.further))
 
 
 def receive(sock: _socket.socket) -> tuple[bytes, list[int]]:
-    """The next message with its descriptors; an empty one when the other side is gone."""
+    """Receive the next message with its descriptors; an empty one means that the other side is gone."""
     return receive_descriptors(sock, MAX_MESSAGE, MAX_DESCRIPTORS)

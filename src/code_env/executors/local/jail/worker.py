@@ -1,8 +1,8 @@
-"""A worker: runs one program at a time, each as a child of its own, and cleans up after it.
+"""A worker: runs one program at a time, each in a child process of its own, and cleans up after it.
 
-At level `full` it is process 1 of its pid namespace. Between programs it kills whatever is left, waits until
-nothing is, and mounts a fresh scratch file system, so a program finds no trace of the one before, but for how far the
-numbers of processes have come. It learns of a program what `wire.ORDER` says, and nothing else.
+At level `full` the worker is process 1 of its pid namespace. Between programs it kills every process that is left,
+waits until none is left, and mounts a fresh scratch file system. So a program finds no trace of the program before it,
+except that process numbers have gone up. A worker learns about a program only what `wire.ORDER` says.
 """
 
 from __future__ import annotations
@@ -27,33 +27,35 @@ from .child import ChildLayers, become_program
 _fork, _wait4, _kill, _exit, _closerange, _getpid = os.fork, os.wait4, os.kill, os._exit, os.closerange, os.getpid
 
 become_command: Callable[[ChildLayers, int, int, ForkGate | None], NoReturn] = become_program
-"""As `become_program` for what is not Python; set where there is such, so that no other server has it loaded."""
+"""As `become_program`, for programs that are not Python. A server sets it only if it runs such programs, so that other
+servers do not load that module."""
 
 _SIGKILL = signal.SIGKILL
 
 _REAP_S = 0.1
-"""How often orphans are reaped while a program runs that may start processes, in seconds."""
+"""How often the worker reaps orphans while a program runs that may start processes, in seconds."""
 
 _TELL_S = 0.01
-"""After how much more CPU time that refused forks have taken the trainer is told of it, in seconds."""
+"""The worker tells the trainer each time that refused forks and locks have used this much more CPU time, in seconds."""
 
 _MAX_DESCRIPTORS = 512
 _MAX_TASKS = 1024
-_MAX_PENDING = 1024  # Signals that wait, and timers.
+_MAX_PENDING = 1024  # Pending signals, and timers.
 _STACK_BYTES = 8 << 20
 
 
 def main(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoReturn:
-    """Enter the worker's part of the jail, then run what is ordered until the trainer is gone.
+    """Enter the worker's part of the jail, then run the programs that are ordered, until the trainer is gone.
 
     Args:
         sock: The worker's socket.
         config: The server's configuration.
-        order: At level `contained`, `user`: whom programs of this worker run as, None for the same user as now;
-            `directory`: the one that they may write to. `notices`: whether to have the kernel tell of changes.
+        order: `user`, at level `contained`: the user that programs of this worker run as, or None for the current user.
+            `directory`, at level `contained`: the directory that they may write to. `notices`: whether the kernel
+            reports changes to files.
     """
     full = config["level"] == "full"
-    # Out of the way of descriptors that come with orders.
+    # This keeps the low numbers free for descriptors that come with orders.
     sock = Socket(fileno=linux.move_descriptor(sock.detach(), wire.OWN))
     os.closerange(wire.FIRST, sock.fileno())
     os.closerange(sock.fileno() + 1, 1 << 30)
@@ -77,7 +79,7 @@ def main(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoRetur
     number, room = sock.fileno(), CMSG_SPACE(4 * wire.MAX_DESCRIPTORS)
     receive, send, unpack, pack = sock.recvmsg, sock.send, wire.ORDER.unpack, wire.ENDED.pack
     while True:
-        # The descriptors get the lowest numbers that are free: from `wire.FIRST` on.
+        # The kernel gives these descriptors the lowest free numbers, from `wire.FIRST` on.
         message, ancillary, _, _ = receive(64, room)
         if not message:
             _exit(0)
@@ -107,19 +109,22 @@ def main(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoRetur
 
 
 def _clear(directory: str) -> bytes:
-    """Remove what a program has left; that may be so much that the trainer would have no time for others."""
+    """Remove what a program has left. Return `wire.READY`, or the error's text.
+
+    A program can leave so much that the trainer, if it did this itself, would have no time for other programs.
+    """
     try:
         empty_directory(directory)
-        os.utime(directory)  # It stays, and its times were the program's to set.
+        os.utime(directory)  # The directory stays, and the program could set its times.
     except OSError as error:
         return str(error).encode()
     return wire.READY
 
 
 def _keep_interrupts_away() -> None:
-    """Let SIGINT be KeyboardInterrupt in programs, as ever, and nothing in this process.
+    """Make SIGINT raise KeyboardInterrupt in programs, as usual, and do nothing in this process.
 
-    Process 1 gets a signal from inside if it has a handler for it, and Python has one for this.
+    Process 1 receives a signal from inside its namespace if it has a handler for it, and Python has one for SIGINT.
     """
     worker = _getpid()
 
@@ -131,7 +136,7 @@ def _keep_interrupts_away() -> None:
 
 
 def _working_directory() -> int | None:
-    """The program's working directory; None if it made something else of it."""
+    """Return a descriptor of the program's working directory, or None if the program has removed or replaced it."""
     try:
         return os.open(namespaces.WORK_DIRECTORY, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -139,11 +144,13 @@ def _working_directory() -> int | None:
 
 
 def _wait(pid: int, gate: ForkGate | None, tell: Callable[[bytes], Any]) -> tuple[int, float, int]:
-    """Wait for the program and end what it leaves: its wait status, CPU seconds of all, peak bytes.
+    """Wait for the program and end the processes that it leaves.
+
+    Return its wait status, the CPU seconds of all its processes, and the peak memory of the largest one in bytes.
 
     Args:
         pid: The program's process.
-        gate: Counts the processes that it starts; None if it may start none.
+        gate: Counts the processes that the program starts; None if it may start none.
         tell: Sends a message to the trainer.
     """
     cpu_s, peak_kib = 0.0, 0
@@ -157,18 +164,18 @@ def _wait(pid: int, gate: ForkGate | None, tell: Callable[[bytes], Any]) -> tupl
     if _getpid() == 1:
         try:
             _kill(-1, _SIGKILL)
-        except ProcessLookupError:  # Mostly nothing else is there.
+        except ProcessLookupError:  # Usually no other process is left.
             return status, cpu_s, peak_bytes
     cpu_s += end_descendants()
     return status, cpu_s, peak_bytes
 
 
 def _serve(pid: int, gate: ForkGate, tell: Callable[[bytes], Any]) -> tuple[int, Any, float, int]:
-    """Answer the forks of a program, and reap its orphans, until it has ended.
+    """Answer the forks of a program, and reap its orphans, until the program has ended.
 
     Returns:
-        Its wait status, what it has used, the CPU seconds of the orphans and of refused forks, and the most KiB that
-        one of the orphans has held.
+        Its wait status, its resource usage, the CPU seconds of the orphans and of refused forks and locks, and the peak
+        memory of the largest orphan in KiB.
     """
     told_s = 0.0
     poll = select.poll()
@@ -194,18 +201,18 @@ def _serve(pid: int, gate: ForkGate, tell: Callable[[bytes], Any]) -> tuple[int,
                 cpu_s += usage.ru_utime + usage.ru_stime
                 peak_kib = max(peak_kib, usage.ru_maxrss)
     finally:
-        # The next order's descriptors count on this number.
+        # The descriptors of the next order need this number.
         os.close(ended)
 
 
 def _layers(config: dict[str, Any], order: dict[str, Any]) -> ChildLayers:
-    """What this worker's programs give up, as far as it can be prepared."""
+    """Prepare, as far as possible, what this worker's programs give up."""
     null = ("/dev/null", landlock.READ_FILE | landlock.WRITE_FILE)
     if config["level"] == "full":
-        # The mount point's parent stands for every scratch file system that will be mounted below it.
+        # A rule on the mount point's parent holds for every scratch file system that is mounted below it later.
         work = (os.path.dirname(namespaces.SCRATCH), landlock.WORK)
-        # The view holds nothing that must not be read, but for a process's own memory: an interpreter that is started
-        # has things there that its program must not find.
+        # Everything in the view may be read, except a process's own memory in /proc: the memory of an interpreter of
+        # another language holds things that its program must not find. So /proc is left out there.
         seen = ["/"] if not config["commands"] else [*config["readable"], namespaces.DRIVERS, "/etc", "/dev"]
         rules = [(path, landlock.READ) for path in seen]
         return ChildLayers(
@@ -229,32 +236,33 @@ def _set_limits(*, own_user: bool) -> None:
     """Set the limits that are the same for all programs.
 
     Args:
-        own_user: Whether nothing else runs as the programs' user, or in their user namespace.
+        own_user: Whether no other process runs as the programs' user, or in their user namespace.
     """
     limits = {
         resource.RLIMIT_NOFILE: _MAX_DESCRIPTORS,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,
-        # Counted for the user as a whole, up to the one who made its namespace: what programs take, the trainer lacks.
+        # The kernel counts these for the whole user, and for the user that made its namespace. So those that programs
+        # take are missing for the trainer.
         resource.RLIMIT_SIGPENDING: _MAX_PENDING,
     }
-    if own_user:  # Else it would count all processes of the user, wherever they are.
+    if own_user:  # Otherwise this would count all processes of the user, also those outside.
         limits[resource.RLIMIT_NPROC] = _MAX_TASKS
     for which, value in limits.items():
         _, hard = resource.getrlimit(which)
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(which, (value, value))
-    # Programs may raise this one: the stack is resident memory as any other.
+    # Programs may raise this limit: the stack counts as resident memory like any other.
     _, hard = resource.getrlimit(resource.RLIMIT_STACK)
     resource.setrlimit(resource.RLIMIT_STACK, (_STACK_BYTES, hard))
 
 
 def _try(layers: ChildLayers) -> None:
-    """See in a child of its own that all layers can be entered.
+    """Check in a child process that all layers can be entered.
 
     Raises:
-        OSError: If one cannot.
+        OSError: If a layer cannot be entered.
     """
     read_fd, write_fd = os.pipe()
     pid = os.fork()

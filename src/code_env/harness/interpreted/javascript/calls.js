@@ -8,7 +8,7 @@ const { entryPoint } = require('./program.js');
 
 const { apply } = Reflect;
 
-// What a failed call is told as, in the form that answering.py has.
+// Returns the reply to a failed call, in the form that answering.py describes.
 function raised(error) {
   return `{"raised":{"builtin":"Exception","args":null,${describe(error).slice(1)}}`;
 }
@@ -26,7 +26,7 @@ function prepare({ name }, ask) {
       reply = raised(error);
     }
     write(`${reply}\n`);
-    // At once: nothing of the answer's is to run any more.
+    // Exit at once, so that no more code of the answer runs.
     leave(0);
   };
 }

@@ -1,5 +1,5 @@
-// Whether a value holds a Map or a Set that would not show what it holds: `assert` compares these by methods which the
-// answer may have put others before. Accessors and Proxies are not looked behind.
+// Checks whether a value holds a Map or a Set that hides its content. `assert` compares Maps and Sets with methods that
+// the answer can have overridden. The check does not look behind accessors and Proxies.
 
 'use strict';
 
@@ -12,9 +12,9 @@ const KINDS = [
 ];
 const { add, has } = Set.prototype;
 const sizeOf = getOwnPropertyDescriptor(Set.prototype, 'size').get;
-const MOST = 10_000; // values that are looked at
+const MOST = 10_000; // values that are checked
 
-// The object in the chain of prototypes that a property comes from.
+// Returns the object in the prototype chain that a property comes from.
 function owner(value, key) {
   for (let one = value; one !== null; one = getPrototypeOf(one)) {
     if (isProxy(one) || getOwnPropertyDescriptor(one, key) !== undefined) return one;

@@ -1,13 +1,14 @@
 // The first code in a Node process that runs an answer: `node driver.js MODE FD FILE [ARGUMENT ...]`.
 //
-// run    The answer runs as `node FILE` would run it. On FD goes `{}` when Node is up, then its uncaught error.
-// serve  Talks to the serving process, which is trusted, on the socket FD. Says "up"; compiles the answer and says
-//        "compiled" or why not; asks what to do; then loads the answer and calls it (calls.js), or runs tests beside
-//        it (suite.js). Each message is a line of JSON. What it is to be told it asks for, piece by piece, so that the
-//        other side never waits for room.
+// run    Runs the answer as `node FILE` would. Writes `{}` to FD when Node has started, then the answer's uncaught
+//        error.
+// serve  Talks to the serving process, which is trusted, on the socket FD. Sends "up"; compiles the answer and sends
+//        "compiled" or why it does not compile; asks what to do; then loads the answer and calls it (calls.js), or runs
+//        tests beside it (suite.js). Each message that it sends is a line of JSON. It asks for each message that it
+//        receives, piece by piece, so that the other side never waits for room.
 //
-// The answer shares this process and may change every object that it can reach. So whatever is used after its first
-// line has run is bound before, and nothing here goes by way of a prototype then. It cannot reach a closure.
+// The answer shares this process and can change every object that it can reach. So everything that is used after the
+// answer's first line has run is bound before, and is not looked up in a prototype. The answer cannot reach a closure.
 
 'use strict';
 
@@ -31,7 +32,7 @@ function write(text) {
 }
 
 function forgetDriver() {
-  // What is left of it in the list of modules would only puzzle the answer.
+  // The driver's entries in the list of modules would only confuse the answer.
   for (const name of Object.keys(require.cache)) delete require.cache[name];
   process.mainModule = undefined;
 }
@@ -51,7 +52,7 @@ function run() {
   Module.runMain(process.argv[1]);
 }
 
-// So many bytes. The kernel may hand over a part of what was sent at once.
+// Reads this many bytes. The kernel can return only a part of what was sent at once.
 function receive(length) {
   const bytes = Buffer.alloc(length);
   for (let count = 0; count < length; ) {
@@ -62,7 +63,7 @@ function receive(length) {
   return bytes;
 }
 
-// Ask for a message.
+// Asks for a message and returns it.
 function ask() {
   const { utf8Slice } = Buffer.prototype;
   let bytes = Buffer.alloc(0);

@@ -1,4 +1,4 @@
-// What is told of an error: name, message and traceback, as JSON, whatever the error's own methods do.
+// Describes an error as JSON, with name, message and traceback, whatever the error's own methods do.
 
 'use strict';
 
@@ -11,14 +11,14 @@ const { apply } = Reflect;
 const { slice, split, includes } = String.prototype;
 const { filter, join } = Array.prototype;
 
-const MOST = 8192; // characters; see MAX_TEXT in main_module.py
+const MOST = 8192; // characters; see MAX_TEXT in process/limits.py
 
 function text(value) {
   const whole = `${value}`;
   return whole.length <= MOST ? whole : `${apply(slice, whole, [0, MOST])}...`;
 }
 
-// Without the frames of the driver, and of Node itself.
+// Returns the stack without the frames of the driver and of Node itself.
 function traceback(stack) {
   const lines = apply(split, `${stack}`, ['\n']);
   const own = (line) => !apply(includes, line, [__dirname + path.sep]) && !apply(includes, line, ['node:internal/']);
@@ -48,7 +48,7 @@ function describe(error) {
   return `{"name":${stringify(name)},"message":${stringify(message)},"traceback":${stringify(stack)}}`;
 }
 
-// Name and message in one line.
+// Returns name and message in one line.
 function headline(error) {
   const { name, message } = told(error);
   return `${name}: ${message}`;

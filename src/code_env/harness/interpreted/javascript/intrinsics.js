@@ -1,7 +1,8 @@
-// Notes what JavaScript's own objects are like before an answer runs, and makes them so again before its tests do.
+// Records the state of JavaScript's own objects before an answer runs, and restores it before the tests run.
 //
-// Tests that run beside an answer compare with the methods of shared prototypes. What the answer has added stays, since
-// its own functions may use it, but for what the language itself looks up: iterators, `toJSON`, `then`, accessors.
+// Tests that run beside an answer compare with the methods of shared prototypes. Properties that the answer has added
+// stay, because its own functions can use them, except those that the language itself looks up: iterators, `toJSON`,
+// `then`, accessors.
 
 'use strict';
 
@@ -16,7 +17,7 @@ function sharedObjects() {
   const found = new Set([globalThis, assert, assert.strict, util, util.types]);
   const samples = [[][Symbol.iterator](), new Map().entries(), new Set().entries(), ''[Symbol.iterator](), /x/[Symbol.matchAll]('')];
   samples.push(function* () {}, async function () {}, async function* () {}, (function* () {})(), (async function* () {})());
-  // A setter stands there, which keeps what it is given where nobody sees it.
+  // `Buffer` has a setter there, which keeps a new value in a place that cannot be seen.
   defineProperty(globalThis, 'Buffer', { value: Buffer, writable: true, enumerable: false, configurable: true });
   for (const name of Object.getOwnPropertyNames(globalThis)) {
     const { value } = Object.getOwnPropertyDescriptor(globalThis, name);
@@ -29,8 +30,8 @@ function sharedObjects() {
   return [...found];
 }
 
-// What they are like now: `changes` lists what is otherwise by then, `restore` makes it as it was, but for the changes
-// that it is given, and throws where the answer has made that impossible.
+// Records their state now. `changes` returns what differs when it is called. `restore` undoes all changes except those
+// that it is given, and throws if the answer has made that impossible.
 function keep() {
   const kept = sharedObjects().map((object) => {
     const names = ownKeys(object);
@@ -40,7 +41,7 @@ function keep() {
   const { has } = Set.prototype;
 
   const changes = () => {
-    let first = null; // A chain, since a list would have methods that are not its own.
+    let first = null; // A chain of objects, because an array would have methods that are not its own.
     const add = (object, key, was) => {
       first = { __proto__: null, object, key, was, now: describeProperty(object, key), next: first };
     };
@@ -77,7 +78,7 @@ function refuse(what) {
 
 function describeProperty(object, key) {
   const property = getOwnPropertyDescriptor(object, key);
-  // Without a prototype, so that nothing is found in it that is not its own.
+  // Without a prototype, so that only its own properties are found.
   return property !== undefined && setPrototypeOf(property, null) ? property : null;
 }
 
@@ -100,11 +101,11 @@ function own(object, key) {
   return getOwnPropertyDescriptor(object, key)?.value;
 }
 
-// Whether something that was added is found by the language, or by a library, that nobody told of it.
+// Returns whether the language, or a library, finds an added property by itself.
 function isLookedUp(object, key) {
   if (typeof key === 'symbol' || key === 'then') return true;
   if (key === 'toJSON') return object !== BigInt.prototype;
-  // Options are looked up in plain objects.
+  // Libraries look up options in plain objects, which inherit from `Object.prototype`.
   return object === Object.prototype && typeof own(getOwnPropertyDescriptor(object, key), 'value') !== 'function';
 }
 

@@ -1,7 +1,8 @@
 // Plain data: arguments from JSON, results to JSON, in the form that plain.py describes.
 //
-// The form is written as text here and now, with nothing that the answer could have put into the way: no `toJSON`, no
-// iterator, no method of a prototype. What an object of its own says when it is read (a getter, a Proxy) is its affair.
+// The form is written as text directly, without anything that the answer could have replaced: no `toJSON`, no iterator,
+// no method of a prototype. An object of the answer can choose what a read from it gives (with a getter or a Proxy).
+// That changes only the answer's own result.
 
 'use strict';
 
@@ -25,7 +26,7 @@ const SMALL = 1n << 63n;
 
 class TooMuch extends Error {}
 
-// JavaScript values for forms, which come from the trusted side.
+// Returns the JavaScript value of a form. Forms come from the trusted side.
 function decode(form) {
   if (typeof form !== 'object' || form === null) return form;
   if (isArray(form)) return form.map(decode);
@@ -48,7 +49,7 @@ function decode(form) {
   }
 }
 
-// An object where all keys are texts, else a Map.
+// Returns an object if all keys are strings, otherwise a Map.
 function decodeMapping(pairs) {
   if (!pairs.every(([key]) => typeof key === 'string')) {
     return new Map(pairs.map(([key, value]) => [decode(key), decode(value)]));
@@ -60,7 +61,7 @@ function decodeMapping(pairs) {
   return made;
 }
 
-// What stands for a value that is no plain data: it stays here, and a message names it.
+// Returns the form of a value that is not plain data. The value stays here, and messages name it.
 function standIn(what) {
   return `{"h":[0,${stringify(what)},0]}`;
 }
@@ -97,8 +98,9 @@ function encodeAt(value, depth, counted) {
 }
 
 function encodeNumber(value) {
-  // 3 and 3.0 are one number here. Of a larger integer the text has as few digits as tell it from its neighbours, and
-  // zeros; beyond 1e21 it has an exponent, and is read as the float that it is.
+  // 3 and 3.0 are the same number here. The text of a larger integer has only as many digits as distinguish it from its
+  // neighbours, and then zeros; beyond 1e21 the text has an exponent, and the other side reads it as the float that it
+  // is.
   if (isInteger(value) && !isSafeInteger(value) && -1e21 < value && value < 1e21) return encodeBigInt(toBigInt(value));
   if (isInteger(value) || isFinite(value)) return `${value}`;
   return value !== value ? '{"f":"nan"}' : value > 0 ? '{"f":"inf"}' : '{"f":"-inf"}';
@@ -133,7 +135,7 @@ function encodeObject(value, depth, counted) {
   const names = keys(value);
   for (let i = 0; i < names.length; i += 1) {
     const item = value[names[i]];
-    // As in JSON.
+    // As in JSON, properties with other values are left out.
     if (item !== undefined && typeof item !== 'function' && typeof item !== 'symbol') pair(item, names[i]);
   }
   return `{"d":[${text}]}`;

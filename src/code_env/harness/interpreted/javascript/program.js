@@ -1,8 +1,9 @@
 // Compiles an answer and loads it, so that its functions can be found by name.
 //
-// It is a CommonJS script, or an ES module if it cannot be a script and its syntax says that it is a module, as Node
-// decides. Its top-level names are out of reach for other code, exported or not, except for code that stands among
-// them: one line after its last, which looks a name up. What is looked up that way is the answer's own affair.
+// The answer is a CommonJS script. If it cannot be a script, and its syntax shows that it is a module, it is an ES
+// module; Node decides in the same way. Other code cannot reach the answer's top-level names, exported or not. Only
+// code in the same scope can. So one line, which looks up a name, is added after the answer's last line. The answer
+// can choose what this line finds.
 
 'use strict';
 
@@ -20,7 +21,7 @@ const LOOK_UP = '($look_up) => eval($look_up)';
 const { hasOwn } = Object;
 const { apply } = Reflect;
 
-// Why a source does not compile as a script; null if it does.
+// Returns why a source does not compile as a script; null if it does.
 function scriptProblem(source, filename) {
   try {
     vm.compileFunction(source.replace(/^#!/, '//'), PARAMETERS, { filename });
@@ -36,7 +37,7 @@ function isModule(source, filename) {
   return problem !== null && MODULE_SYNTAX.test(problem.message);
 }
 
-// Why a source does not compile; null if it does. What is wrong with a module shows when it is loaded.
+// Returns why a source does not compile; null if it does. Errors in a module show only when it is loaded.
 function compile(source, filename) {
   const problem = scriptProblem(source, filename);
   return problem === null || MODULE_SYNTAX.test(problem.message) ? null : problem;
@@ -56,15 +57,15 @@ async function load(source, filename) {
   return { lookUp, exported: script.exports };
 }
 
-// What a name stands for in an answer, `undefined` if nothing: a top-level name, else something exported under it,
-// else, for `alone`, the one function that is exported without a name.
+// Returns what a name means in an answer, or `undefined`: the top-level name, else the export with this name, else,
+// with `alone`, the only function that is exported without a name.
 function find({ lookUp, exported }, name, alone) {
   if (typeof lookUp === 'function') {
     try {
       const found = lookUp(name);
       if (found !== undefined) return found;
     } catch {
-      // There is no such name.
+      // The name does not exist.
     }
   }
   if (typeof exported === 'object' && exported !== null && hasOwn(exported, name)) return exported[name];
@@ -73,14 +74,14 @@ function find({ lookUp, exported }, name, alone) {
   return alone && typeof only === 'object' && only !== null ? only[name] : undefined;
 }
 
-// The function that an entry point stands for: `name`, or `Class.method` on a fresh instance for each call, or on the
-// class itself if it is static.
+// Returns the function of an entry point: `name`, or `Class.method`. A method is called on a new instance for each
+// call, a static method on the class itself.
 function entryPoint(program, name) {
   const dot = name.indexOf('.');
   const found = find(program, dot < 0 ? name : name.slice(0, dot), dot < 0);
   if (dot < 0) return found;
   const method = name.slice(dot + 1);
-  // A plain function instead of the method is called as well.
+  // If there is no class, a plain function with the method's name is accepted.
   if (typeof found !== 'function') return find(program, method, true);
   if (typeof found.prototype?.[method] !== 'function' && typeof found[method] === 'function') {
     return (...args) => apply(found[method], found, args);

@@ -1,11 +1,12 @@
-// Runs a suite of tests beside an answer, in its process, once its top level has run.
+// Runs a suite of tests beside an answer, in the answer's process, after the answer's top level has run.
 //
-// The tests' text, and a seal for each case, came before the answer's first line and wait in a closure until then. A
-// case is a place in the text where something is asserted: `$cases[3].equal(...)`, see tasks/javascript.py. It passes
-// if it was reached at least once and never failed. All that is said of the cases is said at the end, each under its
-// seal; who ends the process before that, or says what has no seal, has said nothing.
+// The tests' text, and a seal for each case, arrive before the answer's first line runs. They wait in a closure until
+// the top level has run. A case is a place in the text where something is asserted: `$cases[3].equal(...)`, see
+// tasks/javascript.py. A case passes if it was reached at least once and never failed. All results are written at the
+// end, each with the seal of its case. If the answer ends the process before that, or writes a line without a seal, it
+// has reported no result.
 //
-// The tests are strict code: from there, no function finds its caller, and so no text of the tests.
+// The tests are strict code. So a function that they call cannot find its caller, nor the text of the tests.
 
 'use strict';
 
@@ -25,9 +26,9 @@ const { hasOwn } = Object;
 const { createRequire } = Module;
 const SeenSet = Set;
 
-const MOST_GUARDED = 300; // calls; to look at all objects twice takes most of a millisecond
+const MOST_GUARDED = 300; // calls; to check all objects twice takes most of a millisecond
 
-// What would let an answer look into closures, or at the heap: a debugger, snapshots, native code, Node's own parts.
+// Hides what would let an answer look into closures or the heap: a debugger, snapshots, native code, Node's internals.
 function closeBackDoors() {
   const inspector = require('inspector');
   const v8 = require('v8');
@@ -40,7 +41,7 @@ function closeBackDoors() {
   }
   // A worker's debugger reaches the main thread.
   hide(require('worker_threads'), 'Worker', refuse('Worker'));
-  // A loader's hooks run in a worker; hooks on promises see those of the tests.
+  // A loader's hooks run in a worker; hooks on promises see the promises of the tests.
   for (const name of ['register', 'registerHooks']) hide(Module, name, refuse(name));
   for (const name of ['createHook', 'onInit', 'onBefore', 'onAfter', 'onSettled']) hide(v8.promiseHooks, name, refuse(name));
   hide(require('async_hooks'), 'createHook', refuse('createHook'));
@@ -55,7 +56,7 @@ function hide(object, name, value) {
 
 class Failure extends Error {}
 
-// The functions of `assert`, as they are before an answer runs; a failure is told by an exception.
+// Returns the functions of `assert`, as they are before an answer runs. They throw an exception on failure.
 function assertions(strict) {
   const truthy = (value, message) => {
     if (!value) throw message instanceof Error ? message : new Failure(message === undefined ? 'it is not so' : text(message));
@@ -68,7 +69,7 @@ function assertions(strict) {
   return { __proto__: null, ...known, ok: truthy, assert: truthy, strict: truthy };
 }
 
-// The cases of a suite: `checks` is what the tests call, `finish` tells how each went.
+// Makes the cases of a suite. The tests call the functions in `checks`; `finish` returns the result of each case.
 function makeCases(sources, sites, strict) {
   const records = sources.map((source) => ({ __proto__: null, source, ran: false, message: '', open: 0, unfinished: false }));
 
@@ -77,7 +78,7 @@ function makeCases(sources, sites, strict) {
     try {
       why = text(error.message);
     } catch {
-      // The error is an object of the answer's.
+      // The error is an object of the answer.
     }
     if (record.message === '') record.message = `${record.source}: ${why}`;
   };
@@ -149,14 +150,14 @@ function makeCases(sources, sites, strict) {
   return { checks: Object.freeze(checks), finish, areReached };
 }
 
-// The tests' text as a function of `$scope`, which holds the names that they do not bind themselves.
+// Compiles the tests' text as a function of `$scope`, which holds the names that the tests do not bind themselves.
 function compileTests(setup, code) {
   const body = `with ($scope) { return async () => { 'use strict'; ${setup}\n${code}\n}; }`;
   return compileFunction(body, ['$scope'], { filename: 'tests.js' });
 }
 
-// A function of the answer's as the tests call it: what a call does to JavaScript's own objects is undone when it is
-// over, so that the answer does not choose what the tests compare with. Changes that the tests have made stay.
+// Returns a function of the answer as the tests call it. After each call, its changes to JavaScript's own objects are
+// undone, so that the answer cannot choose what the tests compare with. Changes that the tests have made stay.
 function guarded(target, guard) {
   const proxy = new Proxy(target, {
     __proto__: null,
@@ -180,8 +181,8 @@ function makeGuard({ changes, restore }) {
   };
 }
 
-// The names that the tests do not bind themselves. To look one up may run code of the answer's, so a function is looked
-// up once.
+// Returns the names that the tests do not bind themselves. A look-up can run code of the answer, so each function is
+// looked up only once.
 function scopeFor(program, name, target, checks, guard) {
   const known = { __proto__: null, $cases: checks, require: createRequire(resolve('tests.js')), module: { exports: {} } };
   if (target !== undefined) known.candidate = target;
@@ -222,7 +223,7 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end }) {
     try {
       intrinsics.restore(null);
       found = name === null ? undefined : entryPoint(program, name);
-      intrinsics.restore(null); // To look it up may run code of the answer's.
+      intrinsics.restore(null); // The look-up can run code of the answer.
     } catch (error) {
       write(`{"error":${describe(error)}}\n`);
       leave(1);
@@ -238,7 +239,7 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end }) {
       tell(headline(error));
     }
     if (areReached()) tell(null);
-    // The rest may be waiting for a timer, or for a promise that nobody awaits.
+    // The other cases can wait for a timer, or for a promise that is not awaited.
     apply(on, process, ['beforeExit', () => tell(null)]);
   };
 }

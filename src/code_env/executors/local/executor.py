@@ -2,7 +2,7 @@
 
 `jail/__init__.py` says which process runs what, and which processes are trusted. This module runs in the trainer, with
 a queue and threads (`pool.py`). A thread sends a program's descriptors to its worker, reads the program's streams,
-measures the program from outside, and ends it at its limits (`run.py`). The trainer is not forked and gets no signals.
+measures the program from outside, and ends it at its limits (`jailed_program.py`). The trainer is not forked and gets no signals.
 Of everything that a program sends, it parses only a report of bounded length.
 
 When a server dies, the programs that were running there are run again, each alone on a server of its own. If this

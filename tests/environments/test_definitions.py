@@ -10,7 +10,7 @@ from code_env.environments.definitions import (
     load_definition,
 )
 from code_env.errors import SuiteNotFound, TaskError
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 from code_env.tasks import OutputTest, Task, load_suite
 
 TASK = Task("a", "Print 1.", (OutputTest("1"),))

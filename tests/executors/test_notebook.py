@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from code_env import CellResult, Limits, Program, Status, TaskError
-from code_env.executors.report import read_report
+from code_env.executors.child_report import read_report
 
 PLOT = "import matplotlib.pyplot as plt\nplt.plot([1, 2, 3])\n"
 

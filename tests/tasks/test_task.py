@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from code_env.errors import TaskError
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 from code_env.tasks import MAX_PROMPT_CHARS, AssertTest, CallTest, OutputTest, Task
 
 CALL, OUTPUT = CallTest((1,), {}, 2), OutputTest("1")

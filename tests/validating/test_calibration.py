@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_env import Limits
-from code_env.executors.program import MAX_SECONDS
+from code_env.executors.limits import MAX_SECONDS
 from code_env.validating.calibration import FACTOR, LEAST_CPU_S, WALL_PER_CPU, calibrated, rounded_up
 
 SECONDS = st.floats(0, 1000)

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from code_env.errors import CodeEnvError
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 from code_env.text import printable
 
 out = Console()

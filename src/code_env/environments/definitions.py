@@ -15,7 +15,7 @@ from typing import Any
 
 from code_env.checks import require_known
 from code_env.errors import SuiteNotFound, TaskError
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 from code_env.tasks.sources import Source
 from code_env.tasks.task import Task
 

@@ -1,7 +1,8 @@
 """Executors run programs. No other code in the package starts processes from the trainer's process."""
 
 from .base import Executor, Isolation
-from .program import Limits, Program
+from .limits import Limits
+from .program import Program
 from .registry import executor_names, make_executor
 from .result import CellResult, ErrorInfo, ExecutionResult, Status
 

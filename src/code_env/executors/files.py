@@ -18,7 +18,7 @@ from typing import NamedTuple
 from code_env.harness.process.limits import MAX_NAMES
 from code_env.harness.process.watching import directory_of
 
-from .program import MAX_LIMIT
+from .limits import MAX_LIMIT
 
 _FEW = 200
 """Up to this many names, this process removes a directory by itself: it can need one file descriptor for each name."""

@@ -21,7 +21,8 @@ from code_env.errors import UnsupportedProgram
 from code_env.harness.interpreted.commands import Command
 from code_env.languages import LANGUAGES, PYTHON, Language, find_language
 
-from .program import Limits, Program
+from .limits import Limits
+from .program import Program
 
 _TIMEOUT_S = 60.0
 """How long an interpreter may take to print its path, in seconds: the first read from disk is slow."""

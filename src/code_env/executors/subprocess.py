@@ -24,10 +24,10 @@ from code_env.errors import ExecutorClosed, ExecutorError
 from .base import Executor, Isolation
 from .interpreters import installed_languages, refuse_unsupported
 from .pool import Place, Pool, own_cores, renew_lock_after_fork
-from .process import ProgramProcess
 from .program import Program
+from .program_process import ProgramProcess
 from .result import ExecutionResult
-from .running import joined, role_of, watch
+from .running_program import joined, role_of, watch
 
 
 class UnisolatedSubprocessExecutor(Executor):

@@ -8,10 +8,10 @@ from typing import Literal
 
 from code_env.languages import fence_tags, find_language
 
+from .defined_names import definition_of, with_definitions_before
 from .fences import Block, fenced_blocks
-from .names import definition_of, with_definitions_before
-from .thinking import answer_part, first_turn, without_special_tokens, without_thinking
-from .words import is_no_code, runs_a_program
+from .prose import is_no_code, runs_a_program
+from .tags_and_tokens import answer_part, first_turn, without_special_tokens, without_thinking
 
 Extraction = Literal["fence", "raw"]
 """How to find the code in a response: `fence`: by its fences; `raw`: the whole response is the code."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import NamedTuple
 
-from .words import is_prose
+from .prose import is_prose
 
 _RUN = re.compile(r"`{3,}|~{3,}")
 _PREFIX = re.compile(r"[ \t]*(?P<quote>(?:>[ \t]?)*)(?P<indent>[ \t]*)(?P<bullet>(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)")

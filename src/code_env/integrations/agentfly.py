@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from code_env.executors.base import Executor
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 from code_env.extract import extract_code
 from code_env.judging.judge import ajudge
 from code_env.rewards.terms import execution

@@ -23,7 +23,8 @@ from weakref import WeakKeyDictionary
 
 from code_env.errors import CodeEnvError, NoVerdict, TaskError, UnsupportedProgram
 from code_env.executors.base import Executor
-from code_env.executors.program import Limits, Program
+from code_env.executors.limits import Limits
+from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult as ProgramResult
 from code_env.executors.result import Status
 from code_env.importing import named_function

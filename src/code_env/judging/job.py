@@ -11,7 +11,8 @@ import json
 import re
 from typing import Any
 
-from code_env.executors.program import MAX_SECONDS, Limits, Program
+from code_env.executors.limits import MAX_SECONDS, Limits
+from code_env.executors.program import Program
 from code_env.harness.process.limits import WHOLE_RUN
 from code_env.languages import PYTHON, find_language
 from code_env.tasks.kinds import (

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from code_env.executors.report import VIOLATION, read_records
+from code_env.executors.child_report import VIOLATION, read_records
 from code_env.executors.result import SANDBOX_KILLED, CellResult, ErrorInfo, ExecutionResult, Status
 from code_env.harness.process.streams import STDERR_TAIL_BYTES
 from code_env.harness.wire.endings import ENDED, LOST, Ended

@@ -10,7 +10,7 @@ import numpy as np
 
 from code_env.checks import meant, require_choice, require_whole
 from code_env.errors import TaskError, TaskNotFound
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 
 from .examples import with_examples
 from .task import Task

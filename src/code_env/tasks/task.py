@@ -9,8 +9,9 @@ from typing import Any, Literal, get_args
 
 from code_env.checks import require_choice
 from code_env.errors import TaskError
-from code_env.executors.program import Limits, check_files, main_file
-from code_env.extract.names import before_definition, definition_of
+from code_env.executors.limits import Limits
+from code_env.executors.program import check_files, main_file
+from code_env.extract.defined_names import before_definition, definition_of
 from code_env.harness.wire.plain import encode, tags
 from code_env.languages import PYTHON, canonical_name, find_language
 

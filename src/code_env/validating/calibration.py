@@ -11,7 +11,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from code_env.executors.program import MAX_SECONDS, Limits
+from code_env.executors.limits import MAX_SECONDS, Limits
 from code_env.executors.result import ExecutionResult
 from code_env.tasks.task import (
     LEAST_REFERENCE_CPU_S,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, get_args
 
 from code_env.executors.base import Executor
-from code_env.executors.program import MAX_SECONDS
+from code_env.executors.limits import MAX_SECONDS
 from code_env.executors.result import Status
 from code_env.harness.process.limits import WHOLE_RUN
 from code_env.judging.judge import judge_each

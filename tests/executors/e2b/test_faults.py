@@ -3,7 +3,7 @@
 import pytest
 
 from code_env import AssertTest, CallTest, E2BMisconfigured, Limits, Outcome, Program, Status, Task, judge
-from code_env.executors.machines import run as machine_run
+from code_env.executors.machines import machine_run
 from e2b_server import Fault
 from support import PATIENCE_S
 

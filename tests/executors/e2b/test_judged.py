@@ -17,7 +17,7 @@ from code_env import (
     judge,
     judge_many,
 )
-from code_env.executors.machines import run as machine_run
+from code_env.executors.machines import machine_run
 
 SHORT = Limits(cpu_s=1, wall_s=3)
 

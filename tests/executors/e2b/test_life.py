@@ -26,8 +26,7 @@ from code_env import (
 )
 from code_env.executors.e2b import sandboxes
 from code_env.executors.e2b.key import ApiKey
-from code_env.executors.machines import run as machine_run
-from code_env.executors.machines import runs as machine_runs
+from code_env.executors.machines import machine_run, submissions
 from code_env.executors.machines.bundle import bundle
 from code_env.executors.machines.faults import described
 from code_env.executors.machines.loop import within
@@ -170,7 +169,7 @@ def test_a_process_that_closes_in_a_callback_leaves_no_sandbox(e2b):
 
 
 def test_closing_says_what_it_leaves(make, e2b, monkeypatch):
-    monkeypatch.setattr(machine_runs, "_CLOSE_S", 0.5)
+    monkeypatch.setattr(submissions, "_CLOSE_S", 0.5)
     monkeypatch.setattr(sandboxes, "LAST_SWEEP_S", 0.5)
     executor = make()
     executor.submit(SLEEPER)

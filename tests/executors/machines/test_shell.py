@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from code_env import CallTest, ExecutorMisconfigured, Isolation, Limits, Outcome, Program, Status, Task, judge
-from code_env.executors.machines import ENFORCED, MachineExecutor, ShellMachines
-from code_env.executors.machines import run as machine_run
+from code_env.executors.machines import ENFORCED, MachineExecutor, ShellMachines, machine_run
 from code_env.testing import CHECKS, LIFE_CHECKS
 from support import PATIENCE_S, ROOT, wait_until
 

@@ -4,7 +4,7 @@ import pytest
 
 from code_env import judge
 from code_env.errors import TaskError
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 from code_env.tasks import CallTest, Comparison, StdinTest
 from code_env.tasks.formats import format_of_row
 from code_env.tasks.formats.apps import task_from_row

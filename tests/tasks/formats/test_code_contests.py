@@ -4,7 +4,7 @@ import pytest
 
 from code_env import judge, load_suite
 from code_env.errors import TaskError
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 from code_env.tasks import Comparison, StdinTest
 from code_env.tasks.formats import format_of_row
 from code_env.tasks.formats.code_contests import task_from_row

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from code_env.errors import TaskError
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 from code_env.tasks import (
     AssertTest,
     CallTest,

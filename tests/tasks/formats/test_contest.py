@@ -1,7 +1,7 @@
 import pytest
 
 from code_env.errors import TaskError
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 from code_env.tasks import CallTest, StdinTest
 from code_env.tasks.formats.contest import call_tests, limits_of, paired_tests, quantity
 

@@ -156,9 +156,9 @@ class E2BExecutor(MachineExecutor):
             self._require_open()
             if self._instead is not None:
                 return 0
-            runs, sandboxes = self._runs(), self._sandboxes
+            submissions, sandboxes = self._submissions(), self._sandboxes
         try:
-            return runs.wait_for(sandboxes.sweep(older_than_s=older_than_s))
+            return submissions.wait_for(sandboxes.sweep(older_than_s=older_than_s))
         except Exception as error:
             text = described(error, self._settings.key.without)
         # Raised outside the `except` block, so that it has no context: frames of the SDK's exception hold the key.

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from code_env.checks import require_known
 from code_env.errors import ExecutorError
 
-from .faults import CreateFault, fault_of_create, retry_after_s
+from .sdk_errors import CreateFault, fault_of_create, retry_after_s
 
 T = TypeVar("T")
 

@@ -25,10 +25,10 @@ from code_env.executors.machines.machine import Machine, Machines
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
 
-from .faults import CreateFault, fault_of_create, may_have_created
 from .key import ApiKey
 from .machine import E2BMachine
 from .retrying import RetryPolicy, create_with_retries
+from .sdk_errors import CreateFault, fault_of_create, may_have_created
 
 RUN, CREATION, PROCESS = "code_env_run", "code_env_creation", "code_env_pid"
 """Keys of the metadata: the executor's id, the id of the request, and the pid of the trainer's process."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from code_env.executors.interpreters import CommandInterpreter, driver_files, interpreter_for
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 from code_env.languages import PYTHON, find_language
 
 from .jail import namespaces

@@ -2,8 +2,8 @@
 
 `jail/__init__.py` says which process runs what, and which processes are trusted. This module runs in the trainer, with
 a queue and threads (`pool.py`). A thread sends a program's descriptors to its worker, reads the program's streams,
-measures the program from outside, and ends it at its limits (`jailed_program.py`). The trainer is not forked and gets no signals.
-Of everything that a program sends, it parses only a report of bounded length.
+measures the program from outside, and ends it at its limits (`jailed_program.py`). The trainer is not forked and gets
+no signals. Of everything that a program sends, it parses only a report of bounded length.
 
 When a server dies, the programs that were running there are run again, each alone on a server of its own. If this
 server dies too, the program is held responsible: its result is an `error`. A program whose process ends before the
@@ -29,12 +29,12 @@ from code_env.executors.interpreters import installed_languages, refuse_unsuppor
 from code_env.executors.pool import Place, Pool, Runner, own_cores, renew_lock_after_fork
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, Status, sandbox_killed
-from code_env.executors.running import joined, role_of, watch
+from code_env.executors.running_program import joined, role_of, watch
 
 from .interpreter import find_interpreter
+from .jailed_program import JailedProgram
 from .neighbours import Neighbours, found_no_space
 from .peer import PeerKeeper
-from .run import JailedProgram
 from .servers import LEVELS, Level, Servers, refuse_unsupported_machine
 from .stocks import COMMON, Stock, stock_for
 from .worker import ServerDied, Worker

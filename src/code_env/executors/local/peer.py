@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping
 
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
-from code_env.executors.running import watch
+from code_env.executors.running_program import watch
 from code_env.harness.process.memory_file import memory_file
 from code_env.harness.process.watching import descendants
 from code_env.harness.wire.channel import CONVERSATIONS_VARIABLE, SPARE_VARIABLE, TAKES_INPUT
 
-from .run import SELDOM_S, JailedProgram
+from .jailed_program import SELDOM_S, JailedProgram
 from .worker import ServerDied, Worker
 
 

@@ -12,10 +12,11 @@ import os
 import threading
 from collections.abc import Callable
 
+from code_env.executors.limits import MAX_SECONDS
 from code_env.executors.pool import renew_lock_after_fork
-from code_env.executors.program import MAX_SECONDS, Program
+from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
-from code_env.executors.running import Caller, joined, watch
+from code_env.executors.running_program import Caller, joined, watch
 
 from .interpreter import find_interpreter
 from .peer import PeerKeeper

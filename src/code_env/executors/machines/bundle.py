@@ -36,8 +36,8 @@ _MODULES = (
     "checks.py",
     "errors.py",
     "languages.py",
-    *(f"executors/{name}.py" for name in ("capture", "files", "interpreters", "loader", "process", "program")),
-    *(f"executors/{name}.py" for name in ("report", "result", "running")),
+    *(f"executors/{name}.py" for name in ("capture", "child_report", "files", "interpreters", "limits", "loader")),
+    *(f"executors/{name}.py" for name in ("program", "program_process", "result", "running_program")),
     "executors/machines/supervisor.py",
 )
 """The modules that are needed in addition to the harness."""

@@ -30,7 +30,7 @@ from code_env.languages import PYTHON
 
 from .judged import SPARE_S
 from .machine import Machines
-from .runs import Runs
+from .submissions import Submissions
 
 _log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ class MachineExecutor(Executor):
                     "a program with a peer needs the executor local on this machine, where the peer runs, and it does "
                     "not run here; code-env doctor says why"
                 )
-            return self._holder.runs(self.machines).submit(program)
+            return self._holder.submissions(self.machines).submit(program)
 
     def close(self) -> None:
         """End all programs that still run, and all machines. Idempotent: a call at the same time waits for the first.
@@ -113,9 +113,9 @@ class MachineExecutor(Executor):
         if self._closed:
             raise ExecutorClosed("this executor was closed; make a new one")
 
-    def _runs(self) -> Runs:
-        """The runs of this process."""
-        return self._holder.runs(self.machines)
+    def _submissions(self) -> Submissions:
+        """The submissions of this process."""
+        return self._holder.submissions(self.machines)
 
 
 class _Holder:
@@ -123,17 +123,17 @@ class _Holder:
 
     def __init__(self, left_over: Callable[[int], str]) -> None:
         self._left_over = left_over
-        self._runs: Runs | None = None
+        self._submissions: Submissions | None = None
         """The part that runs in this process. It is kept after `close`, so that a second `close` can wait for it."""
         self._peers: PeerHost | None = None
         """The host that runs peers; None until a peer is needed for the first time."""
         self._no_peers = False
 
-    def runs(self, machines: Callable[[], Machines]) -> Runs:
+    def submissions(self, machines: Callable[[], Machines]) -> Submissions:
         """The part that runs in this process; it is made when needed."""
-        if self._runs is None or self._runs.pid != os.getpid():  # A fork cannot use its parent's.
-            self._runs = Runs(machines(), lambda: self._peers)
-        return self._runs
+        if self._submissions is None or self._submissions.pid != os.getpid():  # A fork cannot use its parent's.
+            self._submissions = Submissions(machines(), lambda: self._peers)
+        return self._submissions
 
     def start_peers(self) -> PeerHost | None:
         """The host that runs peers; None if peers cannot run on this machine."""
@@ -155,9 +155,9 @@ class _Holder:
 
     def close(self) -> int:
         """End everything; return how many machines are left that no earlier call has returned."""
-        runs, left = self._runs, 0
-        if runs is not None and runs.pid == os.getpid():
-            left = runs.close()
+        submissions, left = self._submissions, 0
+        if submissions is not None and submissions.pid == os.getpid():
+            left = submissions.close()
         peers, self._peers = self._peers, None
         if peers is not None:
             peers.close()

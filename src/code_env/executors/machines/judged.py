@@ -25,7 +25,7 @@ from code_env.harness.wire.channel import BELL_VARIABLE, CHANNEL_VARIABLE
 
 from .faults import MachineFault
 from .machine import Machine
-from .run import Run
+from .machine_run import Run
 
 SPARE_S = 60.0
 """How much longer a peer waits for a program than it would if both were on this machine, in seconds. It is longer than

@@ -195,9 +195,10 @@ def run(order: dict[str, Any], output: Output) -> dict[str, Any]:
         order: The order that `bundle.order_of` made.
         output: Gets the lines.
     """
-    from code_env.executors.process import ProgramProcess
-    from code_env.executors.program import Limits, Program
-    from code_env.executors.running import GOODBYE_S, joined, role_of, watch
+    from code_env.executors.limits import Limits
+    from code_env.executors.program import Program
+    from code_env.executors.program_process import ProgramProcess
+    from code_env.executors.running_program import GOODBYE_S, joined, role_of, watch
 
     fields = order["program"]
     files = {name: binascii.a2b_base64(content) for name, content in fields["files"].items()}

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 
 from code_env.errors import NoVerdict
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 from code_env.executors.result import ExecutionResult
 from code_env.harness.wire.channel import ChannelError
 from code_env.harness.wire.endings import Ended

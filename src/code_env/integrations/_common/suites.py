@@ -10,7 +10,7 @@ import ast
 import warnings
 
 from code_env.errors import TaskError
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 from code_env.harness.judge.asserting import compile_suite
 from code_env.tasks.kinds import AssertTest
 from code_env.tasks.task import JudgeMode, Task

@@ -10,7 +10,7 @@ from typing import Any, TypedDict, Unpack, overload
 
 from code_env.errors import ExecutorError, TaskError
 from code_env.executors.base import Executor
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 from code_env.extract import extract_code
 from code_env.judging.judge import judge
 from code_env.judging.verdict import Verdict

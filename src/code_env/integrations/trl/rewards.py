@@ -7,7 +7,7 @@ from typing import Any
 
 from code_env.errors import TaskError
 from code_env.executors.base import Executor
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 from code_env.tasks.task import Task
 from code_env.tasks.trainer_rows import task_from_text
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 
 from ..kinds import AssertTest
 from ..task import Task

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from code_env.errors import TaskError
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 
 from ..kinds import AnyTest
 from ..task import Task

@@ -20,7 +20,8 @@ from typing import Any, get_args
 
 from code_env.checks import meant, require_choice, require_known
 from code_env.errors import TaskError
-from code_env.executors.program import Limits, check_path
+from code_env.executors.limits import Limits
+from code_env.executors.program import check_path
 from code_env.languages import PYTHON, find_language
 
 from ..base import DERIVED, PLAIN, REQUIRED

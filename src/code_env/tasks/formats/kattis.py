@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from code_env.errors import TaskError
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 
 from ..comparison import Comparison
 from ..kinds import AnyTest

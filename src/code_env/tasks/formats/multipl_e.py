@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from code_env.errors import TaskError
-from code_env.executors.program import Limits
+from code_env.executors.limits import Limits
 
 from ..kinds import AssertTest, StdinTest
 from ..task import Task

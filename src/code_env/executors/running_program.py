@@ -21,8 +21,9 @@ from code_env.harness.wire.records import MAX_RECORDS_BYTES
 from code_env.languages import find_language
 
 from .capture import HeadAndTail
-from .program import Limits, Program
-from .report import Report, read_report
+from .child_report import Report, read_report
+from .limits import Limits
+from .program import Program
 from .result import ExecutionResult, Status, sandbox_error
 
 GOODBYE_S = 1.0

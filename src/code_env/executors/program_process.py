@@ -30,7 +30,7 @@ from .files import remove_directory, write_files
 from .interpreters import drivers_directory, interpreter_for
 from .loader import loader_environment
 from .program import Program, main_file
-from .running import RunningProgram, order_limits, report_ends
+from .running_program import RunningProgram, order_limits, report_ends
 
 _BOOT = Path(harness.__file__).with_name("boot.py")
 

@@ -28,7 +28,7 @@ from .futures import ResultFuture
 from .judged import run_judged
 from .loop import loop_thread, raise_if_cancelled
 from .machine import Machine, Machines
-from .run import lifetime_s, run_plain
+from .machine_run import lifetime_s, run_plain
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ _LAST_LOOK_S = 10.0
 """How much longer machines may need for a last look at what is left, in seconds."""
 
 
-class Runs:
+class Submissions:
     """The runs of one executor in one process.
 
     Args:

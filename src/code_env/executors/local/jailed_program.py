@@ -11,10 +11,10 @@ import time
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from code_env.executors.child_report import REFUSALS
 from code_env.executors.program import Program
-from code_env.executors.report import REFUSALS
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
-from code_env.executors.running import RunningProgram, order_limits, process_limits, report_ends
+from code_env.executors.running_program import RunningProgram, order_limits, process_limits, report_ends
 from code_env.harness.process.collecting import collect_files
 from code_env.harness.process.memory_file import memory_file
 from code_env.harness.process.watching import TICK_S, Watch, descendants

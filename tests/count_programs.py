@@ -12,7 +12,8 @@ from adversarial.loading import escapes, hacks, javascript_abuses, javascript_an
 from adversarial.test_hacks import twins_of
 from code_env.abuses import ABUSES
 from code_env.testing import CHECKS, LIFE_CHECKS
-from conformance.test_io_idioms import FAILING, IDIOMS
+from conformance.idioms import IDIOMS
+from conformance.idioms.failing import FAILING
 from conformance.test_ordinary_programs import ORDINARY
 from harness.judge.test_comparing_bounds import BOUNDED
 from judging.crossings import crossings

@@ -52,6 +52,9 @@ HONEST = [
 ]
 """Programs that give the same each time, whatever runs beside them."""
 
+KEPT = "print('kept', flush=True)\n"
+"""What a program that is ended begins with: its output until then is kept."""
+
 
 def wait_until(condition, message="what was waited for did not come"):
     """Wait until `condition()` is true, however busy the machine is; what it gave."""

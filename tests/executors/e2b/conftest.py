@@ -5,6 +5,7 @@ import gc
 import pytest
 
 from code_env import make_executor
+from e2b_server import LoopbackServer
 
 QUICK = {"first_wait_s": 0.02, "longest_wait_s": 0.1, "silence_s": 6.0}
 
@@ -42,3 +43,10 @@ def make(e2b):
 @pytest.fixture
 def executor(make):
     return make()
+
+
+@pytest.fixture
+def server():
+    """A service of a test's own, which it uses by the SDK; see `loopback_sandboxes`."""
+    with LoopbackServer() as server:
+        yield server

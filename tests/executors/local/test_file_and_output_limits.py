@@ -1,0 +1,88 @@
+"""Limits of what a program writes, to files and to its output."""
+
+import code_env
+from code_env import Limits, Program, Status
+
+
+def test_files_together_are_limited_as_linux_limits_them(jail):
+    code = (
+        "import errno, os\nwritten = 0\ntry:\n    for n in range(100):\n        with open(f'f{n}', 'wb') as f:\n"
+        "            f.write(b'x' * 100000)\n            f.flush()\n            written += 100000\n"
+        "except OSError as error:\n    print(error.errno in (errno.ENOSPC, errno.EFBIG), written < 2_000_000)"
+    )
+    result = jail.run(Program(code, limits=Limits(file_bytes=1_000_000)))
+    if jail.describe().level == "full":
+        assert (result.status, result.stdout) == (Status.OK, "True True\n"), result
+    else:
+        assert (result.status, result.error.name) == (Status.ERROR, "OSError"), result
+    uncaught = jail.run(Program("open('f', 'wb').write(b'x' * 2_000_000)", limits=Limits(file_bytes=1_000_000)))
+    assert (uncaught.status, uncaught.error.name) == (Status.ERROR, "OSError")
+
+
+def test_a_file_under_many_names_is_charged_once(jail):
+    code = """
+import os
+with open("one", "wb") as file:
+    file.write(bytes(1 << 20))
+for number in range(20):
+    os.link("one", f"name-{number}")
+import time
+time.sleep(0.2)
+print("done")
+"""
+    result = jail.run(Program(code, limits=Limits(file_bytes=4 << 20)))
+    assert (result.status, result.stdout) == (Status.OK, "done\n"), result
+
+
+def test_names_count_as_bytes_do(jail):
+    """An empty file takes the kernel's memory too, and so does another name of a file; and each look takes longer."""
+    makes = {
+        "files": "open(f'{n}', 'w').close()",
+        "links": "open('x', 'a').close()\n    os.link('x', f'{n}')",
+        "directories": "os.mkdir(f'{n}')",
+    }
+    limits = Limits(cpu_s=100, wall_s=1000)
+    codes = {name: f"import os\nfor n in range(10**7):\n    {make}" for name, make in makes.items()}
+    results = dict(zip(makes, jail.run_many([Program(code, limits=limits) for code in codes.values()]), strict=True))
+    ended = {name: (result.status, result.error and result.error.name) for name, result in results.items()}
+    assert ended == dict.fromkeys(makes, (Status.ERROR, "OSError")), results
+    assert jail.run(Program("import os\nprint(os.listdir('.'), len(os.listdir('..')))")).stdout == "['main.py'] 1\n"
+
+
+MANY_FILES = """
+import os, pathlib
+path = pathlib.Path('.')
+for level in range(60):
+    path /= f'level-{level}'
+path.mkdir(parents=True)
+for n in range(5000):
+    place = path.parents[n % 60] / 'some'
+    place.mkdir(exist_ok=True)
+    (place / str(n)).write_text(str(n))
+found = sum(int(pathlib.Path(top, name).read_text()) for top, _, names in os.walk('.') for name in names if name.isdigit())
+print(found == sum(range(5000)))
+"""
+
+
+def test_thousands_of_small_files_in_deep_directories_are_fine(jail):
+    limits = Limits(file_bytes=32 << 20)
+    assert jail.run(Program(MANY_FILES, limits=limits)).stdout == "True\n"
+    task = code_env.Task(id="t", prompt="", tests=(code_env.StdinTest("", "True\n"),) * 2, limits=limits)
+    verdict = code_env.judge(task, MANY_FILES, jail)
+    assert verdict.passed, verdict
+
+
+def test_input_files_are_not_charged(jail):
+    files = {"data": b"x" * 3_000_000}
+    code = "open('out', 'wb').write(open('data', 'rb').read()[:900_000]); print('done')"
+    result = jail.run(Program(code, files=files, collect=("out",), limits=Limits(file_bytes=1_000_000)))
+    assert (result.stdout, len(result.files["out"])) == ("done\n", 900_000), result
+
+
+def test_output_keeps_head_and_tail_and_a_flood_ends_it(jail, honest):
+    result = jail.run(Program("print('head')\nprint('x' * 1_000_000)\nprint('tail')"))
+    assert (result.status, result.stdout_truncated) == (Status.OK, True)
+    assert result.stdout.startswith("head\n")
+    assert result.stdout.endswith("tail\n")
+    flood = jail.run(Program("import os\nwhile True: os.write(1, b'\\xff' * 65536)"))
+    assert flood.status is Status.OUTPUT_LIMIT

@@ -1,0 +1,105 @@
+"""System calls that the jail refuses: sockets that lead out, and what changes the machine or other processes."""
+
+import os
+import socket
+
+import pytest
+
+from code_env import Program
+
+NETWORK = {
+    "tcp": "socket.create_connection(('127.0.0.1', PORT), timeout=1)",
+    "udp": "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', PORT))",
+    "abstract": "socket.socket(socket.AF_UNIX).connect('\\0' + NAME)",
+    "path": "socket.socket(socket.AF_UNIX).connect(PATH)",
+    "netlink": "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)",
+    "packet": "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
+    "vsock": "socket.socket(socket.AF_VSOCK)",
+    "datagram pair": "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)",
+    "listening": "socket.create_server(('127.0.0.1', 0))",
+}
+
+
+@pytest.mark.parametrize("kind", NETWORK)
+def test_no_socket_leads_out(kind, jail, tmp_path):
+    tmp_path.chmod(0o755)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_UNIX) as unix,
+        socket.socket(socket.AF_UNIX) as path,
+    ):
+        name, place = f"code_env-{os.getpid()}", str(tmp_path / "s")
+        unix.bind("\0" + name)
+        unix.listen()
+        path.bind(place)
+        path.listen()
+        code = "import socket\n" + NETWORK[kind].replace("PORT", str(tcp.getsockname()[1])).replace(
+            "NAME", repr(name)
+        ).replace("PATH", repr(place))
+        result = jail.run(Program(code + "\nprint('connected')"))
+    assert result.stdout == ""
+    assert result.error.name in ("PermissionError", "OSError"), result
+
+
+def test_asyncio_works_all_the_same(jail):
+    code = "import asyncio\nasync def f():\n    await asyncio.sleep(0.01)\n    return 5\nprint(asyncio.run(f()))"
+    assert jail.run(Program(code)).stdout == "5\n"
+
+
+KERNEL = {
+    "user namespace": "libc.unshare(0x10000000)",
+    "clone into namespaces": "libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0)",
+    "mount": "libc.mount(b'none', b'/tmp', b'tmpfs', 0, None)",
+    "umount": "libc.umount2(b'/proc', 2)",
+    "chroot": "libc.chroot(b'.')",
+    "ptrace": "libc.ptrace(16, 1, 0, 0)",
+    "prlimit of another": "libc.prlimit(1, 7, 0, ctypes.create_string_buffer(16))",
+    "kill the parent": "os.kill(os.getppid(), 9)",
+    "priority of another": "os.setpriority(os.PRIO_PROCESS, os.getppid(), 5)",
+    "affinity of another": "os.sched_setaffinity(os.getppid(), {0})",
+    "shared memory segments": "libc.shmget(1234, 4096, 0o1777)",
+    "message queues": "libc.msgget(1234, 0o1777)",
+    "keyring": "libc.syscall(248, b'user', b'x', b'y', 1, -4)",
+    "io_uring": "libc.syscall(425, 1, ctypes.create_string_buffer(120))",
+    "bpf": "libc.syscall(321, 0, 0, 0)",
+    "perf": "libc.syscall(298, 0, 0, 0, 0, 0)",
+    "memfd": "os.memfd_create('x')",
+    "hiding": "libc.prctl(4, 0, 0, 0, 0)",
+    "own signals to others": "__import__('fcntl').fcntl(0, 8, os.getppid())",
+    "a higher limit": "__import__('resource').setrlimit(0, (-1, -1))",
+    "becoming root": "os.setuid(0)",
+    "capabilities": "libc.syscall(126, ctypes.byref((ctypes.c_uint32 * 2)(0x20080522, 0)), ctypes.byref((ctypes.c_uint32 * 6)(*[0xffffffff] * 6)))",
+    "open by handle": "libc.syscall(304, 0, 0, 0)",
+    "personality": "libc.personality(0x0040000)",
+}
+
+
+@pytest.mark.parametrize("name", KERNEL)
+def test_the_kernel_refuses(name, jail):
+    code = f"""
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+try:
+    result = {KERNEL[name]}
+except (OSError, ValueError) as error:
+    result = -1
+print('refused' if result == -1 or result is None and 'setrlimit' in {KERNEL[name]!r} else result)
+"""
+    result = jail.run(Program(code))
+    assert result.stdout == "refused\n", (result.stdout, result.stderr)
+
+
+def test_foreign_calls_kill_or_fail(jail):
+    """The 32-bit way into the kernel has other numbers, which the filter knows nothing of."""
+    code = """
+import ctypes, mmap
+# mov eax, 20 (getpid, 32-bit); int 0x80; ret
+memory = mmap.mmap(-1, 4096, prot=7)
+memory.write(b'\\xb8\\x14\\x00\\x00\\x00\\xcd\\x80\\xc3')
+address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+print('called', ctypes.CFUNCTYPE(ctypes.c_int)(address)())
+"""
+    import platform
+
+    if platform.machine() == "x86_64":
+        assert "called" not in jail.run(Program(code)).stdout

@@ -124,6 +124,76 @@ def test_what_a_policy_is_told_holds_nothing_of_hidden_tests(env):
             assert WORDS.fullmatch(told), (name, told)
 
 
+JAVASCRIPT_TASKS = {
+    "assert": Task(
+        "t",
+        "Write f.",
+        (
+            AssertTest(
+                "const assert = require('assert');\n"
+                f"assert.equal(f({FIRST!r}), 'S1'); assert.equal(f({SECOND!r}), 'S2')",
+                language="javascript",
+            ),
+        ),
+        "f",
+        language="javascript",
+    ),
+    "call": Task(
+        "t",
+        "Write f.",
+        (CallTest((FIRST,), expected="S1"), CallTest((SECOND, [3]), expected="S2")),
+        "f",
+        language="javascript",
+    ),
+    "stdin": Task("t", "Echo.", (StdinTest(FIRST, "S1"), StdinTest(SECOND, "S2")), language="javascript"),
+}
+
+JAVASCRIPT_PEEK = """
+const fs = require('fs');
+function peek(most) {
+  let found = JSON.stringify([process.argv, process.env]);
+  for (const name of fs.readdirSync('.')) found += fs.readFileSync(name, 'latin1');
+  for (let fd = 0; fd < most; fd++) {
+    try {
+      const bytes = Buffer.alloc(65536);
+      found += bytes.toString('latin1', 0, fs.readSync(fd, bytes, 0, 65536, null));
+    } catch (error) {}
+  }
+  return found;
+}
+"""
+JAVASCRIPT_POLICIES = {
+    "throws what its files and arguments hold": "throw new Error(peek(0))",
+    "throws what its standard input holds": "throw new Error(peek(1))",
+    "throws what its descriptors hold": "throw new Error(peek(40))",
+    "prints it and ends": "const found = peek(1); console.log(found); console.error(found); process.exit(3);",
+    "looks later": "setTimeout(() => { console.error(peek(1)); process.exit(1); }, 50); function f() { return 1; }",
+    "throws its inputs": "function f(...args) { throw new Error(JSON.stringify(args)); }",
+    "throws an error of a class named after its input": """
+function f(text) { const C = { [text]: class extends Error {} }[text]; throw new C(text); }
+""",
+    "prints its inputs": "function f(...args) { console.log(args); console.error(args); return args; }",
+    "ends with a code that tells": "function f(text) { process.exit(text.length % 100 + 100); }",
+    "ends by a signal that tells": "function f(text) { process.kill(process.pid, [9, 15, 10][text.length % 3]); }",
+    "rejects with its inputs": "async function f(...args) { return Promise.reject(new Error(args)); }",
+    "shows a stack": "function f(...args) { return new Function(`throw new Error(${JSON.stringify(args)})`)(); }",
+}
+
+
+@pytest.mark.parametrize("kind", JAVASCRIPT_TASKS)
+def test_what_a_policy_is_told_of_an_answer_in_javascript_holds_nothing_of_hidden_tests(kind, executor):
+    suite = TaskSuite("hidden", [JAVASCRIPT_TASKS[kind]]).with_limits({"wall_s": 3})
+    with CodeExecEnv(suite, executor, max_turns=TURNS) as env:
+        env.reset(seed=0)
+        for name, code in JAVASCRIPT_POLICIES.items():
+            *_, info = env.step(JAVASCRIPT_PEEK + code)
+            told = info["messages"][-1]["content"]
+            assert not [secret for secret in SECRETS if secret in told], (name, told)
+            assert "code_env" not in told, (name, told)
+            if info["outcome"] == "fail":
+                assert WORDS.fullmatch(told), (name, told)
+
+
 def test_a_public_test_is_shown_and_hidden_ones_are_not(executor):
     """An answer that keeps what it was given shows what public tests gave it only."""
     task = Task("t", "Write f.", (CallTest((1,), expected=2, hidden=False), CallTest((FIRST,), expected=3)), "f")

@@ -23,7 +23,7 @@ from code_env import (
     Status,
     make_executor,
 )
-from code_env.harness.process.watching import children_of
+from code_env.harness.process.watching import children_of, descendants
 from e2b_server import LoopbackServer
 
 ROOT = Path(__file__).parents[1]
@@ -140,13 +140,22 @@ def workers_of(executor):
 
 
 def kill_servers(executor):
-    """Kill all servers of an executor; how many that were."""
+    """Kill all servers of an executor, and wait until their workers have ended too; how many servers that were."""
     servers = list(executor._live.servers._servers.values())
+    ending = [pid for server in servers for pid in descendants(server._guardian.pid)]
     for server in servers:
         for pid in (*children_of(server._guardian.pid), server._guardian.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not any(is_alive(pid) for pid in ending))  # Until then a worker takes another program.
     return len(servers)
+
+
+def is_alive(pid):
+    """Whether a process is there and has not ended."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    return False
 
 
 def killed_meanwhile(executor, batch):

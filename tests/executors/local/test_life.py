@@ -21,7 +21,7 @@ import code_env.executors.local.executor as local_executor
 import code_env.executors.local.peer as local_peer
 from code_env import ExecutorClosed, Limits, Program, Status, make_executor
 from code_env.harness.process.watching import descendants
-from support import LEVELS, PATIENCE_S, local, wait_until, workers_of
+from support import LEVELS, PATIENCE_S, is_alive, local, wait_until, workers_of
 
 SLEEP = Program("import time; time.sleep(60)", limits=Limits(wall_s=50))
 
@@ -35,14 +35,8 @@ def jails():
 
 def gone(pids):
     """Wait until processes have ended."""
-    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") and "Z" not in state(pid) for pid in pids), pids)
+    wait_until(lambda: not any(is_alive(pid) for pid in pids), pids)
     return True
-
-
-def state(pid):
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
-        return file.read().rpartition(")")[2].split()[0]
-    return "Z"
 
 
 def test_nothing_starts_before_the_first_program():
@@ -99,7 +93,7 @@ def test_nothing_survives_the_host(level, end):
             below = descendants(host.pid)
             host.send_signal(signal.SIGKILL)
         host.wait(PATIENCE_S)
-    assert gone(below), [state(pid) for pid in below]
+    assert gone(below)
 
 
 def test_the_host_that_is_killed_leaves_no_directory():

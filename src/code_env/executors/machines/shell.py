@@ -1,10 +1,8 @@
 """Machines behind a command that takes another command for a shell: `ssh host`, `podman exec -i box sh -c`.
 
-The command is started twice for each program: to write the files into a new directory below the temporary directory,
-and to run the program there. The second command removes the directory when it ends. Its standard input stays open as
-long as this process wants the program, so the program does not outlive this process.
-
-Threads read the output: asyncio's own subprocesses wait forever if they are cancelled at the wrong moment.
+The command is started once for each program. Its shell makes a directory, reads the files from its standard input,
+runs the program there, and removes the directory, however the program ends. The standard input stays open as long as
+this process wants the program, and its end ends the program. So nothing is left over if this process dies.
 """
 
 from __future__ import annotations
@@ -12,22 +10,38 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
-import secrets
+import shlex
+import socket
 import subprocess
 import tarfile
 import threading
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from typing import IO
 
 from .faults import MachineFault
 from .machine import Command, Listener, Machine, Machines
 
 _PIECE = 1 << 16
 
-_LET_GO_S = 4.0
-"""How long a command may take to end after its standard input was closed, in seconds. Then it is killed here."""
+_DRAIN_S = 1.0
+"""How long the output is still read after the command has ended, in seconds: a surviving child may hold it open."""
 
-_STDERR_CHARS = 500
+_LET_GO_S = 4.0
+"""How long to wait for a command to end that is not wanted any more, in seconds."""
+
+_KILL_AFTER_S = 60.0
+"""How long such a command may take to end and to clear up, in seconds. Then it is killed on this machine."""
+
+_UNPACK = """\
+import io, os, tarfile
+archive = bytearray()
+while len(archive) < {size}:
+    piece = os.read(0, {size} - len(archive))
+    if not piece:
+        raise SystemExit("the files did not come")
+    archive += piece
+tarfile.open(fileobj=io.BytesIO(archive)).extractall()
+"""
+"""Reads the files from standard input and leaves what follows them there, which `tar` would read too."""
 
 
 class ShellMachines(Machines):
@@ -49,11 +63,7 @@ class ShellMachines(Machines):
     async def one(self, lifetime_s: float) -> AsyncIterator[Machine]:
         """A directory of its own for one program."""
         async with self._places:
-            machine = _ShellMachine(self._command, self._faults)
-            try:
-                yield machine
-            finally:
-                machine.clear_up()
+            yield _ShellMachine(self._command, self._faults)
 
 
 class _ShellMachine(Machine):
@@ -61,58 +71,43 @@ class _ShellMachine(Machine):
 
     def __init__(self, command: tuple[str, ...], faults: frozenset[int]) -> None:
         self._command, self._faults = command, faults
-        self._directory = f'"${{TMPDIR:-/tmp}}"/code_env-{secrets.token_hex(8)}'
-        self._last: _ShellCommand | None = None
-        self._may_be_left = False
+        self._archive = b""
 
     async def write_files(self, files: Mapping[str, bytes]) -> None:
+        """Keep the files for the command that is started next."""
         archive = io.BytesIO()
         with tarfile.open(fileobj=archive, mode="w") as tar:
             for name, content in files.items():
                 entry = tarfile.TarInfo(name)
                 entry.size, entry.mode = len(content), 0o600
                 tar.addfile(entry, io.BytesIO(content))
-        self._may_be_left = True
-        text = f"umask 077 && mkdir {self._directory} && cd {self._directory} && tar xf -"
-        code, told = await self._run(text, archive.getvalue())
-        if code:
-            raise MachineFault(f"files cannot be written there (exit code {code}): {told}")
+        self._archive = archive.getvalue()
 
     async def start(
         self, command: str, *, stdout: Listener, stderr: Listener, timeout_s: float, takes_input: bool
     ) -> Command:
-        directory = self._directory
-        # In brackets, so that this shell goes on when the command has ended.
-        text = f"cd {directory} && ({command}); code=$?; cd / && rm -rf {directory}; exit $code"
-        self._last = _ShellCommand([*self._command, text], stdout, stderr, self._faults)
-        return self._last
+        unpack = f"python3 -c {shlex.quote(_UNPACK.format(size=len(self._archive)))}"
+        # The inner brackets make a shell of their own, so that this one goes on after an `exec`.
+        text = (
+            'directory=$(mktemp -d "${TMPDIR:-/tmp}"/code_env-XXXXXXXX) || exit 1; '
+            f'(cd "$directory" && {unpack} && ({command})); '
+            'code=$?; rm -rf "$directory"; exit $code'
+        )
+        started = _ShellCommand([*self._command, text], stdout, stderr, self._faults)
+        try:
+            with contextlib.suppress(OSError):  # It has ended, and its exit code says why.
+                await started.send(self._archive)
+        except BaseException:
+            await started.disconnect()
+            raise
+        return started
 
     async def is_there(self) -> bool:
-        code, _ = await self._run("exit 0")
-        return not code
-
-    def clear_up(self) -> None:
-        """Remove the directory if the last command has not done that; nobody waits for this."""
-        if self._may_be_left and (self._last is None or not self._last.has_ended):
-            _ShellCommand([*self._command, f"rm -rf {self._directory}"], _drop, _drop, frozenset())
-
-    async def _run(self, text: str, data: bytes = b"") -> tuple[int, str]:
-        """Run a short command; return its exit code, and what it wrote to standard error."""
-        told = ""
-
-        async def take(piece: str) -> None:
-            nonlocal told
-            told = (told + piece)[-_STDERR_CHARS:]
-
-        command = _ShellCommand([*self._command, text], _drop, take, self._faults)
+        asked = _ShellCommand([*self._command, "exit 0"], _drop, _drop, self._faults)
         try:
-            with contextlib.suppress(BrokenPipeError):  # It has ended, and its exit code says why.
-                await command.send(data)
-            command.close_input()
-            return await command.wait(), told.strip()
-        except BaseException:
-            await command.disconnect()
-            raise
+            return not await asked.wait()
+        finally:
+            await asked.disconnect()
 
 
 async def _drop(piece: str) -> None:
@@ -124,70 +119,70 @@ class _ShellCommand(Command):
         self._faults = faults
         self._loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[int] = self._loop.create_future()
-        self._is_wanted = True
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,  # Ctrl-C in the terminal is for the trainer, which then ends its programs.
-        )
-        readers = [
-            threading.Thread(target=self._read, args=(stream, take), daemon=True)
-            for stream, take in ((self._process.stdout, stdout), (self._process.stderr, stderr))
+        # Sockets, not pipes: the event loop writes to them and reads them without threads, and a write that waits
+        # fails when its end is shut down.
+        pairs = [socket.socketpair() for _ in range(3)]
+        self._sockets = [ours for ours, _ in pairs]
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=pairs[0][1].fileno(),
+                stdout=pairs[1][1].fileno(),
+                stderr=pairs[2][1].fileno(),
+                start_new_session=True,  # Ctrl-C in the terminal is for the trainer, which then ends its programs.
+            )
+        except BaseException:
+            self._close_sockets()
+            raise
+        finally:
+            for _, theirs in pairs:
+                theirs.close()
+        for sock in self._sockets:
+            sock.setblocking(False)
+        self._readers = [
+            self._loop.create_task(self._read(sock, take))
+            for sock, take in zip(self._sockets[1:], (stdout, stderr), strict=True)
         ]
-        for reader in readers:
-            reader.start()
-        threading.Thread(target=self._reap, args=(readers,), daemon=True).start()
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether it has ended."""
-        return self._ended.done()
+        threading.Thread(target=self._reap, name="code_env-shell-command", daemon=True).start()
 
     async def send(self, data: bytes) -> None:
-        await asyncio.to_thread(self._write, data)
-
-    def close_input(self) -> None:
-        """Close its standard input."""
-        if self._process.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.close()
+        await self._loop.sock_sendall(self._sockets[0], data)
 
     async def wait(self) -> int:
         code = await asyncio.shield(self._ended)
+        await asyncio.wait(self._readers, timeout=_DRAIN_S)
         if code in self._faults:
             raise MachineFault(f"the connection to the machine failed (exit code {code})")
         return code
 
     async def disconnect(self) -> None:
-        self._is_wanted = False
-        self.close_input()
-        await asyncio.wait({self._ended}, timeout=_LET_GO_S)
+        with contextlib.suppress(OSError):
+            self._sockets[0].shutdown(socket.SHUT_WR)
+        if not self._ended.done():
+            self._loop.call_later(_KILL_AFTER_S, self._kill)
+        try:
+            await asyncio.wait({self._ended}, timeout=_LET_GO_S)
+        finally:
+            for reader in self._readers:
+                reader.cancel()
+            await asyncio.wait(self._readers)
+            self._close_sockets()
+
+    async def _read(self, sock: socket.socket, take: Listener) -> None:
+        with contextlib.suppress(ConnectionResetError):
+            while piece := await self._loop.sock_recv(sock, _PIECE):
+                # The lines are of ASCII characters; what else comes is not from the supervisor.
+                await take(piece.decode("ascii", errors="replace"))
+
+    def _kill(self) -> None:
         if not self._ended.done():
             self._process.kill()
 
-    def _write(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view and self._process.stdin is not None:
-            view = view[self._process.stdin.write(view) :]
-
-    def _read(self, stream: IO[bytes], take: Listener) -> None:
-        while piece := stream.read(_PIECE):
-            if self._is_wanted:
-                # The lines are of ASCII characters; what else comes is not from the supervisor.
-                text = piece.decode("ascii", errors="replace")
-                with contextlib.suppress(Exception):
-                    asyncio.run_coroutine_threadsafe(take(text), self._loop).result()
-
-    def _reap(self, readers: list[threading.Thread]) -> None:
-        for reader in readers:
-            reader.join()
+    def _reap(self) -> None:
         code = self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    stream.close()
         with contextlib.suppress(RuntimeError):  # The loop is closed, so no caller waits.
             self._loop.call_soon_threadsafe(self._ended.set_result, code)
+
+    def _close_sockets(self) -> None:
+        for sock in self._sockets:
+            sock.close()

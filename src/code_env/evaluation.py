@@ -31,7 +31,7 @@ class Sample:
     task_id: str
     """Id of the task."""
     completion: str
-    """What the model wrote."""
+    """The text that the model wrote."""
 
 
 def read_samples(path: Path, suite: TaskSuite, field: str = "completion") -> list[Sample]:
@@ -74,7 +74,7 @@ def reference_samples(suite: TaskSuite) -> list[Sample]:
 def judge_samples(
     suite: TaskSuite, samples: Sequence[Sample], executor: Executor, extract: Extraction = "fence"
 ) -> Iterator[tuple[Sample, Verdict]]:
-    """Judge samples; yield each sample with its verdict, in order, as soon as the verdict is there."""
+    """Judge samples; yield each sample with its verdict, in order, as soon as it has a verdict."""
     tasks = [suite.task(sample.task_id) for sample in samples]
     codes = (
         extract_code(s.completion, task.language, extract, task.entry_point)
@@ -85,7 +85,7 @@ def judge_samples(
 
 
 def sample_row(sample: Sample, verdict: Verdict) -> dict[str, Any]:
-    """One sample's line of the results file."""
+    """Return a sample's line for the results file."""
     failed = next((case for case in verdict.cases if not case.passed), None)
     error = verdict.execution.error
     return {
@@ -129,7 +129,7 @@ class Summary:
 
 
 def summarize(suite: TaskSuite, results: Iterable[tuple[Sample, Verdict]], ks: Iterable[int]) -> Summary:
-    """Summarize an evaluation. The results may come from an iterator; only numbers are kept from them."""
+    """Summarize an evaluation. The results can come from an iterator; only numbers are kept from them."""
     outcomes: Counter[Outcome] = Counter()
     judges: Counter[str] = Counter()
     judged: Counter[str] = Counter()

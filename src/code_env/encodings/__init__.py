@@ -1,6 +1,6 @@
-"""Numbers for text: programs out of the actions of numeric policies, and numbers out of prompts.
+"""Encodings for numeric policies: they turn actions into programs, and prompts into numbers.
 
-Nothing here knows Gymnasium's environments; `code_env.wrappers` puts it around them.
+Nothing here knows Gymnasium's environments; `code_env.wrappers` applies the encodings to environments.
 """
 
 from .actions import ActionEncoding, CandidateEncoding, TemplateEncoding, TokenEncoding

@@ -1,4 +1,4 @@
-"""Programs out of numbers: each encoding turns the actions of a numeric policy into the answers of one environment."""
+"""Encodings of actions: each encoding turns the actions of a numeric policy into the answers of one environment."""
 
 from __future__ import annotations
 
@@ -21,58 +21,58 @@ class ActionEncoding(abc.ABC):
     """Turns actions into the answers of one environment."""
 
     action_space: spaces.Space[Any]
-    """The actions."""
+    """The space of the actions."""
 
     written_space: spaces.MultiDiscrete | None = None
-    """What a policy is shown of an answer that takes several actions; None where one is enough."""
+    """The space of the tokens so far, which a policy sees; None if each answer takes only one action."""
 
-    def require(self, task_ids: Iterable[str]) -> None:  # noqa: B027  # Most answer any.
-        """See that there can be answers to these tasks.
+    def require(self, task_ids: Iterable[str]) -> None:  # noqa: B027  # Most encodings can answer any task.
+        """Check that there can be answers to these tasks.
 
         Raises:
-            EncodingError: If there cannot.
+            EncodingError: If a task cannot have an answer.
         """
 
-    def begin(self, task_id: str) -> None:  # noqa: B027  # Most need nothing.
-        """An answer to a task begins."""
+    def begin(self, task_id: str) -> None:  # noqa: B027  # Most encodings need nothing here.
+        """Begin an answer to a task."""
 
     @abc.abstractmethod
     def check(self, action: Any) -> None:
-        """Refuse what is no action.
+        """Refuse a wrong action.
 
         Raises:
-            EncodingError: If it is none.
+            EncodingError: If the action is not in the action space.
         """
 
     @abc.abstractmethod
     def take(self, action: Any) -> str | None:
-        """The answer that an action completes; None if it completes none.
+        """Take an action; return the answer if it is now complete, otherwise None.
 
         Raises:
-            EncodingError: If it is no such action.
+            EncodingError: If the action is not in the action space.
         """
 
     def mask(self) -> npt.NDArray[np.bool_]:
-        """Which actions are allowed now, for a space of as many."""
+        """Return which actions are allowed now, as one flag for each action."""
         raise EncodingError(f"{type(self).__name__} allows every action of {self.action_space} at any time")
 
     def written(self) -> npt.NDArray[np.int64]:
-        """What is written of the answer, in `written_space`."""
+        """Return the tokens of the answer so far, as an element of `written_space`."""
         raise EncodingError(f"{type(self).__name__} writes each answer with one action")
 
 
 class TokenEncoding(ActionEncoding):
-    """An answer is written token by token; an action is a token of the grammar.
+    """Actions write an answer token by token; each action is a token of the grammar.
 
-    Where the grammar leaves no choice, the token is written at once. An action outside the mask ends the answer as it
-    stands.
+    If only one token is possible, it is written at once. An action that the mask does not allow ends the answer as it
+    is at that point.
 
     Args:
-        grammar: The grammar, or what `load_grammar` takes.
-        max_tokens: Most tokens of an answer, those without a choice included.
+        grammar: The grammar, or an argument for `load_grammar`.
+        max_tokens: The largest number of tokens in an answer, including tokens that are written at once.
 
     Raises:
-        GrammarError: If there is no such grammar, or no program that short.
+        GrammarError: If the grammar is not found, or all its programs have more than `max_tokens` tokens.
 
     Example:
         >>> encoding = TokenEncoding(Grammar("sum: 'a' more NEWLINE\\nmore: | '+' 'a' more"), max_tokens=4)
@@ -103,16 +103,16 @@ class TokenEncoding(ActionEncoding):
             raise GrammarError(f"within {max_tokens} tokens the grammar leaves no choice: there is one program only")
 
     def begin(self, task_id: str) -> None:
-        """Begin anew; what is to be written has nothing to do with the task."""
+        """Begin a new answer; the tokens do not depend on the task."""
         self._tokens, self._rest = [], self.grammar.start
         self._write_forced()
 
     def check(self, action: Any) -> None:
-        """Refuse what is no number of a token."""
+        """Refuse an action that is not the number of a token."""
         number_in(self.action_space, action)
 
     def take(self, action: Any) -> str | None:
-        """Write a token; the program, if that is its last."""
+        """Write a token; return the program if it is complete, or if the token is not allowed."""
         token = self.grammar.tokens[number_in(self.action_space, action)]
         if token not in self._allowed():
             return self.grammar.render(self._tokens)
@@ -121,13 +121,13 @@ class TokenEncoding(ActionEncoding):
         return None if self._rest else self.grammar.render(self._tokens)
 
     def mask(self) -> npt.NDArray[np.bool_]:
-        """Which tokens may come next, such that the program can still be brought to an end."""
+        """Return which tokens are possible: with them, the program can still end within `max_tokens`."""
         mask = np.zeros(len(self.grammar.tokens), dtype=np.bool_)
         mask[[self._numbers[token] for token in self._allowed()]] = True
         return mask
 
     def written(self) -> npt.NDArray[np.int64]:
-        """The tokens so far, each one more than its action; 0 where there is none yet."""
+        """Return the tokens so far, each as its action plus 1; 0 for tokens that are not written yet."""
         written = np.zeros(self._max_tokens, dtype=np.int64)
         written[: len(self._tokens)] = [self._numbers[token] + 1 for token in self._tokens]
         return written
@@ -153,11 +153,11 @@ class TemplateEncoding(ActionEncoding):
     """An answer is a template; an action fills its slots.
 
     Args:
-        template: The text, with `$name` where a slot is; `$$` is a dollar sign. See `string.Template`.
-        slots: What may fill each slot, by its name.
+        template: The text, with `$name` for each slot; `$$` is a dollar sign. See `string.Template`.
+        slots: The texts that can fill each slot, by the name of the slot.
 
     Raises:
-        EncodingError: If slots and template do not fit.
+        EncodingError: If slots and template do not fit together.
 
     Example:
         >>> encoding = TemplateEncoding("def f(a, b): return a $op $x", {"op": ["+", "-"], "x": ["a", "b"]})
@@ -179,29 +179,29 @@ class TemplateEncoding(ActionEncoding):
         self.action_space = spaces.MultiDiscrete([len(texts) for texts in self._slots.values()])
 
     def check(self, action: Any) -> None:
-        """Refuse what does not fill each slot."""
+        """Refuse an action that does not fill each slot."""
         try:
             numbers = np.asarray(action)
-        except ValueError:  # Lists of unlike lengths.
+        except ValueError:  # Nested lists have different lengths.
             numbers = np.array(None)
         if numbers.dtype.kind not in "iu" or not self.action_space.contains(numbers.astype(np.int64)):
             raise EncodingError(f"an action of {self.action_space} was expected; got {action!r}")
 
     def take(self, action: Any) -> str:
-        """The template with its slots filled, in the order of `slots`."""
+        """Return the template with its slots filled; the action has a number for each slot, in the order of `slots`."""
         self.check(action)
         filled = zip(self._slots.items(), np.asarray(action).tolist(), strict=True)
         return self._template.substitute({name: texts[number] for (name, texts), number in filled})
 
 
 class CandidateEncoding(ActionEncoding):
-    """An answer is one of several that are given; an action says which.
+    """An action chooses an answer from a given list.
 
     Args:
-        candidates: The answers, or those to each task by its id, as many for each.
+        candidates: The answers, or the answers to each task by its id; the same number for each task.
 
     Raises:
-        EncodingError: If there are none, or not as many for each task.
+        EncodingError: If there are no answers, or tasks have different numbers of answers.
 
     Example:
         >>> encoding = CandidateEncoding(["def f(a): return a", "def f(a): return -a"])
@@ -226,35 +226,35 @@ class CandidateEncoding(ActionEncoding):
         self.action_space = spaces.Discrete(len(self._candidates))
 
     def require(self, task_ids: Iterable[str]) -> None:
-        """See that there are candidates for these tasks."""
+        """Check that there are candidates for these tasks."""
         missing = [] if self._by_task is None else [repr(name) for name in task_ids if name not in self._by_task]
         if missing:
             raise EncodingError(f"there are no candidates for {', '.join(missing)}; give some, or filter the suite")
 
     def begin(self, task_id: str) -> None:
-        """Take the candidates of a task.
+        """Use the candidates of a task.
 
         Raises:
-            EncodingError: If there are none for it.
+            EncodingError: If the task has no candidates.
         """
         self.require([task_id])
         if self._by_task is not None:
             self._candidates = self._by_task[task_id]
 
     def check(self, action: Any) -> None:
-        """Refuse what is no number of a candidate."""
+        """Refuse an action that is not the number of a candidate."""
         number_in(self.action_space, action)
 
     def take(self, action: Any) -> str:
-        """The candidate of that number."""
+        """Return the candidate with this number."""
         return self._candidates[number_in(self.action_space, action)]
 
 
 def number_in(space: spaces.Discrete, action: Any) -> int:
-    """An action of a space of numbers from 0, as an int.
+    """Return an action of a discrete space as an int.
 
     Raises:
-        EncodingError: If it is none.
+        EncodingError: If the action is not in the space.
     """
     number = np.asarray(action)
     if number.shape != () or number.dtype.kind not in "iu" or not 0 <= number < space.n:

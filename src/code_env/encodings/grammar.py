@@ -1,7 +1,7 @@
-"""Grammars of programs that are written token by token: what may come next, and how soon it can end.
+"""Grammars of programs that are written token by token: which token can come next, and how soon a program can end.
 
-A grammar is LL(1): the next token alone says which alternative is meant. What is still to be written is then one
-stack of symbols, and from it follow, exactly, the tokens that may come next and the fewest that lead to the end.
+A grammar is LL(1): the next token alone determines the alternative. So the rest of a program, which is not written yet,
+is a stack of symbols. This stack determines which tokens can come next, and how few tokens can complete the program.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from code_env.errors import GrammarError
 from .notation import Rules, Symbol, read_rules
 
 FILE = "grammar.txt"
-"""Where an environment's folder has its grammar."""
+"""The name of the grammar's file in an environment's folder."""
 
 Rest = tuple[Symbol, ...]
-"""What is still to be written, the next first; nothing when a program is whole."""
+"""The symbols that are not written yet, the next symbol first; empty if the program is complete."""
 
 _INDENT = "    "
 
 _NOTHING = ""
-"""What comes behind a program."""
+"""Represents the end of a program, among the tokens that can follow a rule."""
 
 
 class Grammar:
     """A grammar of programs.
 
     Args:
-        text: Its rules; see `docs/training.md` for the notation.
+        text: The rules of the grammar; see `docs/training.md` for the notation.
 
     Raises:
-        GrammarError: If it cannot be read, a rule is missing, never used or never ends, INDENT and DEDENT of an
-            alternative are not in pairs, or the next token does not say which alternative is meant.
+        GrammarError: If the text cannot be read; if a rule is missing, is never used or never ends; if INDENT and
+            DEDENT of an alternative are not in pairs; or if the next token does not determine the alternative.
 
     Example:
         >>> grammar = Grammar("sum: operand more NEWLINE\\nmore: | '+' operand more\\noperand: 'a' | '1'")
@@ -55,14 +55,14 @@ class Grammar:
         _check_layout(self._rules)
         tokens = (symbol.name for _, symbol in _symbols(self._rules) if symbol.is_token)
         self.tokens: tuple[str, ...] = tuple(dict.fromkeys(tokens))
-        """All tokens, in the order in which they first stand in the rules."""
+        """All tokens, in the order in which they first occur in the rules."""
         self.start: Rest = (Symbol(first, False),)
-        """What is to be written when nothing is yet."""
+        """The rest of a program before its first token is written."""
         self._least = _least_of_each(self._rules)
         self._alternative = _alternatives(self._rules, first)
 
     def after(self, rest: Rest, token: str) -> Rest | None:
-        """What is left to write after a token; None if it may not come next."""
+        """Return the rest of a program after a token; None if the token cannot come next."""
         while rest:
             top, below = rest[0], rest[1:]
             if top.is_token:
@@ -74,11 +74,11 @@ class Grammar:
         return None
 
     def least(self, rest: Rest) -> int:
-        """The fewest tokens that it takes to write what is left."""
+        """Return the smallest number of tokens that completes a rest."""
         return sum(1 if symbol.is_token else int(self._least[symbol.name]) for symbol in rest)
 
     def render(self, tokens: Iterable[str]) -> str:
-        """The text of a program: a blank between tokens, and lines laid out."""
+        """Return the text of a program: tokens separated by spaces, in lines and with indentation."""
         lines, words, depth = [""], 0, 0
         for token in tokens:
             if token == "NEWLINE":
@@ -93,13 +93,14 @@ class Grammar:
 
 
 def load_grammar(name_or_path: str | Path) -> Grammar:
-    """The grammar of an environment, or the one in a file.
+    """Load the grammar of an environment, or the grammar in a file.
 
     Args:
-        name_or_path: Name of an environment whose folder has a `grammar.txt`; path of such a folder, or of a file.
+        name_or_path: The name of an environment whose folder has a `grammar.txt`, or the path of a grammar file or of
+            the folder that contains a `grammar.txt`.
 
     Raises:
-        GrammarError: If there is none, or it cannot be read; names the file.
+        GrammarError: If there is no grammar, or it cannot be read; the message names the file.
 
     Example:
         >>> len(load_grammar("functions").tokens)
@@ -112,7 +113,7 @@ def load_grammar(name_or_path: str | Path) -> Grammar:
     try:
         path = path / FILE if path.is_dir() else path
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:  # The latter for what is no path, or no UTF-8.
+    except (OSError, ValueError) as error:  # ValueError: not a valid path, or not UTF-8.
         raise GrammarError(
             f"no grammar at {str(path)!r:.200} ({error}); give a path, or the name of an environment that has a "
             f"{FILE}; the text of a grammar goes into Grammar(text)"
@@ -124,7 +125,7 @@ def load_grammar(name_or_path: str | Path) -> Grammar:
 
 
 def _symbols(rules: Rules) -> Iterable[tuple[str, Symbol]]:
-    """Each symbol with the rule that it stands in."""
+    """Yield each symbol with the name of the rule that contains it."""
     for name, alternatives in rules.items():
         for alternative in alternatives:
             for symbol in alternative:
@@ -162,7 +163,7 @@ def _check_layout(rules: Rules) -> None:
 
 
 def _least_of_each(rules: Rules) -> dict[str, float]:
-    """The fewest tokens of each rule."""
+    """Return the smallest number of tokens of each rule."""
     least = dict.fromkeys(rules, math.inf)
     changed = True
     while changed:
@@ -178,9 +179,9 @@ def _least_of_each(rules: Rules) -> dict[str, float]:
 
 
 def _alternatives(rules: Rules, start: str) -> dict[str, dict[str, tuple[Symbol, ...]]]:
-    """For each rule which alternative a token means: the LL(1) table.
+    """Return the LL(1) table: for each rule, the alternative that each token selects.
 
-    As in A. V. Aho, M. S. Lam, R. Sethi, J. D. Ullman, Compilers, section 4.4.3.
+    The method is from A. V. Aho, M. S. Lam, R. Sethi, J. D. Ullman, Compilers, section 4.4.3.
     """
     firsts, follows = _firsts(rules), _follows(rules, start)
     table: dict[str, dict[str, tuple[Symbol, ...]]] = {name: {} for name in rules}
@@ -232,7 +233,7 @@ def _first_of(symbols: Sequence[Symbol], firsts: _Firsts) -> tuple[set[str], boo
 
 
 def _follows(rules: Rules, start: str) -> dict[str, set[str]]:
-    """The tokens that can come behind each rule."""
+    """Return the tokens that can follow each rule."""
     firsts = _firsts(rules)
     follows: dict[str, set[str]] = {name: set() for name in rules}
     follows[start].add(_NOTHING)

@@ -5,9 +5,9 @@
     value: 'a'
          | 'b' '+' value
 
-A rule begins at the start of a line; what goes on in further lines is indented. Alternatives stand apart by `|`, and
-one may be empty. Quoted text is a token. `NEWLINE`, `INDENT` and `DEDENT` are tokens that lay the program out, and
-`END` is one that writes nothing. The first rule is where a program begins.
+A rule begins at the start of a line, and its further lines are indented. `|` separates alternatives, and an alternative
+can be empty. Quoted text is a token. The tokens `NEWLINE`, `INDENT` and `DEDENT` lay out the program, and the token
+`END` writes nothing. A program begins with the first rule.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from code_env.errors import GrammarError
 
 LAYOUT = ("NEWLINE", "INDENT", "DEDENT", "END")
-"""Tokens that stand for no text of their own."""
+"""Tokens without a text of their own."""
 
 _RULE = re.compile(r"([a-z_][a-z0-9_]*)\s*:(?!=)")
 _PART = re.compile(r"""\s+|\#.*|(?P<bar>\|)|(?P<text>'[^'\n]*'|"[^"\n]*")|(?P<name>[A-Za-z_][A-Za-z0-9_]*)""")
@@ -28,7 +28,7 @@ class Symbol(NamedTuple):
     """A part of a rule."""
 
     name: str
-    """The rule that it refers to; of a token its text, or which of `LAYOUT` it is."""
+    """The name of a rule, the text of a token, or the name of a token in `LAYOUT`."""
     is_token: bool
     """Whether it is a token."""
 
@@ -38,10 +38,11 @@ Rules = dict[str, list[tuple[Symbol, ...]]]
 
 
 def read_rules(text: str) -> Rules:
-    """The rules of a grammar, in their order.
+    """Read the rules of a grammar, in their order.
 
     Raises:
-        GrammarError: If there is none, a line cannot be read, or a rule stands twice; names the line.
+        GrammarError: If there is no rule, a line cannot be read, or a rule is defined twice. The message names the
+            line.
 
     Example:
         >>> read_rules("start: 'a' | 'b' start")["start"][0]
@@ -73,7 +74,7 @@ def read_rules(text: str) -> Rules:
 
 
 def _parts(line: str, start: int, number: int) -> list[Symbol | None]:
-    """The symbols from a place in a line on; None for what separates alternatives."""
+    """Return the symbols of a line from a position on; None represents a `|`."""
     found: list[Symbol | None] = []
     while start < len(line):
         part = _PART.match(line, start)

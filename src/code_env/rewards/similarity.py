@@ -17,20 +17,20 @@ Measure = Literal["tokens", "lines", "characters", "edit", "numbers", "exact", "
 - `tokens`, `lines`, `characters`: the share of both texts that is in their longest common subsequence of tokens, lines
   or characters.
 - `edit`: one minus the Levenshtein distance divided by the length of the longer text.
-- `numbers`: as `tokens`, but for the numbers in both texts. Two numbers are the same if they agree to six digits. For
-  texts without any number, as `exact`.
-- `exact`: 1 or 0.
-- `rewardkit_words`: the share of the expected words that occur anywhere in the output, as in RewardKit. **It can be
-  cheated**: a text that contains all words scores 1. It exists so that old results can be reproduced.
+- `numbers`: like `tokens`, but for the numbers in both texts. Two numbers are the same if they agree to six digits. If
+  neither text contains a number, the measure is `exact`.
+- `exact`: 1 if the texts are the same, otherwise 0.
+- `rewardkit_words`: the share of the expected words that occur anywhere in the output, as in RewardKit. **A policy can
+  cheat it**: a text that contains all words scores 1. The measure exists so that old results can be reproduced.
 
 White space at both ends of a text is ignored."""
 
 _MAX_UNITS = 20_000
-"""The largest number of units of a text that are compared, because the time grows with both lengths; the rest of the
+"""The largest number of units of a text that are compared, because the time grows with both lengths. The rest of the
 text counts as different."""
 
 _MAX_CHARS = 1_000_000
-"""The number of characters of a text that are searched for numbers."""
+"""The largest number of characters of a text that are searched for numbers."""
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
 
@@ -43,10 +43,10 @@ def similarity(expected: str, actual: str, measure: Measure = "tokens") -> float
     Args:
         expected: The expected text.
         actual: The actual text.
-        measure: One of the measures.
+        measure: The measure; see `Measure`.
 
     Raises:
-        RewardError: If there is no such measure.
+        RewardError: If the measure is unknown.
 
     Example:
         >>> similarity("1 2 3 4", "1 2 3 5"), similarity("1 2 3 4", "4 3 2 1")

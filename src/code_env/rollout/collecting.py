@@ -45,13 +45,13 @@ def collect(
 
     Args:
         vec_env: The result of `gym.make_vec("CodeExec-v0", ...)`, with or without wrappers around it.
-        policy: Answers prompts.
+        policy: Answers prompts; see `Policy`.
         episodes: How many episodes to collect.
         path: The file; None to write no file.
         seed: Decides which task each episode has.
         order: How tasks are drawn: `shuffle`, `sequential` or `random`.
-        group_size: How many episodes in a row have the same task, in consecutive environments. It must
-            divide the number of environments and the number of episodes.
+        group_size: How many episodes in a row have the same task, in consecutive environments. It must divide the
+            number of environments and the number of episodes.
         resume: Whether to continue an existing file. If false, an existing file is an error.
         alarm_rate: If the share of episodes without a verdict among the last 100 is above this rate, there is an alarm.
         on_episode: Called with each line, as a mapping.
@@ -62,8 +62,8 @@ def collect(
         The summary of the collection.
 
     Raises:
-        RolloutError: If the file exists and `resume` is false, belongs to something else, is in use, or cannot be
-            written; also if an argument is wrong, or the policy returns something wrong.
+        RolloutError: If the file exists and `resume` is false, or if the file belongs to something else, is in use, or
+            cannot be written. Also if an argument is wrong, or the policy returns something wrong.
 
     Example:
         >>> import gymnasium as gym

@@ -1,4 +1,4 @@
-"""Which task and which seed each episode of a collection has."""
+"""The plan of a collection: the task and the seed of each episode."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from code_env.wrappers.ledger import ledger_names
 
 
 class Plan:
-    """The task and the seed of each episode, and the fingerprint by which the collection's lines are recognized.
+    """The task and the seed of each episode, and the fingerprint that identifies the collection's lines.
 
     Args:
         vec_env: The environments.

@@ -164,7 +164,7 @@ class Player:
                 self._show(index, observations, info)
 
     def _ended(self) -> list[dict[str, Any]]:
-        """The lines of the groups that have ended; their blocks become free."""
+        """Return the lines of the groups that have ended, and free their blocks."""
         rows: list[dict[str, Any]] = []
         for block in self._blocks():
             lines = [None if one is None else one.row for one in self._playing[block]]
@@ -196,5 +196,5 @@ def _turn(episode: _Episode, reward: Any, info: dict[str, Any], index: int) -> d
 
 
 def _plain(value: Any) -> Any:
-    """A NumPy number as a number of Python; any other value unchanged."""
+    """Return a NumPy number as a Python number, and any other value unchanged."""
     return value.item() if isinstance(value, np.generic) else value

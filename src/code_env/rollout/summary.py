@@ -11,8 +11,8 @@ from code_env.errors import RolloutError
 from code_env.judging.timing import StepTiming
 
 _ALARM_WINDOW, _ALARM_LEAST = 100, 20
-"""The rate of sandbox errors is taken over at most this many of the last episodes; with fewer than the second number of
-episodes there is no alarm."""
+"""The rate of sandbox errors is computed over the last episodes, at most as many as the first number. With fewer
+episodes than the second number, there is no alarm."""
 
 
 class SandboxAlarm(RuntimeWarning):
@@ -36,7 +36,7 @@ class RolloutSummary:
     passed: int = 0
     """Episodes in which the task was solved. This and the next counts include the episodes that were in the file."""
     returns: float = 0.0
-    """Sum of their rewards."""
+    """The sum of the rewards of these episodes."""
     outcomes: Counter[str] = field(default_factory=Counter)
     """How many programs had each outcome."""
     statuses: Counter[str] = field(default_factory=Counter)
@@ -86,7 +86,7 @@ class RolloutSummary:
 
 
 class Alarm:
-    """Gives a message when too many of the last episodes have no verdict; the next one only after the rate has fallen.
+    """Returns a message when too many of the last episodes have no verdict; the next only after the rate has fallen.
 
     Args:
         rate: The largest allowed share of episodes without a verdict.

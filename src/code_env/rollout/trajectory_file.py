@@ -1,4 +1,4 @@
-"""The file of a collection: one JSON line for each episode, on the disk before the collection continues."""
+"""The file of a collection: one JSON line for each episode. A line is on the disk before the collection continues."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .plan import Plan
 
 
 class TrajectoryFile:
-    """A file of trajectories with one JSON line for each; `write` returns after the lines are on the disk.
+    """A file of trajectories with one JSON line for each episode; `write` returns after the lines are on the disk.
 
     Args:
         file: The file, open for writing without a buffer, and locked.
-        found: The data of the episodes that were in it, as `_read` returns them.
+        found: The data of the episodes that were already in the file, as `_read` returns them.
     """
 
     def __init__(self, file: FileIO, found: list[dict[str, Any]]) -> None:
@@ -44,7 +44,7 @@ class TrajectoryFile:
                 raise RolloutError(f"{path} is there already; resume to go on with it, or name another file")
             found, length = _read(path, plan)
             try:
-                # Remove what a killed writer left unfinished: a line, or a group of lines.
+                # Remove an unfinished line, or an unfinished group of lines, that a killed writer left.
                 file.truncate(length)
                 file.seek(length)
                 _sync_directory(path)
@@ -72,7 +72,7 @@ class TrajectoryFile:
 def _lock(file: FileIO, path: Path) -> None:
     try:
         import fcntl
-    except ImportError:  # Without such locks, the user must not start two collections for one file.
+    except ImportError:  # Without locks, the user must not start two collections for one file.
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -91,7 +91,7 @@ def _sync_directory(path: Path) -> None:
 
 
 _LINE_BEGINS = b'{"collection": "'
-"""The beginning of each line. An unfinished last line begins with it too, or is a part of it."""
+"""The beginning of each line. An unfinished last line begins with it too, or is a prefix of it."""
 
 
 def _read(path: Path, plan: Plan) -> tuple[list[dict[str, Any]], int]:
@@ -101,7 +101,7 @@ def _read(path: Path, plan: Plan) -> tuple[list[dict[str, Any]], int]:
         The data of the episodes, and the length of their part of the file, in bytes.
 
     Raises:
-        RolloutError: If the file belongs to something else.
+        RolloutError: If the file does not belong to this collection.
     """
     found: dict[int, tuple[dict[str, Any], int]] = {}
     length = 0

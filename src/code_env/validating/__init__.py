@@ -1,4 +1,4 @@
-"""Proves suites: references pass, trivial answers do not, and the tests tell right answers from wrong ones."""
+"""Proves suites: references pass, trivial answers do not, and the tests distinguish right from wrong answers."""
 
 from .findings import FindingKind, Validation, ValidationFinding
 from .validation import validate

@@ -2,7 +2,7 @@
 
 In blind judging, the data of each call is copied between the program and its tests. So a test that changes an argument
 or a return value, and then calls again, cannot learn whether the program still holds that object. A test that asks
-whether two calls returned the same object cannot learn that either. A wrong answer may pass such a test, for example
+whether two calls returned the same object cannot learn that either. A wrong answer can pass these tests, for example
 with a mutable default argument, with a cache that it returns, or with a list that it keeps.
 """
 
@@ -29,7 +29,7 @@ def looks_at_copies(task: Task) -> list[tuple[int, str]]:
     """Find the tests of a task that look at an argument or a return value after its call.
 
     Returns:
-        For each such test, its number and the statement that looks at the data, on one line.
+        For each of these tests, its number and the statement that looks at the data, on one line.
 
     Example:
         >>> tests = (AssertTest("a = f()\\na.append(1)\\nassert f() == []"),)

@@ -89,7 +89,7 @@ class Validation:
 
     @property
     def sound(self) -> bool:
-        """Whether there are no errors; there may be warnings."""
+        """Whether there are no errors; there can be warnings."""
         return not self.errors
 
     @property

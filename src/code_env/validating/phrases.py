@@ -2,7 +2,7 @@
 
 Statements allow this in a few common phrases. Each `Phrase` says what is allowed, and which comparison rules accept it:
 if the tests of a task compare by another rule, they fail right answers. `assert` tests are left out: they are code, and
-may compare in any way.
+can compare in any way.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ _IN_FLIGHT = 64
 """How many answers are being judged at the same time."""
 
 _SHOWN = 8
-"""How many cases a message names at most."""
+"""The largest number of cases that a message names."""
 
 _SLOW = 0.5
 """A reference that uses more than this share of a time limit counts as slow."""
@@ -62,7 +62,7 @@ def validate(
 
     Args:
         suite: The tasks.
-        executor: Where answers run.
+        executor: The executor that runs answers.
         repetitions: How often each reference is judged.
         calibrate: Whether to set time limits from the time that references take on this host, see `calibrated`, and to
             record time and memory in the tasks' metadata, see `cpu_economy`.
@@ -96,7 +96,7 @@ def validate(
 
 
 def _prove_references(proofs: Sequence[_Proof], executor: Executor, repetitions: int) -> None:
-    """Judge references in turns: first as the task states; if a reference never passes, in other ways that may help."""
+    """Judge references in turns: first as the task states; then, if a reference never passes, in other ways."""
     waiting = [(proof, proof.ways()) for proof in proofs if proof.task.reference is not None]
     while waiting:
         tried = [(proof, task) for proof, ways in waiting if (task := next(ways, None)) is not None]

@@ -1,6 +1,6 @@
 """Gymnasium wrappers of this package; `code_env.wrappers.vector` has their twins for vector environments.
 
-There is no `__all__`: type checkers take only a written list, and the modules below have theirs.
+There is no `__all__` here, because type checkers accept only a literal list. The modules below have their own.
 """
 
 from .encodings import CandidateActions as CandidateActions

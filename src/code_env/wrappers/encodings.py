@@ -1,7 +1,7 @@
-"""Wrappers that give numeric policies numbers: for programs as actions, for prompts as observations.
+"""Wrappers for numeric policies: actions are numbers instead of programs, observations are numbers instead of prompts.
 
-They go around the rewards, `EncodedObservation` first. `code_env.wrappers.vector` has them for vector environments,
-under the same names and with the same arguments.
+Put them around the reward wrappers, and put `EncodedObservation` inside the wrapper for actions.
+`code_env.wrappers.vector` has the same wrappers for vector environments, with the same names and arguments.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .ledger import ledger_names
 
 
 class EncodedActions(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Turns numbers into answers, one environment's; what an answer is made of is the encoding's matter."""
+    """Turns the actions of one environment into answers, by an encoding."""
 
     def _wrap(self, env: gym.Env[Any, Any], encoding: ActionEncoding, observe_prompt: bool = True) -> None:
         require_text(env.action_space, "actions", env)
@@ -49,13 +49,13 @@ class EncodedActions(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._observation(), info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Take an action; the answer is judged with the action that completes it.
+        """Take an action; if it completes the answer, the answer is judged.
 
-        Until then the reward is 0.0, as is each entry of its ledger, and `info["pending"]` is True.
+        Otherwise, the reward and each entry of its ledger are 0.0, and `info["pending"]` is True.
 
         Raises:
             ResetNeeded: If the episode is over.
-            EncodingError: If the action is not of this space.
+            EncodingError: If the action is not in the action space.
         """
         if self._over:
             raise ResetNeeded("this episode is over, or none has begun; call reset() before step()")
@@ -76,26 +76,26 @@ class EncodedActions(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
 
 class TokenActions(EncodedActions):
-    """A program written token by token, by a grammar; an action is a token.
+    """Actions write a program token by token, by a grammar; each action is a token.
 
-    An observation is `{"prompt": ..., "tokens": ...}`: what the env shows, and the tokens so far. Tokens without a
-    choice are written at once. `action_masks()` says which tokens may come next such that the program can still be
-    brought to an end within `max_tokens`; sb3-contrib's MaskablePPO finds it by this name. An action that it does not
-    allow ends the program where it stands, and what stands there is judged.
+    An observation is `{"prompt": ..., "tokens": ...}`: the env's observation, and the tokens so far. If only one token
+    is possible, it is written at once. `action_masks()` returns which tokens are possible: with them, the program can
+    still end within `max_tokens`. sb3-contrib's MaskablePPO finds the method by this name. An action that the mask does
+    not allow ends the program, and the program is judged as it is at that point.
 
-    What is written is an answer like any other: where tokens hold fences or thinking tags, make the env with
+    The text of the program is an answer like any other. If tokens contain fences or thinking tags, make the env with
     `extract="raw"`.
 
     Args:
         env: The env to wrap, with text as actions.
-        grammar: Name of an environment whose folder has a `grammar.txt`, a path, or a `Grammar`, with which `env.spec`
-            does not survive JSON.
-        max_tokens: Most tokens of a program.
-        observe_prompt: Whether the observation holds what the env shows; if not, it is the tokens alone.
+        grammar: The name of an environment whose folder has a `grammar.txt`, a path, or a `Grammar`. With a `Grammar`,
+            `env.spec` cannot be stored as JSON.
+        max_tokens: The largest number of tokens in a program.
+        observe_prompt: Whether the observation contains the env's observation; if not, it is only the tokens.
 
     Raises:
         EncodingError: If the env's actions are not text.
-        GrammarError: If there is no such grammar, or no program that short.
+        GrammarError: If the grammar is not found, or all its programs have more than `max_tokens` tokens.
 
     Example:
         >>> env = TokenActions(gym.make("code_env:CodeExec-v0", suite="functions"), "functions", observe_prompt=False)
@@ -122,20 +122,20 @@ class TokenActions(EncodedActions):
         self._wrap(env, encoding, observe_prompt)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Which tokens may come next."""
+        """Return which tokens are possible now."""
         return self._encoding.mask()
 
 
 class TemplateActions(EncodedActions):
-    """A program is a template whose slots an action fills.
+    """A program is a template; an action fills its slots.
 
     Args:
         env: The env to wrap, with text as actions.
-        template: The text, with `$name` where a slot is; `$$` is a dollar sign.
-        slots: What may fill each slot, by its name.
+        template: The text, with `$name` for each slot; `$$` is a dollar sign.
+        slots: The texts that can fill each slot, by the name of the slot.
 
     Raises:
-        EncodingError: If slots and template do not fit, or the env's actions are not text.
+        EncodingError: If slots and template do not fit together, or the env's actions are not text.
 
     Example:
         >>> env = gym.make("code_env:CodeExec-v0", suite="functions")
@@ -152,14 +152,15 @@ class TemplateActions(EncodedActions):
 
 
 class CandidateActions(EncodedActions):
-    """A program is one of several that are given.
+    """An action chooses a program from a given list.
 
     Args:
         env: The env to wrap, with text as actions.
-        candidates: The programs, or those for each task by its id, as many for each.
+        candidates: The programs, or the programs for each task by its id; the same number for each task.
 
     Raises:
-        EncodingError: If there are none, or not as many for each task, or the env's actions are not text.
+        EncodingError: If there are no programs, tasks have different numbers of programs, or the env's actions are not
+            text.
 
     Example:
         >>> env = gym.make("code_env:CodeExec-v0", suite="functions")
@@ -176,16 +177,16 @@ class CandidateActions(EncodedActions):
 
 
 class EncodedObservation(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Shows prompts as numbers: their bytes, or the ids that a tokenizer gives them.
+    """Shows prompts as numbers: as their bytes, or as the token ids that a tokenizer returns.
 
-    Shorter text is filled up, and of longer text the middle is left out.
+    Shorter text is padded at its end, and longer text loses its middle.
 
     Args:
         env: The env to wrap, with text as observations.
         length: How many numbers an observation has.
-        encode: Turns text into token ids of at least 0, such as a tokenizer's `encode`; None for the bytes of UTF-8.
-        vocabulary: How many ids there are, if `encode` is given.
-        pad: The number behind shorter text.
+        encode: Turns text into token ids of at least 0, like a tokenizer's `encode`; None for the bytes of UTF-8.
+        vocabulary: The number of token ids, if `encode` is given.
+        pad: The number that is appended to shorter text.
 
     Raises:
         EncodingError: If an argument is out of range, or the env's observations are not text.
@@ -207,7 +208,7 @@ class EncodedObservation(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         pad: int = 0,
     ) -> None:
         self._encoding = TextEncoding(length, encode, vocabulary, pad)
-        # A tokenizer may hold what cannot be copied.
+        # Some tokenizers cannot be copied.
         RecordConstructorArgs.__init__(
             self, length=length, encode=encode, vocabulary=vocabulary, pad=pad, _disable_deepcopy=True
         )
@@ -221,7 +222,7 @@ class EncodedObservation(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs)
         return self._encoding(observation), info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Step, and encode what the env shows."""
+        """Step, and encode the observation."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return self._encoding(observation), float(reward), terminated, truncated, info
 
@@ -230,7 +231,7 @@ def require_text(space: spaces.Space[Any], what: str, env: Any) -> None:
     """Refuse an environment whose actions or observations are not text.
 
     Raises:
-        EncodingError: If they are not.
+        EncodingError: If they are not text.
     """
     if not isinstance(space, CodeText):
         raise EncodingError(
@@ -240,7 +241,7 @@ def require_text(space: spaces.Space[Any], what: str, env: Any) -> None:
 
 
 def space_with(encoding: ActionEncoding, inner: spaces.Space[Any], observe_prompt: bool) -> spaces.Space[Any]:
-    """The space of observations with what is written of an answer, where it takes several actions."""
+    """Return the observation space; it includes the tokens so far if an answer takes several actions."""
     if encoding.written_space is None:
         return inner
     if not observe_prompt:
@@ -249,7 +250,7 @@ def space_with(encoding: ActionEncoding, inner: spaces.Space[Any], observe_promp
 
 
 def observation_with(written: npt.NDArray[np.int64], inner: Any, observe_prompt: bool) -> Any:
-    """An observation with what is written of an answer; new each time, since each may be kept."""
+    """Return an observation with the tokens so far. It is a new object each time, because the caller can keep it."""
     if not observe_prompt:
         return written
     return {"prompt": inner.copy() if isinstance(inner, np.ndarray) else inner, "tokens": written}

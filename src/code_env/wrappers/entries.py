@@ -1,4 +1,4 @@
-"""Entries of the ledger that come from a term of the verdict, and what arguments of rewards must be."""
+"""Entries of the ledger that come from a term of the verdict, and checks of the arguments of rewards."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .ledger import Entry, Step
 
 
 class TermEntry(Entry):
-    """A weight times the mean of a term over the answers that have a verdict; 0.0 where none has.
+    """A weight times the mean of a term over the answers that have a verdict; 0.0 if no answer has a verdict.
 
     Args:
-        name: Its name in the ledger.
+        name: The name of the entry in the ledger.
         weight: The factor that the term is multiplied by.
         term: The term.
-        requires: Refuses environments that the term says nothing in.
+        requires: Raises for environments in which the term has no meaning.
     """
 
     def __init__(
@@ -33,12 +33,12 @@ class TermEntry(Entry):
         self._weight, self._term, self._requires = checked_weight(name, weight), term, requires
 
     def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:
-        """See that the term says something there."""
+        """Check that the term has a meaning in the environment."""
         if self._requires is not None:
             self._requires(rules)
 
     def of(self, step: Step) -> tuple[float, float]:
-        """The mean of the term, and its weight times that."""
+        """Return the mean of the term, and the weight times this mean."""
         mean = mean_of(self._term, step, self.name)
         return mean, self._weight * mean
 
@@ -47,9 +47,9 @@ class PassAtKEntry(Entry):
     """A weight times pass@k of the answers of a step.
 
     Args:
-        name: Its name in the ledger.
+        name: The name of the entry in the ledger.
         weight: The factor that the value is multiplied by.
-        k: Of how many answers one is to pass.
+        k: The number of answers of which at least one should pass.
     """
 
     def __init__(self, name: str, weight: float, k: int) -> None:
@@ -57,7 +57,7 @@ class PassAtKEntry(Entry):
         self._weight, self._k = checked_weight(name, weight), require_whole("k", k, RewardError, least=1)
 
     def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:
-        """See that there are as many answers."""
+        """Check that a step has at least `k` answers."""
         if rules.samples_per_step < self._k:
             raise RewardError(
                 f"pass@{self._k} needs at least {self._k} samples of a task, and a step has {rules.samples_per_step}: "
@@ -65,17 +65,17 @@ class PassAtKEntry(Entry):
             )
 
     def of(self, step: Step) -> tuple[float, float]:
-        """The estimate from the answers with a verdict: of pass@n, if those are only n and fewer than k."""
+        """Return pass@k of the answers with a verdict, or pass@n if only n answers have a verdict and n is below k."""
         count, passed = len(step.verdicts), sum(verdict.passed for verdict in step.verdicts)
         value = pass_at_k(count, passed, min(self._k, count)) if count else 0.0
         return value, self._weight * value
 
 
 def mean_of(term: Term, step: Step, name: str) -> float:
-    """The mean of a term over the answers that have a verdict; 0.0 where none has.
+    """Return the mean of a term over the answers that have a verdict; 0.0 if no answer has a verdict.
 
     Raises:
-        RewardError: If the term gives something else than a number.
+        RewardError: If the term returns a value that is not a finite number.
     """
     values = [term(step.task, verdict) for verdict in step.verdicts]
     try:
@@ -88,10 +88,10 @@ def mean_of(term: Term, step: Step, name: str) -> float:
 
 
 def term_from(term: Term | str) -> Term:
-    """The function that an argument stands for: itself, or what is at `package.module:function`.
+    """Return the function that an argument names: the argument itself, or the function at `package.module:function`.
 
     Raises:
-        RewardError: If there is none.
+        RewardError: If the argument does not name a function.
     """
     function: Any = term
     if isinstance(term, str):
@@ -101,14 +101,14 @@ def term_from(term: Term | str) -> Term:
             raise RewardError(str(error)) from None
     if not callable(function):
         raise RewardError(f"term must be a function of a task and a verdict; got {type(term).__name__}")
-    return function  # type: ignore[no-any-return]  # What it takes and gives shows when it is called.
+    return function  # type: ignore[no-any-return]  # Only a call can check its signature.
 
 
 def checked_weight(name: str, weight: Any) -> float:
-    """The weight of a reward, from an argument.
+    """Check the weight of a reward, and return it as a number.
 
     Raises:
-        RewardError: If it is no number.
+        RewardError: If it is not a number.
     """
     return require_number(f"the weight of reward {name!r}", weight, RewardError)
 
@@ -117,7 +117,7 @@ def require_all_tests(rules: EpisodeRules) -> None:
     """Refuse an environment that stops at the first failure.
 
     Raises:
-        RewardError: If it does.
+        RewardError: If it stops at the first failure.
     """
     if rules.until_failure:
         raise RewardError(

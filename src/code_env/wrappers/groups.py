@@ -1,4 +1,4 @@
-"""`GroupPassAtKReward`: pass@k of a group of samples that are spread over consecutive environments."""
+"""`GroupPassAtKReward`: pass@k of a group of samples, one from each of several consecutive environments."""
 
 from __future__ import annotations
 
@@ -19,28 +19,29 @@ from .entries import checked_weight
 from .ledger import Recorded, StepOfOne, StepVectorWrapper, reward_is_changed, steps_of_each, write_ledger, write_others
 
 Credit = Literal["group", "sample"]
-"""What each sample of a group gets: pass@k of the group, or its own reward in training for that."""
+"""The reward of each sample of a group: pass@k of the group, or the sample's own reward in training for pass@k."""
 
 
 class GroupPassAtKReward(StepVectorWrapper, Recorded):
     """Adds pass@k of groups of samples for one task, one sample from each of `group_size` consecutive environments.
 
     The environments of a group must have the same task: reset them with the same seed, or with
-    `options={"task_ids": [...]}`. Samples without a verdict are left out and get 0.0; if fewer than k are left, it is
-    pass@n of the n that are.
+    `options={"task_ids": [...]}`. Samples without a verdict are left out and get 0.0. If only n samples have a
+    verdict and n is below k, the reward is pass@n.
 
     Args:
         env: The vector env to wrap, with one turn, one sample a step, and no deadline.
-        k: Of how many samples one is to pass.
-        group_size: Environments in a group; divides their number.
+        k: The number of samples of which at least one should pass.
+        group_size: The number of environments in a group. It must divide the number of all environments.
         weight: The factor that the value is multiplied by.
-        name: Its name in the ledger; `group_pass@k` with the number, by default.
+        name: The name of this reward in the ledger; by default `group_pass@` and the number `k`.
         credit: `group`: each sample gets pass@k of its group. `sample`: each gets its own reward in training for
-            pass@k, see `pass_at_k_rewards`, times the number of samples with a verdict, as trainers take means.
+            pass@k (see `pass_at_k_rewards`), multiplied by the number of samples with a verdict, because trainers take
+            the mean over samples.
 
     Raises:
-        RewardError: If the numbers do not fit together, or the env is of another kind.
-        DuplicateRewardTerm: If the env has a reward of that name.
+        RewardError: If the numbers do not fit together, or the env is of the wrong kind.
+        DuplicateRewardTerm: If the env already has a reward of that name.
 
     Example:
         >>> import gymnasium as gym
@@ -86,10 +87,10 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
         self._weight = checked_weight(name, weight)
 
     def step(self, actions: Any) -> Any:
-        """Step, and add to each reward what its group has earned.
+        """Step, and add the reward of its group to the reward of each environment.
 
         Raises:
-            RewardError: If the environments of a group have different tasks; then nothing is run.
+            RewardError: If the environments of a group have different tasks. In this case nothing is run.
         """
         self._check_tasks(actions)
         return super().step(actions)
@@ -98,7 +99,7 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
         """Begin a step.
 
         Raises:
-            RewardError: If the environments of a group have different tasks; then nothing is run.
+            RewardError: If the environments of a group have different tasks. In this case nothing is run.
         """
         self._check_tasks(actions)
         super().step_async(actions)
@@ -107,7 +108,7 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
         """End a step.
 
         Raises:
-            RewardError: If there is a deadline; the step then still waits to be ended.
+            RewardError: If there is a deadline. The step has then not ended; call `step_wait` again to end it.
         """
         if deadline_s is not None:
             raise RewardError(
@@ -116,7 +117,7 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
         return super().step_wait()
 
     def after(self, step: Any) -> Any:
-        """The step, with what its group has earned added to each reward."""
+        """Return the step, with the reward of its group added to the reward of each environment."""
         observations, rewards, terminated, truncated, info = step
         steps = steps_of_each(info, terminated | truncated)
         write_others(self.unwrapped, steps, rewards, self._is_changed)

@@ -1,10 +1,10 @@
-"""The ledger of a step's reward, and the two wrappers that write into it: around one environment, and around many.
+"""The ledger of a step's reward, and the two wrappers that write it: for one environment, and for vector environments.
 
-What a wrapper adds to the reward of one environment is an `Entry`, which knows nothing of Gymnasium. `EntryWrapper`
-carries one through the steps of one environment, `EntryVectorWrapper` one for each environment of many; so each reward
-is written once and has a twin. Both write into the step's info: `info["reward_terms"][name]` is what was added, and
-`info["reward_raw"][name]` the value behind it. What was added always adds up to the reward: what wrappers of others in
-between have changed has an entry of its own, `OTHERS`.
+An `Entry` computes the amount that a wrapper adds to the reward of one environment. It knows nothing of Gymnasium.
+`EntryWrapper` has one entry for its environment; `EntryVectorWrapper` has one entry for each environment in the vector
+environment. So the code of each reward is written once. Both wrappers write to the step's info:
+`info["reward_terms"][name]` is the added amount, and `info["reward_raw"][name]` is the value behind it. The amounts
+always add up to the reward: changes by other wrappers in between have an entry of their own, `OTHERS`.
 """
 
 from __future__ import annotations
@@ -31,54 +31,54 @@ from code_env.judging.verdict import Verdict
 from code_env.tasks.task import Task
 
 OTHERS = "other_wrappers"
-"""Name of the entry of what wrappers that keep no ledger have changed between those that do."""
+"""Name of the entry for changes by wrappers that keep no ledger, between wrappers that keep a ledger."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One environment's step, as wrappers further in have left it."""
+    """The step of one environment, after the wrappers inside this wrapper have changed it."""
 
     task: Task
     """The task."""
     verdicts: tuple[Verdict, ...]
-    """Those that there are: answers without one are left out."""
+    """The verdicts; answers without a verdict are left out."""
     reward: float
     """The reward so far."""
     terms: Mapping[str, float]
-    """What each wrapper further in has added."""
+    """The amounts that the wrappers inside this wrapper have added, by name."""
     raw: Mapping[str, float]
-    """The values behind that."""
+    """The values behind these amounts, by name."""
     ended: bool
     """Whether the episode has ended with this step."""
 
 
 class Entry(abc.ABC):
-    """What one wrapper adds to the reward of one environment.
+    """The part that one wrapper adds to the reward of one environment.
 
     Args:
-        name: Its name in the ledger.
+        name: The name of the entry in the ledger.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:  # noqa: B027  # Most have nothing to check.
-        """See that it fits the environment that it is for.
+    def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:  # noqa: B027  # Most entries check nothing.
+        """Check that the entry fits its environment.
 
         Args:
-            rules: Of the environment.
-            names: What is in the ledger already.
+            rules: The rules of the environment.
+            names: The names that are already in the ledger.
 
         Raises:
-            RewardError: If it does not.
+            RewardError: If the entry does not fit.
         """
 
-    def begin(self) -> None:  # noqa: B027  # Most have no memory.
-        """An episode begins."""
+    def begin(self) -> None:  # noqa: B027  # Most entries keep no state.
+        """Begin an episode."""
 
     @abc.abstractmethod
     def of(self, step: Step) -> tuple[float, float]:
-        """The value of a step, and what it adds to the reward."""
+        """Return the value of a step, and the amount that it adds to the reward."""
 
 
 _AnyEnv = TypeVar("_AnyEnv", CodeExecEnv, CodeExecVectorEnv)
@@ -86,15 +86,15 @@ _Wrapper = TypeVar("_Wrapper", bound=VectorWrapper[Any, Any, Any, Any, Any])
 
 
 class Recorded(RecordConstructorArgs):
-    """What both wrappers share: arguments that Gymnasium finds in a spec, and an entry made of them.
+    """Base class of the wrappers that write an entry; it records their arguments, so that Gymnasium can make a spec.
 
-    Subclasses give `__init__` its arguments, record them, and call `_wrap`.
+    Subclasses define the arguments of `__init__`, record them, and call `_wrap`.
     """
 
     key: ClassVar[str | None] = None
-    """Name in `rewards={...}`."""
+    """The name of the reward in `rewards={...}`."""
     reward_name: str
-    """Name in the ledger."""
+    """The name of the entry in the ledger."""
 
     def _wrap(self, env: Any, make_entry: Callable[[], Entry]) -> None:
         """Wrap an environment.
@@ -104,19 +104,19 @@ class Recorded(RecordConstructorArgs):
             make_entry: Makes the entry of one environment.
 
         Raises:
-            RewardError: If it does not fit the environment.
+            RewardError: If the wrapper does not fit the environment.
         """
         raise NotImplementedError
 
     def _checked(self, env: Any, kind: type[_AnyEnv], name: Any) -> tuple[EpisodeRules, frozenset[str]]:
-        """The rules of an environment, and the names in its ledger, which this one fits into.
+        """Check that this wrapper fits an environment; return the environment's rules and the names in its ledger.
 
         Args:
             env: The environment.
-            kind: What it must be without its wrappers.
+            kind: The class that the environment must have without its wrappers.
             name: The name of this wrapper's entry.
         """
-        # With `_` in front, Gymnasium keeps which environments have a value.
+        # Gymnasium uses a name with `_` in front for the mask of the environments that have a value.
         if not isinstance(name, str) or not name or name.startswith("_"):
             raise RewardError(f"the name of a reward must be text that does not begin with _; got {name!r}")
         if name == OTHERS:
@@ -137,7 +137,7 @@ class Recorded(RecordConstructorArgs):
 
 
 def ledger_names(env: Any) -> Iterator[str]:
-    """The names in the ledger of an environment, outermost first."""
+    """Yield the names in the ledger of an environment, outermost first."""
     while isinstance(env, gym.Wrapper | VectorWrapper):
         name = getattr(env, "reward_name", None)
         if name is not None:
@@ -146,7 +146,7 @@ def ledger_names(env: Any) -> Iterator[str]:
 
 
 def reward_is_changed(env: Any) -> bool:
-    """Whether there is a wrapper for rewards above the next one with a ledger."""
+    """Whether a reward wrapper without a ledger is around the outermost wrapper with a ledger."""
     while isinstance(env, gym.Wrapper | VectorWrapper) and getattr(env, "reward_name", None) is None:
         if isinstance(env, gym.RewardWrapper | VectorRewardWrapper | NormalizeReward | VectorNormalizeReward):
             return True
@@ -155,7 +155,7 @@ def reward_is_changed(env: Any) -> bool:
 
 
 def _differ(difference: float, reward: float) -> bool:
-    """Whether a reward is another than the sum of its ledger, as far as floats can tell."""
+    """Whether a reward differs from the sum of its ledger by more than rounding errors."""
     return abs(difference) > _ROUNDING * max(1.0, abs(reward))
 
 
@@ -201,7 +201,7 @@ class EntryWrapper(gym.Wrapper[Any, Any, Any, Any], Recorded):
 
 
 def vector_twin(cls: type[_Wrapper]) -> type[_Wrapper]:
-    """Give a class for many environments the name and the module that users import it by."""
+    """Give a class for vector environments the name and the module by which users import it."""
     cls.__name__ = cls.__qualname__ = cls.__name__.removeprefix("Vector")
     cls.__module__ = "code_env.wrappers.vector"
     return cls
@@ -209,34 +209,34 @@ def vector_twin(cls: type[_Wrapper]) -> type[_Wrapper]:
 
 @dataclass(frozen=True)
 class StepOfOne:
-    """Where the step of one environment of many is found."""
+    """The step of one environment in the info of a vector environment."""
 
     index: int
-    """Which environment."""
+    """The index of the environment."""
     info: dict[str, Any]
-    """The infos that hold it: of all environments whose episodes have ended, or of all others."""
+    """The info that contains the step: `final_info` if it exists and the episode has ended, else the whole info."""
     ended: bool
     """Whether its episode has ended."""
     begun_anew: bool
-    """Whether its next episode has begun since, in the same step."""
+    """Whether its next episode has begun in the same step."""
     pending: bool
-    """Whether its verdict is still to come."""
+    """Whether its verdict has not arrived yet."""
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """The verdicts that there are."""
+        """The verdicts; answers without a verdict are left out."""
         return tuple(verdict for verdict in self.info["verdicts"][self.index] if verdict.valid)
 
 
 def steps_of_each(info: dict[str, Any], ended: npt.NDArray[np.bool_]) -> list[StepOfOne]:
-    """The step of each environment in the info of a vector environment.
+    """Return the step of each environment, from the info of a vector environment.
 
     Raises:
-        RewardError: If it is not that of a `CodeExecVectorEnv`.
+        RewardError: If the info is not from a `CodeExecVectorEnv`.
     """
     if "pending" not in info:
         raise RewardError("the info of a CodeExecVectorEnv is needed; a wrapper below hides it")
-    final = info.get("final_info")  # Not there where an ended episode stays so until a reset.
+    final = info.get("final_info")  # Missing if only a reset begins the next episode.
     return [
         StepOfOne(
             index,
@@ -250,10 +250,10 @@ def steps_of_each(info: dict[str, Any], ended: npt.NDArray[np.bool_]) -> list[St
 
 
 class StepVectorWrapper(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
-    """Changes what a step of many environments returns, whether it is made at once or begun and waited for."""
+    """Changes the return value of a vector environment's step, for `step` and for `step_async` with `step_wait`."""
 
     def after(self, step: Any) -> Any:
-        """What a step returns, from what it has returned further in."""
+        """Return the result of a step, made from the result of the wrapped environment."""
         raise NotImplementedError
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -261,7 +261,7 @@ class StepVectorWrapper(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
         return self.env.reset(seed=seed, options=options)
 
     def step(self, actions: Any) -> Any:
-        """Step; see `CodeExecVectorEnv.step`."""
+        """Take a step; see `CodeExecVectorEnv.step`."""
         return self.after(self.env.step(actions))
 
     def step_async(self, actions: Any) -> None:
@@ -274,7 +274,7 @@ class StepVectorWrapper(VectorWrapper[Any, Any, Any, Any, npt.NDArray[Any]]):
 
 
 class EntryVectorWrapper(StepVectorWrapper, Recorded):
-    """Adds an entry to the ledger of each environment of many."""
+    """Adds an entry to the ledger of each environment in a vector environment."""
 
     def _wrap(self, env: Any, make_entry: Callable[[], Entry]) -> None:
         rules, names = self._checked(env, CodeExecVectorEnv, make_entry().name)
@@ -287,7 +287,7 @@ class EntryVectorWrapper(StepVectorWrapper, Recorded):
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin episodes; see `CodeExecVectorEnv.reset`."""
-        mask = (options or {}).get("reset_mask")  # Some wrappers take it out of the options.
+        mask = (options or {}).get("reset_mask")  # Read it now, because some wrappers remove it from the options.
         begun = super().reset(seed=seed, options=options)
         for index, entry in enumerate(self._entries):
             if mask is None or mask[index]:
@@ -295,7 +295,7 @@ class EntryVectorWrapper(StepVectorWrapper, Recorded):
         return begun
 
     def after(self, step: Any) -> Any:
-        """The step, with an entry added to each reward."""
+        """Return the step, with an entry added to each reward."""
         observations, rewards, terminated, truncated, info = step
         steps = steps_of_each(info, terminated | truncated)
         write_others(self.unwrapped, steps, rewards, self._is_changed)
@@ -327,7 +327,7 @@ def write_ledger(
     values: npt.NDArray[np.float64],
     added: npt.NDArray[np.float64],
 ) -> None:
-    """Write an entry of each environment where Gymnasium would have put it, had each written its own."""
+    """Write an entry for each environment, in the form in which Gymnasium merges the infos of environments."""
     for one in steps:
         if not one.begun_anew and not one.pending:
             env.note_reward(one.index, name, float(values[one.index]), float(added[one.index]))
@@ -341,13 +341,13 @@ def write_ledger(
 
 
 def write_others(env: Any, steps: list[StepOfOne], rewards: npt.NDArray[Any], is_changed: bool) -> None:
-    """Write down what wrappers that keep no ledger have changed.
+    """Write the entry for changes by wrappers that keep no ledger.
 
     Args:
-        env: The environments without their wrappers.
-        steps: What each has done.
+        env: The vector environment without its wrappers.
+        steps: The step of each environment.
         rewards: The rewards so far.
-        is_changed: Whether to write it even if nothing has.
+        is_changed: Whether to write the entry even if nothing was changed.
     """
     ledgers = [_Ledger(one.info["reward_terms"], one.index) for one in steps]
     rest = np.array([float(rewards[one.index]) for one in steps]) - [math.fsum(ledger.values()) for ledger in ledgers]
@@ -357,7 +357,7 @@ def write_others(env: Any, steps: list[StepOfOne], rewards: npt.NDArray[Any], is
 
 
 class _Ledger(Mapping[str, float]):
-    """What a ledger of many environments holds of one."""
+    """The part of a vector environment's ledger that belongs to one environment."""
 
     def __init__(self, columns: dict[str, Any], index: int) -> None:
         self._columns, self._index = columns, index

@@ -1,4 +1,4 @@
-"""`rewards={...}`: the reward wrappers that a mapping names, put around an environment."""
+"""`rewards={...}`: wraps an environment in the reward wrappers that a mapping names."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def _by_key(kind: type) -> dict[str, type[Recorded]]:
 
 
 REWARDS = _by_key(gym.Wrapper)
-"""The wrappers that `rewards={...}` knows. In `pass@k` and `group_pass@k`, a number may stand for k."""
+"""The wrappers that `rewards={...}` knows, by name. In `pass@k` and `group_pass@k`, a number can replace k."""
 
 VECTOR_REWARDS = _by_key(VectorWrapper)
-"""The same for many environments."""
+"""The same for vector environments."""
 
 
 def apply_rewards(env: gym.Env[Any, Any], rewards: Mapping[str, Any]) -> gym.Env[Any, Any]:
-    """Wrap an env in the rewards that a mapping names, the first innermost.
+    """Wrap an env in the rewards that a mapping names; the first reward is the innermost wrapper.
 
     Args:
         env: The env to wrap.
-        rewards: For each reward its weight, or a mapping of the wrapper's arguments.
+        rewards: For each reward's name, its weight or a mapping of its wrapper's arguments.
 
     Raises:
         RewardError: If a reward or an argument is unknown.
@@ -46,7 +46,7 @@ def apply_rewards(env: gym.Env[Any, Any], rewards: Mapping[str, Any]) -> gym.Env
 
 
 def apply_vector_rewards(env: VectorEnv[Any, Any, Any], rewards: Mapping[str, Any]) -> VectorEnv[Any, Any, Any]:
-    """As `apply_rewards`, for many environments."""
+    """As `apply_rewards`, for vector environments."""
     return _applied(env, rewards, VECTOR_REWARDS)  # type: ignore[no-any-return]
 
 
@@ -67,7 +67,7 @@ def _applied(env: Any, rewards: Mapping[str, Any], known: Mapping[str, type[Reco
 
 
 def _wrapper_for(name: Any, known: Mapping[str, type[Recorded]]) -> tuple[Any, dict[str, Any]]:
-    """The wrapper of a name, and the arguments that are in the name."""
+    """Return the wrapper for a name, and the arguments that the name contains."""
     at_k = _AT_K.search(name) if isinstance(name, str) else None
     key, arguments = (name, {}) if at_k is None else (_AT_K.sub("pass@k", name), {"k": int(at_k[1])})
     if key in known:

@@ -1,8 +1,8 @@
-"""Rewards that are a weight times a term of the verdict, as ordinary Gymnasium wrappers.
+"""Gymnasium wrappers that add a reward: a weight times a term of the verdict.
 
-Each is declared once: its arguments, its documentation, and two classes, for one environment and for many.
-`code_env.wrappers.vector` gives the second class the name of the first. A wrapper returns the inner reward plus what
-its entry adds to the ledger.
+A base class declares the arguments of each reward once. Two classes inherit from it: one for a single environment, and
+its twin for vector environments. `code_env.wrappers.vector` exports the twin under the name of the first class. A
+wrapper returns the reward of the env inside it, plus the value that its entry adds to the ledger.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class ExecutionReward(_Execution, EntryWrapper):
     Args:
         env: The env to wrap.
         weight: The factor that the term is multiplied by.
-        name: Its name in the ledger.
+        name: The name of this reward in the ledger.
 
     Raises:
-        DuplicateRewardTerm: If the env has a reward of that name.
+        DuplicateRewardTerm: If the env already has a reward of that name.
 
     Example:
         >>> import gymnasium as gym
@@ -88,11 +88,11 @@ class PassFractionReward(_PassFraction, EntryWrapper):
     Args:
         env: The env to wrap.
         weight: The factor that the term is multiplied by.
-        name: Its name in the ledger.
+        name: The name of this reward in the ledger.
 
     Raises:
-        RewardError: If the env stops at the first failure, so that the share is not known.
-        DuplicateRewardTerm: If the env has a reward of that name.
+        RewardError: If the env stops at the first failure, because the share is then not known.
+        DuplicateRewardTerm: If the env already has a reward of that name.
     """
 
 
@@ -106,24 +106,24 @@ class _OutputSimilarity(Recorded):
 
     def __init__(self, env: Any, weight: float = 1.0, name: str = "similarity", measure: Measure = "tokens") -> None:
         RecordConstructorArgs.__init__(self, weight=weight, name=name, measure=measure)
-        similarity("", "", measure)  # Refuses an unknown measure now, not in the first step.
+        similarity("", "", measure)  # Raises for an unknown measure now, not in the first step.
         term = partial(terms.output_similarity, measure=measure)
         self._wrap(env, partial(TermEntry, name, weight, term, _require_outputs))
 
 
 class OutputSimilarityReward(_OutputSimilarity, EntryWrapper):
-    """Adds `terms.output_similarity`: how alike actual and expected outputs are.
+    """Adds `terms.output_similarity`: how similar the actual outputs are to the expected outputs.
 
     Args:
         env: The env to wrap.
         weight: The factor that the term is multiplied by.
-        name: Its name in the ledger.
-        measure: See `rewards.Measure`.
+        name: The name of this reward in the ledger.
+        measure: The measure of similarity; see `rewards.Measure`.
 
     Raises:
-        RewardError: If no task of the suite expects an output, or there is no such measure, or the env stops at the
-            first failure.
-        DuplicateRewardTerm: If the env has a reward of that name.
+        RewardError: If no task of the suite expects an output, the measure is unknown, or the env stops at the first
+            failure.
+        DuplicateRewardTerm: If the env already has a reward of that name.
     """
 
 
@@ -145,17 +145,17 @@ class _Format(Recorded):
 
 
 class FormatReward(_Format, EntryWrapper):
-    """Adds `terms.well_formed`: whether an answer has a fence, parses, and defines what the tests call.
+    """Adds `terms.well_formed`: the share of the format parts (fence, parses, defines) that an answer has.
 
     Args:
         env: The env to wrap.
         weight: The factor that the term is multiplied by.
-        name: Its name in the ledger.
-        parts: Which of `fence`, `parses`, `defines` count, each as much.
+        name: The name of this reward in the ledger.
+        parts: The parts that count, all equally; see `terms.well_formed`.
 
     Raises:
         RewardError: If a part is unknown.
-        DuplicateRewardTerm: If the env has a reward of that name.
+        DuplicateRewardTerm: If the env already has a reward of that name.
 
     Example:
         >>> import gymnasium as gym
@@ -184,18 +184,18 @@ class _Length(Recorded):
 
 
 class LengthReward(_Length, EntryWrapper):
-    """Adds `terms.brevity`: how short an answer that passes is beside the reference.
+    """Adds `economy.brevity`: how short an answer that passes is, compared with the reference.
 
     Args:
         env: The env to wrap.
         weight: The factor that the term is multiplied by.
-        name: Its name in the ledger.
-        free: Up to so many times the reference's length the term is 1.0.
-        most: From so many times its length on the term is 0.0.
+        name: The name of this reward in the ledger.
+        free: Up to this multiple of the reference's length, the term is 1.0.
+        most: From this multiple of the reference's length on, the term is 0.0.
 
     Raises:
-        RewardError: If no task has a reference, or the numbers do not fit together.
-        DuplicateRewardTerm: If the env has a reward of that name.
+        RewardError: If no task has a reference, or `0 < free < most` does not hold.
+        DuplicateRewardTerm: If the env already has a reward of that name.
     """
 
 
@@ -214,18 +214,18 @@ class _CpuTime(Recorded):
 
 
 class CpuTimeReward(_CpuTime, EntryWrapper):
-    """Adds `economy.cpu_economy`: how little CPU time an answer that passes takes beside the reference.
+    """Adds `economy.cpu_economy`: how little CPU time an answer that passes takes, compared with the reference.
 
     Args:
         env: The env to wrap.
         weight: The factor that the term is multiplied by.
-        name: Its name in the ledger.
-        free: Up to so many times the reference's time the term is 1.0.
-        most: From so many times its time on the term is 0.0.
+        name: The name of this reward in the ledger.
+        free: Up to this multiple of the reference's time, the term is 1.0.
+        most: From this multiple of the reference's time on, the term is 0.0.
 
     Raises:
-        RewardError: If no task says what its reference takes, or the numbers do not fit together.
-        DuplicateRewardTerm: If the env has a reward of that name.
+        RewardError: If no task's metadata has the CPU time of its reference, or `0 < free < most` does not hold.
+        DuplicateRewardTerm: If the env already has a reward of that name.
     """
 
 
@@ -249,18 +249,18 @@ class _Memory(Recorded):
 
 
 class MemoryReward(_Memory, EntryWrapper):
-    """Adds `economy.memory_economy`: how little memory an answer that passes takes beside the reference.
+    """Adds `economy.memory_economy`: how little memory an answer that passes takes, compared with the reference.
 
     Args:
         env: The env to wrap.
         weight: The factor that the term is multiplied by.
-        name: Its name in the ledger.
-        free: Up to so many times the reference's memory the term is 1.0.
-        most: From so many times its memory on the term is 0.0.
+        name: The name of this reward in the ledger.
+        free: Up to this multiple of the reference's memory, the term is 1.0.
+        most: From this multiple of the reference's memory on, the term is 0.0.
 
     Raises:
-        RewardError: If no task says what its reference takes, or the numbers do not fit together.
-        DuplicateRewardTerm: If the env has a reward of that name.
+        RewardError: If no task's metadata has the memory of its reference, or `0 < free < most` does not hold.
+        DuplicateRewardTerm: If the env already has a reward of that name.
     """
 
 
@@ -278,16 +278,16 @@ class _File(Recorded):
 
 
 class FileReward(_File, EntryWrapper):
-    """Adds `terms.file_operations`: the share of the files that are as they should be.
+    """Adds `terms.file_operations`: the share of the task's `file` tests that passed.
 
     Args:
         env: The env to wrap.
         weight: The factor that the term is multiplied by.
-        name: Its name in the ledger.
+        name: The name of this reward in the ledger.
 
     Raises:
         RewardError: If no task has a `file` test, or the env stops at the first failure.
-        DuplicateRewardTerm: If the env has a reward of that name.
+        DuplicateRewardTerm: If the env already has a reward of that name.
     """
 
 
@@ -311,12 +311,12 @@ class InsightReward(_Insight, EntryWrapper):
     Args:
         env: The env to wrap.
         weight: The factor that the term is multiplied by.
-        name: Its name in the ledger.
-        plot_bonus: What a figure is worth, in insights. Any figure earns it, so keep it small.
+        name: The name of this reward in the ledger.
+        plot_bonus: The value of a figure, in units of one insight. Any figure earns it, so keep it small.
 
     Raises:
         RewardError: If no task has an `insight` test, or the env stops at the first failure.
-        DuplicateRewardTerm: If the env has a reward of that name.
+        DuplicateRewardTerm: If the env already has a reward of that name.
     """
 
 
@@ -335,20 +335,20 @@ class _PassAtK(Recorded):
 
 
 class PassAtKReward(_PassAtK, EntryWrapper):
-    """Adds pass@k of the answers of a step: the chance that one of k of them passes, estimated without bias.
+    """Adds pass@k of a step's answers: an unbiased estimate of the probability that at least one of k passes.
 
-    Answers without a verdict are left out (`info["samples_valid"]` counts the others). If fewer than k are left, the
-    reward is pass@n of the n that are.
+    Answers without a verdict are left out; `info["samples_valid"]` is the number of answers with a verdict. If this
+    number n is below k, the reward is pass@n.
 
     Args:
-        env: The env to wrap; its `samples_per_step` is at least `k`. `k=1` is the share of answers that pass.
-        k: Of how many answers one is to pass.
+        env: The env to wrap; its `samples_per_step` must be at least `k`.
+        k: The number of answers of which at least one should pass. With `k=1`, the reward is the share that passes.
         weight: The factor that the value is multiplied by.
-        name: Its name in the ledger; `pass@k` with the number, by default.
+        name: The name of this reward in the ledger; by default `pass@` and the number `k`.
 
     Raises:
         RewardError: If a step has fewer than `k` answers.
-        DuplicateRewardTerm: If the env has a reward of that name.
+        DuplicateRewardTerm: If the env already has a reward of that name.
 
     Example:
         >>> import gymnasium as gym
@@ -374,17 +374,17 @@ class _Term(Recorded):
 
 
 class TermReward(_Term, EntryWrapper):
-    """Adds a term of your own: one function of a task and a verdict.
+    """Adds your own term: a function of a task and a verdict.
 
     Args:
         env: The env to wrap.
-        term: The function, or `"package.module:function"`, which lets `env.spec` survive JSON.
+        term: The function, or its path `"package.module:function"`. With the path, `env.spec` can be stored as JSON.
         weight: The factor that the term is multiplied by.
-        name: Its name in the ledger; the function's own by default.
+        name: The name of this reward in the ledger; by default the name of the function.
 
     Raises:
-        RewardError: If there is no such function.
-        DuplicateRewardTerm: If the env has a reward of that name.
+        RewardError: If `term` is not a function, or the path does not lead to a function.
+        DuplicateRewardTerm: If the env already has a reward of that name.
     """
 
 

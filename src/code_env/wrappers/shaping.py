@@ -1,4 +1,4 @@
-"""Wrappers that change what others have added, each by an entry of its own, so that the ledger still adds up."""
+"""Wrappers that change the reward of other wrappers; each writes an entry of its own, so the ledger still adds up."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["ClipReward", "GateReward", "PotentialReward", "ScheduledReward"]
 
 
 class GateEntry(Entry):
-    """Takes the reward away unless a term is large enough.
+    """Removes the reward unless a term is large enough.
 
     Args:
-        name: Its name in the ledger.
-        term: Name of a term further in, or a function.
-        at_least: How large the term has to be.
+        name: The name of the entry in the ledger.
+        term: The name of a term that an inner wrapper has added, or a function.
+        at_least: The smallest value of the term with which the reward is kept.
     """
 
     def __init__(self, name: str, term: Term | str, at_least: float) -> None:
@@ -41,20 +41,20 @@ class GateEntry(Entry):
             self._term = term_from(self._wanted)
 
     def of(self, step: Step) -> tuple[float, float]:
-        """1.0 if it holds, else 0.0; what is taken away."""
+        """Return 1.0 if the term is large enough, otherwise 0.0; and the amount to add: 0.0 or minus the reward."""
         value = step.raw[str(self._wanted)] if self._term is None else mean_of(self._term, step, self.name)
         holds = value >= self._at_least
         return float(holds), 0.0 if holds else -step.reward
 
 
 class PotentialEntry(Entry):
-    """Potential-based shaping: gamma times the potential after a step, less the one before it.
+    """Potential-based shaping: gamma times the potential after a step, minus the potential before it.
 
     Args:
-        name: Its name in the ledger.
+        name: The name of the entry in the ledger.
         weight: The factor that the value is multiplied by.
-        potential: How much a state promises; the pass fraction if None.
-        gamma: Of the return that is maximized.
+        potential: The function that gives the potential of a state; the pass fraction if None.
+        gamma: The discount of the return that is maximized.
     """
 
     def __init__(self, name: str, weight: float, potential: Term | str | None, gamma: float) -> None:
@@ -65,18 +65,18 @@ class PotentialEntry(Entry):
         self._before = 0.0
 
     def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:
-        """See that the pass fraction is known."""
+        """Check that the pass fraction is known, if it is the potential."""
         if self._is_default:
             require_all_tests(rules)
 
     def begin(self) -> None:
-        """Nothing is promised yet."""
+        """Begin an episode with a potential of 0.0."""
         self._before = 0.0
 
     def of(self, step: Step) -> tuple[float, float]:
-        """The difference, and its weight times that."""
-        # Nothing follows the end, with or without a verdict, so nothing is promised there; else the best policy would
-        # be another.
+        """Return the difference, and the weight times this difference."""
+        # Nothing follows the end, with or without a verdict, so the potential is 0.0 there. Any other value would
+        # change the best policy.
         after = 0.0 if step.ended else mean_of(self._potential, step, self.name)
         value = self._gamma * after - self._before
         self._before = after
@@ -87,11 +87,11 @@ class ScheduleEntry(Entry):
     """Changes the weight of a term with the number of steps.
 
     Args:
-        name: Its name in the ledger.
-        term: Name of the term.
-        start: Factor at the first step.
-        end: Factor after all steps.
-        steps: How many steps it takes from one to the other.
+        name: The name of the entry in the ledger.
+        term: The name of the term.
+        start: The factor at the first step.
+        end: The factor after all steps.
+        steps: The number of steps in which the factor goes from `start` to `end`.
     """
 
     def __init__(self, name: str, term: str, start: float, end: float, steps: int) -> None:
@@ -101,11 +101,11 @@ class ScheduleEntry(Entry):
         self._steps, self._done = require_whole("steps", steps, RewardError, least=1), 0
 
     def check(self, rules: EpisodeRules, names: frozenset[str]) -> None:
-        """See that there is such a term."""
+        """Check that the term is in the ledger."""
         require_term(self._term, names)
 
     def of(self, step: Step) -> tuple[float, float]:
-        """The factor, and what it changes."""
+        """Return the factor, and the amount by which it changes the reward."""
         share = min(1.0, self._done / self._steps)
         self._done += 1
         factor = self._start + (self._end - self._start) * share
@@ -116,9 +116,9 @@ class ClipEntry(Entry):
     """Keeps the reward within bounds.
 
     Args:
-        name: Its name in the ledger.
-        low: Least reward.
-        high: Largest reward.
+        name: The name of the entry in the ledger.
+        low: The smallest reward.
+        high: The largest reward.
     """
 
     def __init__(self, name: str, low: float, high: float) -> None:
@@ -128,7 +128,7 @@ class ClipEntry(Entry):
             raise RewardError(f"low must not be above high; got low={low!r}, high={high!r}")
 
     def of(self, step: Step) -> tuple[float, float]:
-        """What is changed, twice; nothing where there is no verdict."""
+        """Return the change of the reward, as the value and as the amount; 0.0 for both if there is no verdict."""
         if not step.verdicts:
             return 0.0, 0.0
         change = min(max(step.reward, self._low), self._high) - step.reward
@@ -144,18 +144,18 @@ class _Gate(Recorded):
 
 
 class GateReward(_Gate, EntryWrapper):
-    """Takes the whole reward of a step away unless a term holds.
+    """Removes the whole reward of a step unless a term is large enough.
 
     Args:
         env: The env to wrap.
-        term: Name of a reward that is in the ledger, or a function of a task and a verdict, or where one is
-            (`"package.module:function"`).
-        at_least: The term holds if its value is at least this.
-        name: Its name in the ledger, whose value is 1.0 where the term holds.
+        term: The name of a reward that is in the ledger, or a function of a task and a verdict, or the path of a
+            function (`"package.module:function"`).
+        at_least: The smallest value of the term with which the reward is kept.
+        name: The name of this reward in the ledger. Its value is 1.0 if the reward is kept, otherwise 0.0.
 
     Raises:
-        RewardError: If there is no such term.
-        DuplicateRewardTerm: If the env has a reward of that name.
+        RewardError: If the term is not found.
+        DuplicateRewardTerm: If the env already has a reward of that name.
 
     Example:
         >>> import gymnasium as gym
@@ -192,21 +192,21 @@ class _Potential(Recorded):
 class PotentialReward(_Potential, EntryWrapper):
     """Adds potential-based shaping between turns: gamma * potential(after) - potential(before).
 
-    The potential is 0.0 where an episode begins and where it ends, so over an episode the additions cancel (with
-    gamma 1), and the best policy stays the best: Ng, Harada and Russell 1999; for the end, Grzes 2017. An episode
-    of one turn is not changed.
+    The potential is 0.0 at the beginning and at the end of an episode. So the additions of an episode cancel (with
+    gamma 1), and the best policy stays the best: see Ng, Harada and Russell 1999, and Grzes 2017 for the end. The
+    reward of an episode with one turn does not change.
 
     Args:
         env: The env to wrap.
-        potential: A function of a task and a verdict, or where one is (`"package.module:function"`); the pass
-            fraction by default.
-        gamma: Discount of the return that is maximized.
+        potential: A function of a task and a verdict, or its path (`"package.module:function"`); by default the pass
+            fraction.
+        gamma: The discount of the return that is maximized.
         weight: The factor that the value is multiplied by.
-        name: Its name in the ledger.
+        name: The name of this reward in the ledger.
 
     Raises:
         RewardError: If an argument is out of range.
-        DuplicateRewardTerm: If the env has a reward of that name.
+        DuplicateRewardTerm: If the env already has a reward of that name.
     """
 
 
@@ -232,22 +232,23 @@ class _Scheduled(Recorded):
 
 
 class ScheduledReward(_Scheduled, EntryWrapper):
-    """Multiplies what a term adds by a factor that goes in a line from `start` to `end` over `steps` steps.
+    """Multiplies the amount of a term by a factor that changes linearly from `start` to `end` in `steps` steps.
 
-    Steps of an environment are counted from its making, over all its episodes; of many environments, each counts its
-    own.
+    The wrapper counts the steps from its creation, over all episodes. In a vector environment, it counts the steps of
+    each environment separately.
 
     Args:
         env: The env to wrap.
-        term: Name of a reward that is in the ledger.
-        start: Factor at the first step.
-        end: Factor from step number `steps` on.
-        steps: How many steps it takes.
-        name: Its name in the ledger, whose value is the factor; that of the term with `:schedule`, by default.
+        term: The name of a reward that is in the ledger.
+        start: The factor at the first step.
+        end: The factor after `steps` steps.
+        steps: The number of steps in which the factor goes from `start` to `end`.
+        name: The name of this reward in the ledger; by default the term's name with `:schedule` at its end. Its value
+            is the factor.
 
     Raises:
-        RewardError: If there is no such term, or an argument is out of range.
-        DuplicateRewardTerm: If the env has a reward of that name.
+        RewardError: If the term is not in the ledger, or an argument is out of range.
+        DuplicateRewardTerm: If the env already has a reward of that name.
     """
 
 
@@ -269,13 +270,13 @@ class ClipReward(_Clip, EntryWrapper):
 
     Args:
         env: The env to wrap.
-        low: Least reward.
-        high: Largest reward.
-        name: Its name in the ledger, whose value is what was changed.
+        low: The smallest reward.
+        high: The largest reward.
+        name: The name of this reward in the ledger. Its value is the change.
 
     Raises:
         RewardError: If `low` is above `high`.
-        DuplicateRewardTerm: If the env has a reward of that name.
+        DuplicateRewardTerm: If the env already has a reward of that name.
     """
 
 
@@ -285,10 +286,10 @@ class VectorClipReward(_Clip, EntryVectorWrapper):
 
 
 def require_term(term: Any, names: frozenset[str]) -> None:
-    """Refuse the name of a term that is not there.
+    """Refuse the name of a term that is not in the ledger.
 
     Raises:
-        RewardError: If it is not.
+        RewardError: If it is not in the ledger.
     """
     if term not in names:
         there = ", ".join(sorted(names)) or "none"

@@ -1,4 +1,4 @@
-"""`RecordPassAtK`: pass@k over the last episodes, as `RecordEpisodeStatistics` has returns."""
+"""`RecordPassAtK`: records pass@k over the last episodes, as `RecordEpisodeStatistics` records returns."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from code_env.rewards.pass_at_k import PassAtK, mean_pass_at_k
 from .ledger import StepVectorWrapper, steps_of_each, vector_twin
 
 STATS_KEY = "pass_at_k"
-"""Where it is found in an info."""
+"""The key of pass@k in an info."""
 
 
 class PassAtKWindow:
     """pass@k over the last episodes.
 
     Args:
-        k: One number, or several.
+        k: One number or several numbers.
         buffer_length: How many episodes are kept.
 
     Raises:
-        RewardError: If one is out of range.
+        RewardError: If an argument is out of range.
     """
 
     def __init__(self, k: int | Sequence[int], buffer_length: int) -> None:
@@ -43,31 +43,31 @@ class PassAtKWindow:
         self._episodes: deque[tuple[str, int, int, int]] = deque(maxlen=buffer_length)
 
     def add(self, task_id: str, judged: int, passed: int, missing: int) -> None:
-        """Take an episode: samples with a verdict, those that passed, those without a verdict."""
+        """Add an episode: how many samples have a verdict, how many passed, and how many have no verdict."""
         self._episodes.append((task_id, judged, passed, missing))
 
     def estimate(self, k: int) -> PassAtK | None:
-        """pass@k over the tasks of these episodes, samples of a task taken together; None if no task has k of them."""
+        """Return pass@k over the tasks, with the samples of a task taken together; None if no task has k samples."""
         counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
         for task_id, *numbers in self._episodes:
             counts[task_id] = [total + number for total, number in zip(counts[task_id], numbers, strict=True)]
         return mean_pass_at_k([(n, c, missing) for n, c, missing in counts.values()], k)
 
     def values(self) -> dict[str, float]:
-        """Each pass@k by name; nan where no task has k samples."""
+        """Return each pass@k by its name; NaN if no task has k samples."""
         estimates = {k: self.estimate(k) for k in self.ks}
         return {f"pass@{k}": float("nan") if one is None else one.value for k, one in estimates.items()}
 
 
 class RecordPassAtK(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Keeps pass@k over the last episodes; at the end of one, `info["pass_at_k"]` holds it.
+    """Records pass@k over the last episodes; at the end of an episode, `info["pass_at_k"]` contains it.
 
     Samples of the same task are taken together, whether they came in one step or in several episodes. Samples without
     a verdict are left out and counted.
 
     Args:
         env: The env to wrap.
-        k: One number, or several.
+        k: One number or several numbers.
         buffer_length: How many episodes are kept.
 
     Raises:
@@ -95,7 +95,7 @@ class RecordPassAtK(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self.window = PassAtKWindow(k, buffer_length)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Step, and at the end of an episode say what pass@k is."""
+        """Step, and add pass@k to the info at the end of an episode."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         if terminated or truncated:
             verdicts = info["verdicts"]
@@ -110,8 +110,8 @@ class RecordPassAtK(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 class VectorRecordPassAtK(StepVectorWrapper):
     """As `RecordPassAtK`, over the last episodes of all environments together.
 
-    As with Gymnasium's own, `info["pass_at_k"]` holds an array for each name, and `info["_pass_at_k"]` says for which
-    environments: those whose episode has ended.
+    As in Gymnasium's vector wrappers, `info["pass_at_k"]` contains an array for each name. The mask
+    `info["_pass_at_k"]` is True for the environments whose episode has ended.
     """
 
     window: PassAtKWindow
@@ -122,7 +122,7 @@ class VectorRecordPassAtK(StepVectorWrapper):
         self.window = PassAtKWindow(k, buffer_length)
 
     def after(self, step: Any) -> Any:
-        """The step, where episodes have ended with pass@k."""
+        """Return the step, with pass@k in its info if episodes have ended."""
         observations, rewards, terminated, truncated, info = step
         ended = terminated | truncated
         for one in steps_of_each(info, ended):

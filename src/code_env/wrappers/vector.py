@@ -1,6 +1,6 @@
 """The wrappers for vector environments: the same names, arguments and entries as in `code_env.wrappers`.
 
-They wrap the `CodeExecVectorEnv` that `gym.make_vec("CodeExec-v0", ...)` gives. `GroupPassAtKReward` is here only.
+They wrap the `CodeExecVectorEnv` that `gym.make_vec("CodeExec-v0", ...)` returns. `GroupPassAtKReward` is only here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The encodings of `encodings.py` for vector environments; `vector.py` has them under their names.
+"""The wrappers of `encodings.py` for vector environments; `vector.py` exports them under the same names.
 
-An environment whose answer is not whole yet is sent nothing in a step, and waits; see `CodeExecVectorEnv.step_async`.
+An environment whose answer is not complete gets None in a step, and waits; see `CodeExecVectorEnv.step_async`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .ledger import StepVectorWrapper
 
 
 class EncodedActionsOfMany(StepVectorWrapper):
-    """Turns numbers into answers, those of each environment of many by an encoding of its own.
+    """Turns actions into answers; each environment has an encoding of its own.
 
     Args:
-        env: The environments.
-        make_encoding: Makes the encoding of one.
-        observe_prompt: As of `TokenActions`.
+        env: The vector environment.
+        make_encoding: Makes the encoding of one environment.
+        observe_prompt: See `TokenActions`.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class EncodedActionsOfMany(StepVectorWrapper):
         self.single_observation_space = space_with(encoding, env.single_observation_space, observe_prompt)
         self.observation_space = batch_space(self.single_observation_space, env.num_envs)
         self._judged = [False] * env.num_envs
-        """Whether an answer was sent that has no verdict yet."""
+        """For each environment, whether its answer was sent and has no verdict yet."""
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin episodes; see `CodeExecVectorEnv.reset`."""
@@ -68,7 +68,7 @@ class EncodedActionsOfMany(StepVectorWrapper):
         super().step_async(self._answers(actions))
 
     def after(self, step: Any) -> Any:
-        """The step, with what is written of each answer."""
+        """Return the step, with the tokens so far in each observation."""
         observations, rewards, terminated, truncated, info = step
         ended = terminated | truncated
         if ended.any() and self._encodings[0].written_space is not None:
@@ -89,7 +89,7 @@ class EncodedActionsOfMany(StepVectorWrapper):
                 f"actions must be num_envs={count} actions of {self.single_action_space}; got {actions!r}"
             )
         for encoding, action in zip(self._encodings, actions, strict=True):
-            encoding.check(action)  # Of all before one is taken, so that a bad one changes nothing.
+            encoding.check(action)  # All actions are checked first, so that a wrong action changes nothing.
         answers: list[str | None] = []
         for index, encoding in enumerate(self._encodings):
             answer = None if self._judged[index] else encoding.take(actions[index])
@@ -118,9 +118,9 @@ class TokenActions(EncodedActionsOfMany):
         super().__init__(env, lambda: TokenEncoding(read, max_tokens), observe_prompt)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Which tokens may come next, a row for each environment.
+        """Return which tokens are possible now, in one row for each environment.
 
-        Any may where a program is whole and its verdict still to come: what is sent there is ignored.
+        If a program is complete and has no verdict yet, its row allows every token, because the action is ignored.
         """
         return np.stack(
             [encoding.mask() | judged for encoding, judged in zip(self._encodings, self._judged, strict=True)]
@@ -165,7 +165,7 @@ class EncodedObservation(StepVectorWrapper):
         return self._encoded(observations), info
 
     def after(self, step: Any) -> Any:
-        """The step, with what the environments show encoded."""
+        """Return the step, with encoded observations."""
         observations, rewards, terminated, truncated, info = step
         if "final_obs" in info:
             for index in np.flatnonzero(terminated | truncated).tolist():

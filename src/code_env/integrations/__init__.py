@@ -1,5 +1,5 @@
-"""Functions of other systems for running code, with their names and arguments, over any executor of this package.
+"""Functions that other systems have for running code, with the same names and arguments, over any executor.
 
-One module for each system; `docs/migration.md` says what is the same and what differs. None is imported by
-`import code_env`.
+There is one module for each system. `docs/migration.md` says what is the same and what differs. `import code_env`
+imports none of these modules.
 """

@@ -1,8 +1,8 @@
 """AgentFly's reward `code_reward_test`: 1.0 for a program that runs without a fault, else 0.0.
 
 The protocol is that of https://github.com/Agent-One-Lab/AgentFly, `src/agentfly/rewards/code_reward.py`. The reward
-asks nothing of what the program does, so alone it rewards nothing worth having. Their decorator `reward` leaves out the
-keywords that it does not take; called without it, it refuses them.
+does not check what the program does, so it is not useful as the only reward. AgentFly's decorator `reward` removes the
+keywords that the function does not take; without the decorator, the function refuses them.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from ._common.shared_executor import executor_for
 __all__ = ["CodeReward", "code_reward_test"]
 
 LIMITS = Limits(cpu_s=8, wall_s=10, memory_bytes=1 << 30)
-"""What AgentFly's Python server grants a program."""
+"""The limits for a program on AgentFly's Python server."""
 
 _STDOUT_CHARS = 16_384
 _STDERR_CHARS = 8_192
 
 
 class CodeReward(TypedDict):
-    """What `code_reward_test` gives back."""
+    """The return value of `code_reward_test`."""
 
     reward: float
     """1.0 if the program ran without a fault, else 0.0."""
     output: str
-    """What it printed; for one with a fault the exception, or what ended it."""
+    """The program's output; if it had a fault, the exception or the reason why it ended."""
 
 
 @refuse_further
@@ -47,21 +47,23 @@ async def code_reward_test(
     executor: Executor | str | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> CodeReward:
-    """Run a program and reward that it ends well.
+    """Run a program and reward it if it runs without a fault.
 
-    Each run is a fresh process; nothing carries over from a tool's runs or from another reward's. Many may be awaited
-    at once; they share one executor.
+    Each run is a new process, so no state is left from the runs of a tool or of another reward. Many calls can be
+    awaited at once; they share one executor.
 
     Args:
-        prediction: A program, or a response with one: see `extract_code`.
-        context: The rollout's. If it has an `executor`, as an attribute or a key, programs run there.
-        executor: Where it runs, if the context does not say: an executor or the name of one.
-        limits: Other limits than those of AgentFly's Python server, as `{"cpu_s": 1}`; see `Limits` for their names.
+        prediction: A program, or a response that contains a program: see `extract_code`.
+        context: The context of the rollout. If it has an `executor`, as an attribute or a key, programs run there.
+        executor: Where the program runs if the context has no executor: an executor, or the name of an executor.
+        limits: Limits that replace those of AgentFly's Python server, for example `{"cpu_s": 1}`; see `Limits` for
+            their names.
 
     Raises:
-        NoVerdict: If the sandbox failed. That is no reward of 0.0: it says nothing about the program.
-        TaskError: If there is no such limit.
-        TypeError: If the prediction is not text, or it has no such argument.
+        NoVerdict: If the sandbox failed. The reward is not 0.0 then, because the failure says nothing about the
+            program.
+        TaskError: If a limit is unknown or out of range.
+        TypeError: If the prediction is not text, or a keyword is not an argument of this function.
 
     Example:
         >>> import asyncio
@@ -80,6 +82,6 @@ async def code_reward_test(
         parts = clip(result.stdout.strip(), _STDOUT_CHARS), clip(result.stderr.strip(), _STDERR_CHARS)
         return {"reward": reward, "output": "\n".join(part for part in parts if part)}
     why = why_ended(result)
-    if result.error is None and result.stderr.strip():  # `sys.exit("why")` says why there.
+    if result.error is None and result.stderr.strip():  # `sys.exit("why")` writes its text there.
         why += f"\n{result.stderr.strip()}"
     return {"reward": reward, "output": clip(why, _STDERR_CHARS)}

@@ -1,11 +1,11 @@
-"""evaluate's metric `code_eval`, and its variant over RestrictedPython, judged by this package's judge.
+"""evaluate's metric `code_eval`, and its variant with RestrictedPython, judged by this package's judge.
 
-`compute` is a function; the folder that `metric_path` names is the same as a metric for `evaluate.load`, which needs
-the extra `hf`. Both want no HF_ALLOW_CODE_EVAL, since answers run in a sandbox.
+`compute` is the metric as a function. The folder that `metric_path` returns is the same metric for `evaluate.load`,
+which needs the extra `hf`. Neither needs HF_ALLOW_CODE_EVAL, because answers run in a sandbox.
 
 The protocol is that of https://huggingface.co/spaces/evaluate-metric/code_eval; its variant is
-https://huggingface.co/spaces/guydav/restrictedpython_code_eval. Answers are programs, not responses: nothing is
-extracted from them. The references' asserts run apart from the answers, so that an answer cannot make them pass.
+https://huggingface.co/spaces/guydav/restrictedpython_code_eval. Answers are programs, not responses, so no code is
+extracted from them. The asserts of the references run apart from the answers, so an answer cannot make them pass.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ._common.suites import assert_task
 __all__ = ["compute", "metric_path"]
 
 Results = defaultdict[int, list[tuple[int, dict[str, Any]]]]
-"""For each task its candidates' numbers and results."""
+"""Maps the number of each task to a list with the number and the result of each of its candidates."""
 
 
 @refuse_further
@@ -58,45 +58,47 @@ def compute(
     executor: Executor | str | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, float], Results]:
-    """pass@k of candidate programs, each judged by the asserts of its task.
+    """Compute pass@k of candidate programs. Each candidate is judged by the asserts of its task.
 
-    The options from `use_safe_builtins` to `policy` are those of the executor `restricted`, with its defaults. With
-    none of them given, answers may use all of Python, unless `executor="restricted"` asks for its defaults. The
-    executor that is made for them is kept for later calls with the same.
+    The options from `use_safe_builtins` to `policy` are those of the executor `restricted`, with its defaults. If none
+    of them is given, answers may use all of Python, except with `executor="restricted"`, which uses its defaults. The
+    executor that is made for the options is kept for later calls with the same options.
 
     Args:
-        predictions: For each task its candidates.
-        references: For each task its tests: code with asserts that calls the candidate's functions by their names.
-        k: For which k to estimate pass@k; those that some task has too few candidates for are left out.
-        num_workers: How many candidates are judged at once, as far as the executor does; one that is made for the
-            options above has no more workers than this.
-        timeout: The most time that a candidate and its tests may take, in seconds.
-        use_safe_builtins: Whether RestrictedPython's safe builtins are there.
-        use_limited_builtins: Whether its limited `range`, `list` and `tuple` are.
-        use_utility_builtins: Whether its utilities are: `string`, `math`, `random` and others.
+        predictions: The candidates of each task.
+        references: The tests of each task: code with asserts that calls the candidate's functions by their names.
+        k: The values of k for which pass@k is estimated. A value is left out if a task has fewer candidates than that.
+        num_workers: How many candidates are judged at once, if the executor has as many workers. An executor that is
+            made for the options of `restricted` has at most this number of workers.
+        timeout: The time limit for a candidate and its tests together, in seconds.
+        use_safe_builtins: Whether candidates may use RestrictedPython's safe builtins.
+        use_limited_builtins: Whether they may use its limited `range`, `list` and `tuple`.
+        use_utility_builtins: Whether they may use its utilities: `string`, `math`, `random` and others.
         additional_globals: Further globals.
         additional_locals: Further locals.
-        allowed_imports: What may be imported.
-        allow_str_format: Whether `str.format` may be used.
+        allowed_imports: The modules that candidates may import.
+        allow_str_format: Whether candidates may use `str.format`.
         allow_underscore_variable_names: Whether names may begin with an underscore.
-        return_output: Whether results have the value of a variable of the candidate.
-        output_variable: Which variable that is; without `return_output` it has no meaning, as in the metric.
-        policy: A policy of your own, as `file.py:Name` or `package.module:Name`.
-        executor: Where candidates run: an executor or the name of one.
-        limits: Further limits, or others than those of `timeout`, as `{"memory_bytes": 1 << 30}`; see `Limits`.
+        return_output: Whether each result includes the value of a variable of the candidate.
+        output_variable: The name of this variable. Without `return_output` it has no effect, as in the original metric.
+        policy: Your own policy, as `file.py:Name` or `package.module:Name`.
+        executor: Where candidates run: an executor, or the name of an executor.
+        limits: Further limits, or limits that replace those of `timeout`, for example `{"memory_bytes": 1 << 30}`; see
+            `Limits`.
 
     Returns:
-        pass@k for each `k`, as `{"pass@1": 0.5}`, and for each task (by its place) a list of the candidate's number and
-        its result: `task_id`, `completion_id`, `passed`, and `result`, which is `passed`, `timed out` or `failed: ...`.
-        With `return_output`, `output` is the variable's value if JSON can hold it, else its text, and None without one.
-        A candidate without a verdict, because the sandbox failed, has None as `passed` and `no verdict: ...` as
-        `result`; pass@k leaves it out.
+        pass@k for each `k`, as `{"pass@1": 0.5}`, and the results. The results map the number of each task to a list of
+        pairs: the number of a candidate and its result. A result has `task_id`, `completion_id`, `passed`, and
+        `result`, which is `passed`, `timed out` or `failed: ...`. With `return_output` it also has `output`: the value
+        of the variable if JSON can hold it, otherwise its text, or None if there is no variable. If the sandbox
+        failed, there is no verdict: then `passed` is None, `result` is `no verdict: ...`, and pass@k leaves the
+        candidate out.
 
     Raises:
-        TaskError: If a reference is not Python, or tests nothing.
-        ValueError: If there are not as many references as predictions, or a `k` or `num_workers` is below 1, or
-            another executor than `restricted` is asked for together with its options.
-        TypeError: If a keyword is not an argument of this function.
+        TaskError: If a reference is not Python or tests nothing, or if a limit is unknown or out of range.
+        ValueError: If the numbers of references and predictions differ, a `k` or `num_workers` is below 1, or options
+            of `restricted` are given together with another executor.
+        TypeError: If a keyword is not an argument of this function, or a prediction is not a list of texts.
         ExecutorError: If an option is out of range, or the extra `restricted` is not installed.
 
     Example:
@@ -138,14 +140,14 @@ def compute(
         verdicts = list(judge_each(answers, runs_on, in_flight=num_workers))
         outputs: list[Any] | None = None
         if return_output:
-            # A run of its own: that of the tests has no end of the program to look at.
+            # A separate run: in the run of the tests, the program has no end at which the variable could be read.
             ran = runs_on.run_many([Program(code, limits=limits_each) for _, code in answers])
             outputs = [_output(result) for result in ran]
     return _figures([len(codes) for codes in predictions], verdicts, k, outputs)
 
 
 def metric_path() -> str:
-    """The folder of the metric, for `evaluate.load`.
+    """Return the folder of the metric, for `evaluate.load`.
 
     Example:
         >>> Path(metric_path()).name
@@ -155,7 +157,7 @@ def metric_path() -> str:
 
 
 def _text_of(policy: str | None) -> str | None:
-    """The text of the file that a policy is in: who edits it, means the new one."""
+    """Return the text of the file that holds a policy, so that an edited file gets a new executor."""
     path = Path(policy.rpartition(":")[0]) if isinstance(policy, str) else None
     return path.read_text(errors="replace") if path is not None and path.is_file() else None
 
@@ -172,12 +174,12 @@ def _check(predictions: Sequence[Sequence[str]], references: Sequence[str], k: S
 
 
 def _output(result: ExecutionResult) -> Any:
-    """The value of the variable that was asked for: as data if it is such, else as text; None if there is none."""
+    """Return the value of the output variable: as data if JSON can hold it, otherwise as text; None without a value."""
     for shown in result.results:
         if "application/json" in shown:
             try:
                 return json.loads(shown["application/json"])
-            except (ValueError, RecursionError):  # It says what it likes.
+            except (ValueError, RecursionError):  # The program can write anything.
                 return shown.get("text/plain")
         return shown.get("text/plain")
     return None

@@ -1,12 +1,12 @@
 """eval-framework's metric `code-execution-pass@1`, judged by this package's judge.
 
 The protocol is that of https://github.com/Aleph-Alpha-Research/eval-framework, in `src/eval_framework`:
-`metrics/completion/code_execution_pass_at_one.py` and `tasks/utils.py`. A completion is a program, not a response:
-nothing is extracted from it.
+`metrics/completion/code_execution_pass_at_one.py` and `tasks/utils.py`. A completion is a program, not a response, so
+no code is extracted from it.
 
-There, completion and tests are merged into one program, and a function looks for success in what it prints. Here the
-tests run apart from the completion unless a context brings such functions of its own; then, and only then, **success
-rests on what the program prints**, which a completion can print too.
+eval-framework merges completion and tests into one program, and a parse function searches the output of this program
+for success. Here the tests run apart from the completion, unless the context has its own functions for merging and
+parsing. Only in that case **success depends on what the program prints**, and a completion can print the same text.
 """
 
 from __future__ import annotations
@@ -57,117 +57,118 @@ _FUNCTIONS = ("snippet_merge_fn", "output_parse_fn")
 """The fields of a context that are functions."""
 
 _MEMORY_BYTES = 1 << 30
-"""Room for the packages that such benchmarks import."""
+"""The memory limit, in bytes: enough for the packages that these benchmarks import."""
 
 
 class ExecutionResult(NamedTuple):
-    """How a completion did."""
+    """The result of a completion."""
 
     success: bool
-    """Whether it passed."""
+    """Whether the completion passed."""
     output: str
-    """What was found, in words, or what a parse function made of the output."""
+    """A description of the result, or the text that a parse function returned."""
 
 
 MergeFunction = Callable[[str, str], str]
-"""Makes one program of a completion and test code."""
+"""Merges a completion and test code into one program."""
 
 ParseFunction = Callable[[str], ExecutionResult]
-"""Tells from what that program printed whether the completion passed."""
+"""Decides from the output of the merged program whether the completion passed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CodeExecutionBaseContext:
-    """What is known of a task beside the completion."""
+    """The data of a task, without the completion."""
 
     run_env: str | None = None
-    """Image that the tests run in; None for the packages of the executor's interpreter."""
+    """The image that the tests run in; None for the packages of the executor's interpreter."""
     code_prompt: str
-    """What the model was asked."""
+    """The prompt that the model got."""
     test_code: str
     """The tests."""
     benchmark_timeout: int = 60
-    """The most time that all of it may take, in seconds."""
+    """The time limit for completion and tests together, in seconds."""
     package_downloads: Mapping[str, str | None]
-    """For each package that completion and tests may import the name to install it by; None for Python's own."""
+    """Maps each package that completion and tests can import to the name under which it is installed; None for modules
+    of Python itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CodeExecutionPassAtOneContext(CodeExecutionBaseContext):
-    """A context as plain data."""
+    """A context as plain data, with import paths in place of functions."""
 
     snippet_merge_fn: str | None = None
-    """Import path of the merge function, as `package.module:name`; None to have the tests judged apart."""
+    """Import path of the merge function, as `package.module:name`; None if the tests run apart from the completion."""
     output_parse_fn: str | None = None
-    """Import path of the parse function, likewise."""
+    """Import path of the parse function, as `package.module:name`; None if the tests run apart from the completion."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RealtimeCodeExectionContext(CodeExecutionBaseContext):
-    """A context with the functions themselves. The name is spelt as in the original."""
+    """A context that holds the functions themselves. The class name has the same spelling error in eval-framework."""
 
     snippet_merge_fn: MergeFunction | None = None
-    """Merges completion and tests; None to have the tests judged apart."""
+    """Merges completion and tests; None if the tests run apart from the completion."""
     output_parse_fn: ParseFunction | None = None
-    """Tells success from what was printed; None to have the tests judged apart."""
+    """Decides from the output about success; None if the tests run apart from the completion."""
 
     @classmethod
     def from_context(cls, context: CodeExecutionPassAtOneContext) -> Self:
-        """The context with its functions imported.
+        """Import the functions of a context that is plain data.
 
         Raises:
-            TaskError: If an import path leads to no function.
+            TaskError: If there is no function at an import path.
         """
         return cls(**_realtime_fields(context, ()))
 
 
 @dataclass(frozen=True)
 class Error:
-    """What kept a completion from being judged."""
+    """An error that prevented a value for a completion."""
 
     error_class: str
     """Name of the exception's class."""
     message: str
-    """Its text."""
+    """Text of the exception."""
     traceback: str = ""
-    """Where it came from."""
+    """The formatted traceback."""
 
     @classmethod
     def of(cls, error: BaseException) -> Self:
-        """An exception as data."""
+        """Convert an exception to data."""
         return cls(type(error).__name__, str(error), "".join(traceback.format_exception(error)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricResult:
-    """What a metric found."""
+    """The result of a metric."""
 
     metric_name: str
     """Name of the metric."""
     value: float | None
-    """What it measured; None if it could not."""
+    """The measured value; None if there is none."""
     higher_is_better: bool = True
-    """Whether more is better."""
+    """Whether a higher value is better."""
     error: Error | None = None
-    """Why there is no value."""
+    """The reason why there is no value."""
     code_execution_trace: str | None = None
-    """What was found, in words."""
+    """A description of the result."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Completion:
-    """A completion and its context; any object with these three attributes will do."""
+    """A completion and its context. The metric accepts any object with these three attributes."""
 
     completion: str
     """The program that a model wrote."""
     context: CodeExecutionPassAtOneContext | RealtimeCodeExectionContext | None = None
-    """What it is judged by."""
+    """The context with the tests for the completion."""
     error: Error | None = None
-    """Why there is no completion, if there is none."""
+    """The reason why there is no completion; None if there is one."""
 
 
 class CallableSerializer:
-    """Functions as text and back: as import paths, so that reading one runs nothing that the text brings along.
+    """Converts functions to import paths and back. An import path, unlike a pickled function, contains no code.
 
     Example:
         >>> from textwrap import dedent
@@ -179,10 +180,10 @@ class CallableSerializer:
 
     @staticmethod
     def encode(fn: Callable[..., Any]) -> str:
-        """The import path of a function.
+        """Return the import path of a function.
 
         Raises:
-            TaskError: If it has none, as lambdas and functions inside functions.
+            TaskError: If it has no import path, for example because it is a lambda or a function inside a function.
         """
         module, name = getattr(fn, "__module__", None), getattr(fn, "__qualname__", "")
         found = getattr(importlib.import_module(module), name, None) if module and name.isidentifier() else None
@@ -192,10 +193,11 @@ class CallableSerializer:
 
     @staticmethod
     def decode(fn_str: str) -> Callable[..., Any]:
-        """The function at an import path.
+        """Return the function at an import path.
 
         Raises:
-            TaskError: If there is none, or the text is a pickled function, which is never unpickled.
+            TaskError: If there is no function at this path. Also if the text is a pickled function, which is never
+                unpickled.
         """
         if not isinstance(fn_str, str) or ":" not in fn_str:
             raise TaskError(
@@ -214,20 +216,20 @@ class CodeExecutionPassAtOne:
     """The metric: 1.0 for a completion that passes its tests, else 0.0.
 
     Args:
-        executor: Where completions run: an executor or the name of one.
-        judge: How tests are judged that no parse function decides. BigCodeBench's need `shared`: see
+        executor: Where completions run: an executor, or the name of an executor.
+        judge: The judge mode for tests without a parse function. The tests of BigCodeBench need `shared`: see
             `docs/task-format.md`.
-        functions: `use` those of a context, or `ignore` them and judge its tests apart from the completion. Contexts of
-            eval-framework's own tasks hold pickled functions, which are never unpickled here; those that run `unittest`
-            and look for its OK lose nothing by that.
+        functions: `use` the functions of a context, or `ignore` them and run its tests apart from the completion. The
+            contexts of eval-framework's own tasks hold pickled functions, which are never unpickled here. If these
+            functions run `unittest` and search the output for its OK, nothing is lost with `ignore`.
         image: `require` the image that a context names, or `ignore` it and run on the packages of the executor's
             interpreter.
-        limits: Further limits, or others than those of a context's `benchmark_timeout`, as `{"cpu_s": 1}`; see
-            `Limits` for their names.
+        limits: Further limits, or limits that replace those of a context's `benchmark_timeout`, for example
+            `{"cpu_s": 1}`; see `Limits` for their names.
 
     Raises:
-        ValueError: If `functions` or `image` is neither.
-        TaskError: If there is no such limit.
+        ValueError: If `functions` or `image` has another value.
+        TaskError: If a limit is unknown or out of range.
 
     Example:
         >>> context = CodeExecutionPassAtOneContext(
@@ -263,17 +265,18 @@ class CodeExecutionPassAtOne:
         """Judge a completion.
 
         Args:
-            response: A `Completion`, or what has its attributes.
+            response: A `Completion`, or an object with its attributes.
 
         Returns:
-            One result. Its value is None where there is nothing to judge, because `response.error` says so, or no
-            verdict, because the sandbox failed or a function of the context did.
+            A list with one result. Its value is None if `response.error` is set, if the sandbox failed, or if a
+            function of the context raised an exception.
 
         Raises:
-            TaskError: If there is no context or one without a field, its functions cannot be imported, or its tests
+            TaskError: If there is no context, the context lacks a field, its functions cannot be imported, or its tests
                 test nothing.
-            ExecutorNotFound: If it asks for an image.
-            UnsupportedProgram: If a package is missing.
+            ExecutorNotFound: If the context names an image, and there is no executor `container`.
+            UnsupportedProgram: If a package is missing, or the context names an image and there is an executor
+                `container`.
         """
         if response.error is not None:
             return [MetricResult(metric_name=self.NAME, value=None, error=response.error)]
@@ -295,14 +298,17 @@ class CodeExecutionPassAtOne:
             return [MetricResult(metric_name=self.NAME, value=None, error=Error.of(failed))]
         except CodeEnvError:
             raise
-        except Exception as failed:  # Of a function of the context; it says nothing about the completion.
+        except Exception as failed:  # From a function of the context: not the completion's fault.
             return [MetricResult(metric_name=self.NAME, value=None, error=Error.of(failed))]
         value = estimate_pass_at_k(1, int(result.success), self.k)
         return [MetricResult(metric_name=self.NAME, value=value, code_execution_trace=result.output)]
 
 
 def _realtime_fields(context: Any, ignored: Sequence[str]) -> dict[str, Any]:
-    """The fields of any object that has those of a context, with the functions themselves; but for the ignored ones."""
+    """Return the fields of a context, or of an object with its attributes, with imported functions.
+
+    The ignored fields are None.
+    """
     names = [one.name for one in dataclasses.fields(RealtimeCodeExectionContext)]
     fields = {name: getattr(context, name) for name in names if hasattr(context, name)}
     missing = [name for name in ("code_prompt", "test_code", "package_downloads") if name not in fields]
@@ -319,15 +325,15 @@ def _realtime_fields(context: Any, ignored: Sequence[str]) -> dict[str, Any]:
 
 
 def estimate_pass_at_k(n: int, c: int, k: int) -> float:
-    """Estimate of pass@k for one task.
+    """Estimate pass@k for one task.
 
     Args:
-        n: Samples judged.
+        n: The number of judged samples.
         c: How many of them passed.
-        k: Samples drawn.
+        k: The number of drawn samples.
 
     Raises:
-        ValueError: If the numbers do not fit together, as with fewer samples than `k`.
+        ValueError: If the numbers do not fit together, for example if there are fewer than `k` samples.
 
     Example:
         >>> estimate_pass_at_k(5, 2, 1)
@@ -356,24 +362,28 @@ def execute_python_code_with_tests(
     Args:
         code: The program.
         test_code: The tests: asserts, or `unittest` classes.
-        package_mapping: For each package that either may import the name to install it by; None for Python's own.
-        merge_code_fn: Makes one program of both. One behind the other, if only `parse_output_fn` is given.
+        package_mapping: Maps each package that program and tests can import to the name under which it is installed;
+            None for modules of Python itself.
+        merge_code_fn: Merges program and tests into one program. If only `parse_output_fn` is given, the tests are
+            appended to the program.
         image: An image to run in.
-        timeout: The most time that program and tests may take, in seconds.
-        parse_output_fn: Tells from what that program wrote, standard error first, whether it passed. **The program
-            itself can write that.** Without it the tests run apart from the program and are judged by what they find.
+        timeout: The time limit for program and tests together, in seconds.
+        parse_output_fn: Decides from the output of the merged program, standard error first, whether it passed. **The
+            program itself can write this output.** Without this function the tests run apart from the program, and the
+            judge decides.
         dockerfile: A recipe for an image to run in.
         executor: Where the program runs: an executor, or the name of an executor.
-        judge: How it is judged without a parse function.
+        judge: The judge mode if there is no parse function.
         limits: Further limits, or limits that replace those of `timeout`, for example `{"cpu_s": 1}`; see `Limits` for
             their names.
 
     Raises:
         NoVerdict: If the sandbox failed.
-        TaskError: If the tests are not Python or test nothing, there is a merge function and no parse function, or
-            there is no such limit.
+        TaskError: If the tests are not Python or test nothing, if there is a merge function and no parse function, or
+            if a limit is unknown or out of range.
         ExecutorNotFound: If an image is asked for, and there is no executor `container`.
-        UnsupportedProgram: If a package that is imported is missing; names what to install.
+        UnsupportedProgram: If an imported package is missing; the message names the package to install. Also if an
+            image is asked for, and there is an executor `container`.
         TypeError: If a keyword is not an argument of this function.
 
     Example:
@@ -419,10 +429,10 @@ def _described(verdict: Verdict) -> ExecutionResult:
 
 
 def _run(executor: Executor, program: Program) -> ProgramResult:
-    """The result of a program, tried again while the sandbox fails.
+    """Run a program, up to `ATTEMPTS` times if the sandbox fails, and return its result.
 
     Raises:
-        NoVerdict: If it fails each time.
+        NoVerdict: If the sandbox fails every time.
     """
     for _ in range(ATTEMPTS):
         result = executor.run(program)
@@ -432,16 +442,16 @@ def _run(executor: Executor, program: Program) -> ProgramResult:
 
 
 _known_imports: WeakKeyDictionary[Executor, dict[str, bool]] = WeakKeyDictionary()
-"""For each executor the packages that were looked for, and whether they are there."""
+"""For each executor, the packages that this module has looked for, and whether they can be imported."""
 
 _LOOK = "import importlib.util, json\nprint(json.dumps([importlib.util.find_spec(name) is not None for name in NAMES]))"
 
 
 def _require_packages(executor: Executor, text: str, mapping: Mapping[str, str | None]) -> None:
-    """See to it that packages which are imported somewhere in a text can be imported where programs run.
+    """Check that programs can import the packages that a text imports.
 
     Raises:
-        UnsupportedProgram: If one cannot.
+        UnsupportedProgram: If a package cannot be imported.
     """
     lines = re.findall(r"^[ \t]*(?:import|from)[ \t]([^\n]*)", text, re.MULTILINE)
     words = set(re.findall(r"\w+", "\n".join(lines)))

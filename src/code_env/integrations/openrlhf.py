@@ -1,11 +1,11 @@
 """OpenRLHF: `reward_func`, for a file at `--reward.remote_url`, and the same over HTTP.
 
-OpenRLHF calls it by position, in a thread, with lists of one. A query is the prompt and the response, decoded with all
-special tokens; the response is what is behind the prompt. Nothing in the prompt may pass for an answer, so the prompt
-is taken off before anything is looked for, and where it is not found there is no reward.
+OpenRLHF calls the function with positional arguments, in a thread; each argument is a list with one element. A query is
+the prompt followed by the response, decoded with all special tokens. Code in the prompt must never count as the answer.
+So the prompt is removed before code is extracted; if the prompt is not found, there is no reward.
 
-Where there is no verdict, the reward is nan. OpenRLHF takes it like any number: `--algo.dynamic_filtering_enable` drops
-the group, and without that it reaches the loss. OpenRLHF itself is not imported here, and neither is torch.
+If there is no verdict, the reward is nan. OpenRLHF treats nan like any number: with `--algo.dynamic_filtering_enable`
+it drops the group, and without this option nan reaches the loss. This module imports neither OpenRLHF nor torch.
 
 The rows come from `TaskSuite.to_dataset("openrlhf")`, with `--data.input_key input --data.label_key label`.
 """
@@ -32,10 +32,10 @@ _log = logging.getLogger(__name__)
 _LOST = re.compile(
     r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|</?s>|<(?:bos|eos|pad|unk|start_of_turn|end_of_turn)>|\s+"
 )
-"""What a tokenizer may add to a prompt, or take from it: white space and special tokens."""
+"""Text that a tokenizer can add to a prompt or remove from it: white space and special tokens."""
 
 _LEAST_TAIL = 32
-"""How many characters of a prompt's end are taken for it, where a tokenizer has cut off its beginning."""
+"""The shortest end of a prompt that counts as the prompt if a tokenizer has cut off its beginning, in characters."""
 
 
 @refuse_further
@@ -48,27 +48,28 @@ def reward_func(
     executor: Executor | str | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The reward of each response.
+    """Return the reward of each response.
 
     Args:
-        queries: For each its prompt and the response behind that.
-        prompts: The prompts.
-        labels: For each its task as JSON text.
-        rewards: As for `gym.make_vec`; the default is the share of tests passed. With `functools.partial`, in a file of
-            your own.
+        queries: For each sample, the prompt followed by the response.
+        prompts: The prompt of each sample.
+        labels: The task of each sample, as JSON text.
+        rewards: As for `gym.make_vec`; the default is the share of tests passed. To set it, use `functools.partial` in
+            your own file.
         executor: Where programs run: an executor, which the caller must close, the name of an executor, or None for the
             default executor, which all calls share.
         limits: Limits that replace the task's own limits, for example `{"cpu_s": 1}`; see `Limits` for their names.
 
     Returns:
-        `rewards`; `scores`, the share of tests passed, by which OpenRLHF filters groups; and `extra_logs`. All three
-        hold a list with a number for each query, nan where there is no verdict or the prompt is not found.
+        `rewards`; `scores`, the share of tests passed, by which OpenRLHF filters groups; and `extra_logs`, a dictionary
+        with `passed`, `no_code` and `no_verdict`. Each of these values is a list with a number for each query. If there
+        is no verdict or the prompt is not found, reward and score are nan, and `no_verdict` is 1.0.
 
     Raises:
         CodeEnvError: If a task is malformed, or the rewards, the limits or the executor do not exist or
             do not fit.
         TypeError: If a keyword is not an argument of this function.
-        ValueError: If there are not as many of one as of another.
+        ValueError: If the numbers of queries, prompts and labels differ.
 
     Example:
         >>> from code_env import load_suite
@@ -98,15 +99,15 @@ def reward_func(
 
 
 def answer_request(request: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
-    """As `reward_func`, for a server: from what OpenRLHF posts to what it reads, both JSON.
+    """Call `reward_func` for a server: it gets the JSON that OpenRLHF posts, and returns the JSON that OpenRLHF reads.
 
     Args:
-        request: With `query`, `prompts` and `labels`.
+        request: The posted object, with `query`, `prompts` and `labels`.
         settings: `rewards`, `executor` and `limits`.
 
     Raises:
-        TaskError: If a field is missing.
-        CodeEnvError, TypeError, ValueError: As `reward_func`.
+        TaskError: If a field is missing or not a list.
+        CodeEnvError, TypeError, ValueError: See `reward_func`.
     """
     for name in ("query", "prompts", "labels"):
         if not isinstance(request.get(name), list):
@@ -115,10 +116,10 @@ def answer_request(request: Mapping[str, Any], **settings: Any) -> dict[str, Any
 
 
 def response_in(query: str, prompt: str) -> str | None:
-    """The response behind a prompt; None if the query does not begin with the prompt.
+    """Return the response that follows a prompt; None if the query does not begin with the prompt.
 
-    A tokenizer may have added special tokens or white space to the prompt, taken them from it, or cut off its
-    beginning.
+    It finds the prompt even if a tokenizer has added special tokens or white space to it, removed them from it, or cut
+    off its beginning.
 
     Example:
         >>> response_in("<s> Print 1.\\n\\nprint(1)</s>", "Print 1.\\n")
@@ -133,10 +134,10 @@ def response_in(query: str, prompt: str) -> str | None:
 
 
 def _end_of(prompt: str, query: str) -> int | None:
-    """Where a prompt ends in a query that begins with it, white space and special tokens aside."""
+    """Return where a prompt ends in a query that begins with it; white space and special tokens are ignored."""
     place = in_prompt = 0
     characters = _spelt(query)
-    for wanted, in_prompt in _spelt(prompt):  # noqa: B007  # Of use behind the loop.
+    for wanted, in_prompt in _spelt(prompt):  # noqa: B007  # Used after the loop.
         found, place = next(characters, ("", 0))
         if found != wanted:
             return None
@@ -151,7 +152,7 @@ def _end_of(prompt: str, query: str) -> int | None:
 
 
 def _spelt(text: str) -> Iterator[tuple[str, int]]:
-    """Each character that no tokenizer loses, and where it ends."""
+    """Yield each character that no tokenizer adds or removes, with the position after it."""
     place = 0
     for lost in _LOST.finditer(text):
         yield from zip(text[place : lost.start()], range(place + 1, lost.start() + 1), strict=True)
@@ -160,7 +161,7 @@ def _spelt(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _end_of_tail(prompt: str, query: str) -> int | None:
-    """Where a prompt ends in a query that begins with the end of it, special tokens aside."""
+    """Return where a prompt ends in a query that begins with the end of the prompt, after special tokens."""
     start = 0
     while (added := _LOST.match(query, start)) is not None:
         start = added.end()
@@ -174,7 +175,7 @@ def _end_of_tail(prompt: str, query: str) -> int | None:
 
 
 def _result(judged: Mapping[int, Score], count: int) -> dict[str, Any]:
-    """What OpenRLHF reads; the same keys on every sample, which it puts into batches."""
+    """Return what OpenRLHF reads. All samples have the same keys, because OpenRLHF puts samples into batches."""
     rewards, scores, passed, no_code = [math.nan] * count, [math.nan] * count, [0.0] * count, [0.0] * count
     for index, one in judged.items():
         if one.reward is not None and one.verdict.fraction is not None:

@@ -1,7 +1,7 @@
 """Stable-Baselines3: the native vector environment as a `VecEnv`, and a callback that logs verdicts.
 
-Single environments need nothing from here: with an encoding around them (`code_env.wrappers.TokenActions` and others)
-they work in `DummyVecEnv` and `SubprocVecEnv` as they are. Needs the extra `sb3`.
+Single environments do not need this module: in an encoding (`code_env.wrappers.TokenActions` and others) they work in
+`DummyVecEnv` and `SubprocVecEnv` without changes. This module needs the extra `sb3`.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ __all__ = ["CodeVecEnv", "VerdictCallback"]
 
 
 class CodeVecEnv(VecEnv):
-    """A Gymnasium vector environment of this package as Stable-Baselines3 wants one.
+    """A Gymnasium vector environment of this package as a `VecEnv` of Stable-Baselines3.
 
-    All programs of a step run side by side on one executor, which costs less than an executor for each environment, as
-    with `SubprocVecEnv`. An episode without a verdict ends as one cut short (`TimeLimit.truncated`), so that its value
-    is estimated and no failure of the sandbox is learnt from.
+    All programs of a step run at the same time on one executor. This costs less than one executor for each environment,
+    as with `SubprocVecEnv`. An episode without a verdict ends as truncated (`TimeLimit.truncated`). So
+    Stable-Baselines3 estimates its value, and the policy does not learn from a failure of the sandbox.
 
     Args:
-        env: A `CodeExecVectorEnv` in its rewards and encodings: `code_env.wrappers.vector.TokenActions(...)` or others.
+        env: A `CodeExecVectorEnv`, wrapped in rewards and encodings: `code_env.wrappers.vector.TokenActions(...)` or
+            others.
 
     Raises:
-        EncodingError: If an action or an observation is text, episodes do not begin anew in the same step, or a step
-            has a deadline, past which actions are ignored.
+        EncodingError: If an action or an observation is text, if a new episode does not begin in the same step, or if a
+            step has a deadline, because then an environment that waits for a verdict ignores actions.
 
     Example:
         >>> import code_env
@@ -80,25 +81,26 @@ class CodeVecEnv(VecEnv):
     def reset(self) -> VecEnvObs:
         """Begin an episode in each environment, with the seeds and options that were set."""
         seeds = list(self._seeds) if any(seed is not None for seed in self._seeds) else None
-        observations, infos = self.env.reset(seed=seeds, options=self._common_options())  # type: ignore[arg-type]  # A list is one for each.
+        # A list holds one seed for each environment.
+        observations, infos = self.env.reset(seed=seeds, options=self._common_options())  # type: ignore[arg-type]
         self.reset_infos = [info_of_one(infos, index) for index in range(self.num_envs)]
         self._reset_seeds()
         self._reset_options()
         return observations  # type: ignore[no-any-return]
 
     def step_async(self, actions: Any) -> None:
-        """Take actions for the next `step_wait`."""
+        """Store the actions for the next `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Step with the actions taken."""
+        """Step with the stored actions."""
         observations, rewards, terminated, truncated, info = self.env.step(self._actions)
         dones = terminated | truncated
         others = {key: value for key, value in info.items() if not key.lstrip("_").startswith("final_")}
         infos = []
         for index in range(self.num_envs):
             if dones[index]:
-                # What a wrapper further out adds of an episode that has ended, it adds outside of `final_info`.
+                # Outer wrappers write what they add about an ended episode outside of `final_info`.
                 one = {**info_of_one(others, index), **info_of_one(info["final_info"], index)}
                 one["terminal_observation"] = info["final_obs"][index]
                 one["TimeLimit.truncated"] = bool(truncated[index] and not terminated[index])
@@ -114,20 +116,20 @@ class CodeVecEnv(VecEnv):
         self.env.close()
 
     def get_images(self) -> Sequence[Any]:
-        """None of each: a program is no picture."""
+        """Return None for each environment, because a program has no image."""
         return [None] * self.num_envs
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """An attribute of the environment, once for each of many.
+        """Return an attribute of the vector environment, repeated for each environment.
 
         Raises:
-            AttributeError: If it has none.
+            AttributeError: If there is no attribute of this name.
         """
         value = _attribute(self.env, attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        """Not possible: the environments are one object.
+        """Refuse to set an attribute, because all environments are one object.
 
         Raises:
             AttributeError: Always.
@@ -137,10 +139,10 @@ class CodeVecEnv(VecEnv):
     def env_method(
         self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method of the environment that gives a value for each of many, such as `action_masks`.
+        """Call a method of the vector environment that returns a value for each environment, as `action_masks` does.
 
         Raises:
-            AttributeError: If it has none.
+            AttributeError: If there is no method of this name.
         """
         values = _attribute(self.env, method_name)(*method_args, **method_kwargs)
         return [values[index] for index in self._get_indices(indices)]
@@ -148,11 +150,11 @@ class CodeVecEnv(VecEnv):
     def env_is_wrapped(
         self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None
     ) -> list[bool]:
-        """False for each: wrappers of single environments are not used."""
+        """Return False for each environment, because wrappers of single environments are not used."""
         return [False for _ in self._get_indices(indices)]
 
     def _common_options(self) -> dict[str, Any] | None:
-        """The options set for the environments, as one."""
+        """Combine the options of all environments to the options of the vector environment."""
         each = [options or {} for options in self._options]
         if not any(each):
             return None
@@ -171,14 +173,14 @@ _COUNT = "code/programs"
 
 
 class VerdictCallback(BaseCallback):
-    """Logs what became of the programs since the last log, to TensorBoard and wherever else the logger writes.
+    """Logs statistics of the programs since the last log, to TensorBoard and to all other outputs of the logger.
 
-    `code/pass_rate` is the share of programs with a verdict that passed, `code/no_verdict` the share without one;
-    `code/reward/<name>` the mean of a reward term, `code/outcome/<name>` and `code/status/<name>` shares of all, and
-    `code/best` and `code/last` are programs as text, on TensorBoard only.
+    `code/no_verdict` is the share of programs without a verdict, and `code/pass_rate` is the share that passed among
+    all others. `code/reward/<name>` is the mean of a reward term. `code/outcome/<name>` and `code/status/<name>` are
+    shares of all programs. `code/best` and `code/last` are programs as text, only on TensorBoard.
 
     Args:
-        verbose: As of every callback.
+        verbose: As for every callback of Stable-Baselines3.
 
     Example:
         >>> from sb3_contrib import MaskablePPO
@@ -197,7 +199,7 @@ class VerdictCallback(BaseCallback):
     def __init__(self, verbose: int = 0) -> None:
         super().__init__(verbose)
         self.programs = 0
-        """Programs judged since training began."""
+        """The number of programs since training began, with or without a verdict."""
         self._recent: list[tuple[float, Verdict, dict[str, float]]] = []
         self._recorded = 0
 
@@ -210,7 +212,7 @@ class VerdictCallback(BaseCallback):
         return True
 
     def _on_rollout_end(self) -> None:
-        # What was recorded stays in the logger until that writes it, which may be many rollouts later.
+        # Recorded values stay in the logger until it writes them, which can be many rollouts later.
         if _COUNT not in self.logger.name_to_value:
             del self._recent[: self._recorded]
         recent, self._recorded = self._recent, len(self._recent)
@@ -232,6 +234,6 @@ class VerdictCallback(BaseCallback):
             self.logger.record(f"code/reward/{name}", float(np.mean([terms[name] for _, _, terms in recent])))
         _, best, _ = max(recent, key=lambda one: one[0])
         for name, verdict in (("best", best), ("last", verdicts[-1])):
-            # TensorBoard shows text as Markdown, where four blanks make a block that is shown as it is.
+            # TensorBoard renders text as Markdown. Lines that begin with four spaces are shown unchanged.
             text = "".join(f"    {line}\n" for line in verdict.code.splitlines())
             self.logger.record(f"code/{name}", text, exclude=("stdout", "log", "json", "csv"))

@@ -1,11 +1,11 @@
 """verl: `compute_score`, for `reward.custom_reward_function`.
 
-verl calls it by keyword for one response at a time, in a pool of threads, or awaits it if it is a coroutine function.
-What it gives back beside `score` is logged, so every sample has the same keys. An exception is how a sample has no
-reward: the v1 trainer (the default of verl 0.9) leaves it out of its group and goes on. verl itself is not imported
-here.
+verl calls the function with keywords, for one response at a time, in a pool of threads; it awaits a coroutine function.
+verl logs all values that are returned with `score`, so every sample has the same keys. If a sample has no reward, the
+function raises an exception: the v1 trainer (the default of verl 0.9) leaves this sample out of its group and goes on.
+This module does not import verl.
 
-The rows come from `TaskSuite.to_dataset("verl")`; ground truths of prime-code and code-r1 do as well.
+The rows come from `TaskSuite.to_dataset("verl")`. Ground truths of prime-code and code-r1 work too.
 """
 
 from __future__ import annotations
@@ -39,28 +39,29 @@ def compute_score(
     limits: Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> dict[str, float]:
-    """The score of a response, and what verl logs beside it.
+    """Return the score of a response, with further values that verl logs.
 
     Args:
-        data_source: Not looked at: the ground truth says it all.
-        solution_str: What the policy wrote.
-        ground_truth: The task, as `TaskSuite.to_rows("verl")` writes it; or an object, or JSON text of one, with
-            `inputs` and `outputs` and maybe `fn_name`, with `assert_case`, or with `functional`.
-        extra_info: For ground truths that are no task, `question` may hold the problem's text: only it tells that a
-            function is to be a method of a class `Solution`, or that a tolerance is granted.
+        data_source: Not used, because the ground truth holds the whole task.
+        solution_str: The response that the policy wrote.
+        ground_truth: The task, as `TaskSuite.to_rows("verl")` writes it. Or an object, or the JSON text of an object,
+            with `inputs`, `outputs` and optionally `fn_name`, with `assert_case`, or with `functional`.
+        extra_info: If the ground truth is not a task, `question` can hold the text of the problem. Only this text says
+            whether a function must be a method of a class `Solution`, and whether a tolerance is allowed.
         rewards: As for `gym.make_vec`; the default is the share of tests passed. Set by `reward_kwargs`.
-        executor: Where programs run: the name of an executor, or one that stays its maker's to close; None is the
-            default, which all share. Set by `reward_kwargs`.
+        executor: Where programs run: an executor, which the caller must close, the name of an executor, or None for the
+            default executor, which all calls share. Set by `reward_kwargs`.
         limits: Limits that replace the task's own limits, for example `{"cpu_s": 1}`; see `Limits` for their names. Set
             by `reward_kwargs`.
-        kwargs: What else verl passes, as the address of a router; which that is depends on its version. Not looked at.
+        kwargs: Other keywords that verl passes, for example the address of a router. They depend on the version of verl
+            and are not used.
 
     Returns:
-        `score`; `acc`, 1.0 if all tests passed; `tests_passed`, their share; `no_code`, 1.0 if there is no code in the
-        response; and `reward/<name>` for each reward, what it has added to the score.
+        `score`; `acc`, 1.0 if all tests passed, else 0.0; `tests_passed`, the share of tests passed; `no_code`, 1.0 if
+        the response holds no code, else 0.0; and `reward/<name>` for each reward, its part of the score.
 
     Raises:
-        NoVerdict: If the sandbox failed. That says nothing about the response.
+        NoVerdict: If the sandbox failed. The failure says nothing about the response.
         CodeEnvError: If the ground truth is malformed, or the rewards, the limits or the executor do not exist or
             do not fit.
         TypeError: If a keyword is nearly the name of an argument.
@@ -87,7 +88,7 @@ async def acompute_score(
     limits: Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> dict[str, float]:
-    """As `compute_score`, awaited.
+    """Return the same as `compute_score`, as a coroutine function.
 
     Args:
         data_source: See `compute_score`.
@@ -101,7 +102,7 @@ async def acompute_score(
 
     Raises:
         NoVerdict: If the sandbox failed.
-        CodeEnvError, TypeError: As `compute_score`.
+        CodeEnvError, TypeError: See `compute_score`.
     """
     reject_misspelt(kwargs, acompute_score)
     refuse_groups(rewards, "verl scores each sample alone")
@@ -130,7 +131,7 @@ def _task(ground_truth: Any, extra_info: Mapping[str, Any] | None) -> Task:
 
 
 def _json(ground_truth: Any) -> str:
-    """As JSON text; pandas makes arrays of what were lists."""
+    """Return the ground truth as JSON text. Arrays become lists again, because pandas turns lists into arrays."""
 
     def plain(value: Any) -> Any:
         if not hasattr(value, "tolist"):
@@ -140,7 +141,7 @@ def _json(ground_truth: Any) -> str:
     return json.dumps(plain(ground_truth) if hasattr(ground_truth, "tolist") else ground_truth, default=plain)
 
 
-@functools.lru_cache(maxsize=1024)  # The same task each time, so that one judge can serve its responses.
+@functools.lru_cache(maxsize=1024)  # Returns the same task each time, so that one judge can serve its responses.
 def _task_of(text: str, question: str) -> Task:
     truth = in_field("ground_truth", lambda: json_value(text))
     if not isinstance(truth, dict):

@@ -1,1 +1,1 @@
-"""What several integrations share: executors, runs, scores, conversations, and what is said of misspelt arguments."""
+"""Code that several integrations share: executors, runs, scores, conversations, and checks for misspelt arguments."""

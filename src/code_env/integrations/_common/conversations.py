@@ -1,7 +1,7 @@
-"""What is read out of chat messages: the answer, and the output that the prompt says it expects.
+"""Reads the answer and the expected output from chat messages.
 
-Only what others than the assistant wrote is searched for an expected output, since an answer that names its own would
-always be right.
+The assistant's messages are not searched for an expected output, because an answer that states its own expected output
+would always be right.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from code_env.errors import TaskError
 
 Messages = Sequence[Mapping[str, Any]]
-"""Chat messages, each with a `role` and a `content`; objects with these attributes do as well."""
+"""Chat messages, each with a `role` and a `content`. A message is a mapping, or an object with these attributes."""
 
 _STATED = re.compile(r"expected[ \t]+output[ \t]*(?:is[ \t]*)?:[ \t]*([^\n]*)(?:\n|$)", re.IGNORECASE)
 _FENCE = re.compile(r"```[^\n]*\n(.*?)\n?```", re.DOTALL)
@@ -21,7 +21,7 @@ _REMARK = re.compile(r"[ \t]*\((?:for|when|if|given|with)\b[^\n]*\)[ \t]*\.?$", 
 
 
 def answer_of(messages: Messages) -> str:
-    """What the assistant wrote last; empty if it wrote nothing, as with a call of a tool.
+    """Return the text of the assistant's last message; empty if it has no text, for example if it only calls a tool.
 
     Raises:
         TaskError: If the last message is not the assistant's.
@@ -38,9 +38,10 @@ def answer_of(messages: Messages) -> str:
 
 
 def stated_output(messages: Messages) -> str | None:
-    """The output that a prompt states: what stands behind `Expected output:`, a remark like `(for ...)` aside.
+    """Return the output that a prompt states after `Expected output:`, without a remark like `(for ...)`.
 
-    It is the rest of the line, or the fenced block below. Where there are several, the last counts.
+    It is the rest of the line; if that is empty, it is the fenced block or the paragraph below. If a prompt states
+    several outputs, the last of them counts. If it states none, the result is None.
 
     Example:
         >>> stated_output([{"role": "user", "content": "Sum a list. Expected output: 15 (for [1, 2, 3, 4, 5])"}])

@@ -1,8 +1,8 @@
-"""What becomes of keywords that a function has no argument for.
+"""Checks for keywords that are not arguments of a function.
 
-A reward that ignores what it was asked for still gives a number, and a wrong one. So the functions here refuse such
-keywords and name what they take. Where a caller passes all columns of a dataset, they are left out, but for one that is
-nearly the name of an argument: that is a mistake.
+A reward that ignores a keyword still returns a number, and this number is wrong. So the functions of the integrations
+refuse unknown keywords, and the message lists the known arguments. If a caller passes all columns of a dataset, unknown
+keywords are ignored, except a keyword that is nearly the name of an argument: that is a mistake.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 _ALIKE = 0.8
-"""From which similarity on, by difflib, a name is taken for another one misspelt."""
+"""The least similarity, by difflib, at which a name counts as a misspelling of another name."""
 
 
 def reject_misspelt(names: Iterable[str], function: Callable[..., Any]) -> None:
-    """Refuse keywords that look like arguments of a function, and are not. Others pass.
+    """Refuse keywords that look like misspelt arguments of a function. Accept all other keywords.
 
     Args:
-        names: Keywords that it was called with, such as all columns of a dataset.
+        names: The keywords of a call, for example all columns of a dataset.
         function: The function.
 
     Raises:
-        TypeError: If there is one.
+        TypeError: If a keyword looks like a misspelt argument.
 
     Example:
         >>> def reward(response, expected_output, **kwargs): ...
@@ -49,7 +49,7 @@ def reject_misspelt(names: Iterable[str], function: Callable[..., Any]) -> None:
 
 
 def refuse_further(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Have a function name the arguments that it takes when it is called with another keyword.
+    """Make a function refuse unknown keywords, with a message that lists its arguments.
 
     Example:
         >>> @refuse_further
@@ -63,7 +63,7 @@ def refuse_further(function: Callable[_P, _R]) -> Callable[_P, _R]:
         require_known(f"{function.__name__}() has no argument", names, arguments_of(function), TypeError)
 
     if inspect.iscoroutinefunction(function):
-        # As a coroutine function again, since trainers ask what they are given whether it is one.
+        # The wrapper must be a coroutine function too, because trainers check for that.
         @functools.wraps(function)
         async def awaited(*args: _P.args, **kwargs: _P.kwargs) -> Any:
             check(kwargs)

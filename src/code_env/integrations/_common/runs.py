@@ -1,4 +1,4 @@
-"""What the functions of other systems have in common: limits, tasks, and words for how a program ended."""
+"""Functions that several integrations share: they make limits and tasks, and describe how a program ended."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _log = logging.getLogger(__name__)
 
 _EXAMPLE_CHARS = 200
 _told: set[str] = set()
-"""What was said already."""
+"""The warnings that this process has already logged."""
 
 
-@functools.lru_cache(maxsize=64)  # The same task each time, so that one judge can serve its answers.
+@functools.lru_cache(maxsize=64)  # Returns the same task each time, so that one judge can serve its answers.
 def output_task(expected: str, limits: Limits, language: str = "python") -> Task:
-    """The task of printing a text."""
+    """Return the task of printing a text."""
     return Task("output", "", (OutputTest(expected),), language=language, limits=limits)
 
 
 def time_limits(timeout: float, memory_bytes: int | None = None) -> Limits:
-    """Limits for systems that know one time limit.
+    """Return limits for systems that have only one time limit.
 
     Args:
-        timeout: The most time that a program may take, of a core and on the clock, in seconds.
-        memory_bytes: The most memory, if not the package's default.
+        timeout: The limit of CPU time and also of wall time, in seconds.
+        memory_bytes: The memory limit, in bytes; None for the package's default.
 
     Raises:
         TaskError: If a limit is out of range.
@@ -45,12 +45,12 @@ def time_limits(timeout: float, memory_bytes: int | None = None) -> Limits:
 
 
 def mebibytes(count: int | None) -> int | None:
-    """So many MiB in bytes; None if None."""
+    """Convert MiB to bytes; None stays None."""
     return None if count is None else count * 1024 * 1024
 
 
 def with_verdict(verdict: Verdict) -> Verdict:
-    """The verdict, if it is one.
+    """Return the verdict if it is valid. Warn if the response holds no code.
 
     Raises:
         NoVerdict: If the sandbox failed.
@@ -65,7 +65,7 @@ def with_verdict(verdict: Verdict) -> Verdict:
 
 
 def tell_of_missing_code(verdicts: Sequence[Verdict]) -> None:
-    """Warn of answers without code, with an example, once in a process: models that write so do it all the time."""
+    """Warn of responses without code, with an example; only once in a process, because they come again and again."""
     missing = [verdict for verdict in verdicts if not verdict.has_code]
     if missing and "missing code" not in _told:
         _told.add("missing code")
@@ -79,13 +79,13 @@ def tell_of_missing_code(verdicts: Sequence[Verdict]) -> None:
 
 
 def why_no_verdict(verdict: Verdict) -> str:
-    """What failed where there is no verdict."""
+    """Return the reason why there is no verdict."""
     error = verdict.execution.error
     return f"{error.name}: {error.message}" if error else "the sandbox failed"
 
 
 def why_ended(result: ExecutionResult) -> str:
-    """How a program ended that did not end well: its exception, or what ended it.
+    """Return why a program failed: its exception, or the reason why its process ended.
 
     Example:
         >>> from code_env import Status
@@ -96,5 +96,5 @@ def why_ended(result: ExecutionResult) -> str:
         return f"{result.error.name}: {result.error.message}".removesuffix(": ")
     try:
         return Ended({"status": str(result.status), "exit_code": result.exit_code, "signal": result.signal}).reason
-    except ChannelError:  # It did not run.
+    except ChannelError:  # The program did not run.
         return str(result.status)

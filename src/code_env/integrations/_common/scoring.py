@@ -1,8 +1,8 @@
-"""Where the reward functions of trainers get their numbers: one step of a vector environment.
+"""Computes the rewards for the reward functions of trainers, by one step of a vector environment.
 
-A trainer brings tasks and responses; they become the tasks and the actions of a `CodeExecVectorEnv` with one turn. So
-a reward is what `env.step` gives for the same response, whatever `rewards` asks for, by construction. A response that
-has no verdict has no reward: each trainer is told so in its own way.
+A trainer passes tasks and responses. They become the tasks and the actions of a `CodeExecVectorEnv` with one turn. So,
+for any `rewards`, a reward is the same as that of `env.step` for the same response. A response without a verdict has no
+reward; each integration reports this to its trainer in the trainer's own way.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ _REST_OF_THE_DATA = Task(
     reference="x",
     metadata={REFERENCE_CPU_S: 1.0, REFERENCE_MEMORY_BYTES: 1},
 )
-"""Stands for the tasks of other batches. An environment refuses a reward for which no task of its suite has what it
-takes, and what a batch has of that is chance. Nobody answers this one."""
+"""A task that stands for the tasks of other batches. An environment refuses a reward if no task of its suite has the
+data that the reward needs, and it is chance whether a batch has a task with this data. No response is for this task."""
 
 MISUSE = (ExecutorClosed, ExecutorNotFound, IsolationUnavailable, UnsupportedProgram)
-"""Errors that say how to set things up; to go on without rewards would only hide them."""
+"""Errors about the setup, whose messages say how to correct it. Going on without rewards would only hide them."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """What a response is worth."""
+    """The score of a response."""
 
     reward: float | None
-    """What `env.step` gives for it; None if there is no verdict."""
+    """The reward that `env.step` gives for the response; None if there is no verdict."""
     terms: Mapping[str, float]
-    """What each reward has added to that; empty if there is no verdict."""
+    """The part of the reward that comes from each entry of `rewards`; empty if there is no verdict."""
     verdict: Verdict
-    """What the judge found."""
+    """The judge's verdict."""
 
     @property
     def valid(self) -> bool:
@@ -76,21 +76,22 @@ def score(
     executor: Executor | str | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> list[Score]:
-    """What each response to a task is worth.
+    """Return the score of each response.
 
     Args:
-        tasks: For each response its task; they may share ids, as tasks of two data sets do.
-        responses: What the policy wrote.
+        tasks: The task of each response. Different tasks can have the same id, for example if they are from two data
+            sets.
+        responses: The texts that the policy wrote.
         rewards: As for `gym.make_vec`; the default is the share of tests passed. The samples of a group, for
-            `group_pass@k`, are consecutive.
+            `group_pass@k`, must be consecutive.
         executor: Where programs run: an executor, which the caller must close, the name of an executor, or None for the
             default executor, which all calls share.
         limits: Limits that replace the tasks' own limits, for example `{"cpu_s": 1}`; see `Limits` for their names.
 
     Raises:
-        CodeEnvError: If the rewards, the limits or the executor do not exist or do not fit; `schedule` does not.
-        TypeError: If a response is no text.
-        ValueError: If there are not as many tasks as responses.
+        CodeEnvError: If the rewards, the limits or the executor do not exist or do not fit. `schedule` never fits.
+        TypeError: If a response is not text.
+        ValueError: If the numbers of tasks and responses differ.
 
     Example:
         >>> from code_env import OutputTest
@@ -124,15 +125,16 @@ async def ascore(
     executor: Executor | str | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> list[Score]:
-    """As `score`, without holding up the event loop."""
+    """Return the same as `score`, without blocking the event loop."""
     return await asyncio.to_thread(score, tasks, responses, rewards, executor, limits)
 
 
 def checked_rewards(rewards: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The rewards asked for, or the default.
+    """Return the given rewards, or the default rewards for None.
 
     Raises:
-        RewardError: If they are no mapping, or one of them depends on how many steps there were: nothing counts them.
+        RewardError: If they are not a mapping, or contain `schedule`, which depends on the number of steps: a reward
+            function has no steps.
     """
     if rewards is None:
         return DEFAULT_REWARDS
@@ -147,10 +149,10 @@ def checked_rewards(rewards: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def refuse_groups(rewards: Mapping[str, Any] | None, why: str) -> None:
-    """Refuse rewards that compare samples, where there is one at a time.
+    """Refuse rewards that compare samples, because the trainer scores one sample at a time.
 
     Raises:
-        RewardError: If there is one.
+        RewardError: If a reward compares samples.
     """
     for name in rewards if isinstance(rewards, Mapping) else ():
         if str(name).startswith("group_"):
@@ -160,11 +162,11 @@ def refuse_groups(rewards: Mapping[str, Any] | None, why: str) -> None:
 def require_settings(
     rewards: Mapping[str, Any] | None, executor: Executor | str | None, limits: Mapping[str, Any] | None = None
 ) -> None:
-    """See that there are such rewards for samples that come one by one, and such an executor.
+    """Check that the rewards, the executor and the limits exist and fit, for samples that are scored one at a time.
 
     Raises:
-        CodeEnvError: If there are not.
-        TypeError: If the executor is neither one nor the name of one.
+        CodeEnvError: If they do not exist or do not fit.
+        TypeError: If `executor` is neither an executor, nor the name of an executor, nor None.
     """
     refuse_groups(rewards, "each is scored alone here")
     suite = TaskSuite("settings", [_REST_OF_THE_DATA])
@@ -173,7 +175,7 @@ def require_settings(
         made.close()
     except MISUSE:
         raise
-    except ExecutorError as error:  # A sandbox that fails gives no verdicts, as at any other time.
+    except ExecutorError as error:  # Not an error of the settings: if the sandbox fails, there are only no verdicts.
         _log.warning("the executor cannot be asked what it isolates: %s", error)
 
 
@@ -186,7 +188,7 @@ def _scored(
 ) -> list[Score]:
     suite, ids = _suite(tasks)
     try:
-        # `random` draws the tasks of the episodes that begin after the step, which nobody plays, at the least cost.
+        # New episodes begin after the step, but nobody plays them. `random` draws their tasks at the least cost.
         env = make_code_exec_vec(len(tasks), suite, executor, rewards=rewards, order="random", limits=limits)
         try:
             env.reset(seed=0, options={"task_ids": ids})
@@ -195,7 +197,7 @@ def _scored(
             env.close()
     except MISUSE:
         raise
-    except ExecutorError as error:  # Its server cannot be started: nothing was judged.
+    except ExecutorError as error:  # The executor's server cannot be started, so nothing was judged.
         fault = ExecutionResult(Status.SANDBOX_ERROR, error=ErrorInfo(type(error).__name__, str(error)))
         return [
             Score(None, {}, no_verdict(task, response, "", fault))
@@ -212,7 +214,7 @@ def _scored(
 
 
 def _suite(tasks: Sequence[Task]) -> tuple[TaskSuite, list[str]]:
-    """The tasks, each once and under an id of its own, and the id of each."""
+    """Return a suite that has each task once, under a unique id, and the id of each given task."""
     named = {_REST_OF_THE_DATA.id: _REST_OF_THE_DATA}
     ids = []
     for task in tasks:
@@ -226,7 +228,7 @@ def _suite(tasks: Sequence[Task]) -> tuple[TaskSuite, list[str]]:
 
 
 def _most_at_once(rewards: Mapping[str, Any]) -> int:
-    """How many responses one environment takes: as many as fit, such that no group is torn apart."""
+    """Return how many responses one environment takes: as many as fit without splitting a group."""
     sizes = [given.get("group_size") for given in rewards.values() if isinstance(given, Mapping)]
     whole = math.lcm(*(size for size in sizes if type(size) is int and size > 0), 2)
     return MAX_ENVS // whole * whole or MAX_ENVS

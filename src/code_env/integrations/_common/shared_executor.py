@@ -1,8 +1,8 @@
-"""The executors that functions run on which are called again and again, and have no object to keep one in.
+"""The executors for functions that are called again and again and have no object that could keep an executor.
 
-One of each name is made for a process, when it is first needed, and closed when the process ends. A fork makes its own:
-threads and servers stay with the parent. Of those that are lent by their arguments a few are kept, since the arguments
-may differ from call to call.
+A process makes one executor for each name and its arguments, when it is first needed, and closes it when the process
+ends. A fork makes its own executors, because threads and servers stay with the parent process. `lent_executor` keeps
+only a few idle executors, because its arguments can differ from call to call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from code_env.executors.pool import renew_lock_after_fork
 from code_env.executors.registry import DEFAULT_EXECUTOR, ENTRY_POINT_GROUP, executor_names, make_executor
 
 _MOST_LENT = 4
-"""How many executors are kept for later that nobody uses; each holds processes and their memory."""
+"""The number of idle lent executors that are kept for later calls. Each holds processes and their memory."""
 
 
 @dataclass
@@ -50,7 +50,7 @@ class _Shared:
     def lend(self, name: str, arguments: dict[str, Any], version: object) -> Iterator[Executor]:
         try:
             text = pickle.dumps((name, sorted(arguments.items()), version))
-        except Exception:  # No plain data, which whoever makes the executor says better; at worst it is used once.
+        except Exception:  # Not plain data: `make_executor` reports this better. If it does not raise, use it once.
             with make_executor(name, **arguments) as executor:
                 yield executor
             return
@@ -84,15 +84,18 @@ atexit.register(_shared.close)
 
 
 def executor_for(executor: Executor | str | None, **arguments: str) -> Executor:
-    """The executor to run on. Whoever gave one keeps it; one that is made here is shared and is not to be closed.
+    """Return the executor to run on.
+
+    If the caller passes an executor, the caller must close it. An executor that is made here is shared, and callers
+    must not close it.
 
     Args:
-        executor: An executor, the name of one, or None for the default.
-        arguments: What it is made with, if it is to be made.
+        executor: An executor, the name of an executor, or None for the default executor.
+        arguments: Arguments for making the executor, if it must be made.
 
     Raises:
         ExecutorNotFound: If no executor has that name.
-        TypeError: If it is none of these.
+        TypeError: If `executor` is none of these.
 
     Example:
         >>> executor_for(None) is executor_for("local")
@@ -107,12 +110,13 @@ def executor_for(executor: Executor | str | None, **arguments: str) -> Executor:
 
 @contextmanager
 def lent_executor(name: str, arguments: dict[str, Any], version: object = None) -> Iterator[Executor]:
-    """An executor made with these arguments, for as long as the block lasts; the same may serve later calls.
+    """Lend an executor that is made with these arguments, until the block ends. Later calls can get the same executor.
 
     Args:
-        name: Its name.
-        arguments: What it is made with: plain data.
-        version: What else must be the same for it to be used again, such as the text of a file that it has read.
+        name: Name of the executor.
+        arguments: Arguments for making the executor: plain data.
+        version: Any other data that must be equal before the executor is used again, for example the text of a file
+            that the executor has read.
 
     Example:
         >>> with lent_executor("subprocess", {"workers": 1}) as one:
@@ -126,15 +130,15 @@ def lent_executor(name: str, arguments: dict[str, Any], version: object = None) 
 
 
 def require_executor(name: str, asked: str, instead: str) -> None:
-    """See to it that there is an executor without which something cannot be done.
+    """Check that an executor exists.
 
     Args:
-        name: Its name.
-        asked: What asks for it.
-        instead: What to do without it.
+        name: Name of the executor.
+        asked: The thing that needs the executor, for the message.
+        instead: What the user can do without the executor, for the message.
 
     Raises:
-        ExecutorNotFound: If there is none of that name.
+        ExecutorNotFound: If no executor has that name.
     """
     known = executor_names()
     if name not in known:

@@ -1,7 +1,8 @@
-"""Test code of other systems as an `assert` test.
+"""Converts test code of other systems to an `assert` test.
 
-There the tests are put behind the answer and both run as one program, so what they leave to that program is made up for
-here: a bare call of `unittest.main()`, and a `check` that nobody calls.
+Other systems append the tests to the answer and run both as one program. Here the judge runs the tests itself, apart
+from the answer. So statements `unittest.main(...)` are removed, and tests that define `check` and never call it are
+refused.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from code_env.tasks.task import JudgeMode, Task
 
 
 def assert_task(code: str, limits: Limits, what: str, judge: JudgeMode = "blind") -> Task:
-    """The task of passing test code that calls the answer's functions by their names.
+    """Make a task from test code that calls the answer's functions by their names.
 
     Args:
         code: The test code; trusted.
-        limits: What the answer and the tests may use together.
-        what: What the code is, for messages.
-        judge: How it is judged.
+        limits: The limits for answer and tests together.
+        what: The name of the test code, for messages; also the task's id.
+        judge: The judge mode.
 
     Raises:
-        TaskError: If it is not Python, or nothing would be tested.
+        TaskError: If the test code is not Python, or if it would test nothing.
 
     Example:
         >>> assert_task("assert add(1, 2) == 3", Limits(), "references[0]").tests[0].cases
@@ -45,7 +46,7 @@ def assert_task(code: str, limits: Limits, what: str, judge: JudgeMode = "blind"
 
 
 def _without_main(code: str) -> str:
-    """The code without statements `unittest.main(...)`: the judge runs the test methods itself."""
+    """Remove statements `unittest.main(...)` from the code, because the judge runs the test methods itself."""
     if not isinstance(code, str) or "unittest.main" not in code:
         return code
     try:
@@ -53,7 +54,7 @@ def _without_main(code: str) -> str:
             warnings.simplefilter("ignore", SyntaxWarning)
             tree = ast.parse(code)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return code  # Whoever makes a test of it says what is wrong.
+        return code  # `AssertTest` reports what is wrong.
     kept = [statement for statement in tree.body if not _is_main(statement)]
     return code if len(kept) == len(tree.body) else ast.unparse(ast.Module(kept, []))
 

@@ -1,13 +1,13 @@
 """RewardKit's rewards for code that is run, over any executor of this package.
 
 The protocol is that of https://github.com/fw-ai-external/reward-kit and its guides on E2B: the modules
-`reward_function`, `rewards.code_execution` and `evaluation`. A reward refuses keywords that it does not know, which
-theirs ignore: one that ignores what it was asked for gives a number all the same. For a trainer that passes all columns
-of a dataset, `reward_function` leaves out what a reward does not take.
+`reward_function`, `rewards.code_execution` and `evaluation`. A reward here refuses unknown keywords; RewardKit's
+rewards ignore them. A reward that ignores a keyword still returns a number, and this number can be wrong. For a trainer
+that passes all columns of a dataset, `reward_function` removes the keywords that a reward does not take.
 
-An answer is a program, or a response with one (`extract_code`). Its standard output decides: 1.0 where it agrees with
-the expected one, 0.0 where the program had a fault, else how alike they are. Where the sandbox fails there is no score:
-`NoVerdict` is raised.
+A reward takes a program, or a response that contains a program (see `extract_code`). The standard output decides: the
+score is 1.0 if the output agrees with the expected output, 0.0 if the program had a fault, and otherwise the similarity
+of the two outputs. If the sandbox fails, there is no score: the reward raises `NoVerdict`.
 """
 
 from .code_execution import (

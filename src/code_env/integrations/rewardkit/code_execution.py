@@ -1,4 +1,4 @@
-"""The rewards for a program's output: over any executor, on this machine, in E2B's cloud, and by similarity."""
+"""RewardKit's rewards for a program's output or test cases, over any executor: on this machine or in E2B's cloud."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from .._common.shared_executor import executor_for
 from .reward_outputs import MetricRewardOutput, RewardOutput
 
 _REASON_CHARS = 10_000
-"""How much of a text a metric's reason shows."""
+"""The longest reason of a metric, in characters; a longer text is cut."""
 
 
 def calculate_output_similarity(actual: str, expected: str) -> float:
-    """The share of the expected words that occur in an output, whatever their order and case.
+    """Return the share of the expected words that occur in an output; order and case do not matter.
 
-    **It can be bought**: an output of all words scores 1.0. So the rewards here do not use it unless told to by
-    `measure="rewardkit_words"`. Nothing expected is met by nothing printed only.
+    **It can be cheated**: an output that contains all words scores 1.0. So the rewards here use it only with
+    `measure="rewardkit_words"`. If the expected output is empty, only an empty output scores 1.0.
 
     Example:
         >>> calculate_output_similarity("Hello there", "hello world")
@@ -88,24 +88,24 @@ def local_code_execution_reward(
     executor: Executor | str | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> float | RewardOutput:
-    """How alike a program's output and the expected one are.
+    """Return the similarity of a program's output and the expected output.
 
-    Called with a text, as `(response, expected_output)`, it gives a float; with messages, a `RewardOutput` whose
+    With text, as in `(response, expected_output)`, it returns a float. With messages it returns a `RewardOutput` whose
     metrics are `extracted_code`, `expected_output`, `execution_result` and `output_match`.
 
     Args:
         messages: The conversation, which ends with the answer; or the answer as text.
-        original_messages: A conversation whose prompt may state the expected output, as in `Expected output: 15`. What
-            the assistant says in it is not looked at. After an answer as text, the expected output.
-        expected_output: What the program must print. With messages that state none either, 1.0 is for a program that
-            runs without a fault.
+        original_messages: A conversation whose prompt can state the expected output, as in `Expected output: 15`. The
+            assistant's messages in it are ignored. If the answer is text, this argument is the expected output.
+        expected_output: The text that the program must print. If it is missing and the messages do not state it either,
+            a program that runs without a fault scores 1.0.
         language: The program's language, if the executor has it; `py` and `js` are short for `python` and `javascript`.
-        timeout: The most time that the program may take, in seconds.
-        api_key: Not used; here so that both rewards can be called alike.
-        response: The answer as text, by name.
-        ground_truth: Another name for `expected_output`, as RewardKit 0.4 has it.
+        timeout: The time limit for the program, in seconds.
+        api_key: Not used. It exists so that both rewards can be called in the same way.
+        response: The answer as text, if it is passed by name.
+        ground_truth: Another name for `expected_output`, as in RewardKit 0.4.
         max_memory_mb: The largest amount of memory, in MiB; None for the package's default.
-        measure: What an output that does not agree is compared by; see `similarity`.
+        measure: The measure for an output that does not agree with the expected output; see `similarity`.
         executor: Where the program runs: an executor, or the name of an executor.
         limits: Further limits, or limits that replace those of `timeout`, for example `{"cpu_s": 1}`; see `Limits` for
             their names.
@@ -163,31 +163,32 @@ def e2b_code_execution_reward(
     executor: Executor | str | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> float | RewardOutput:
-    """As `local_code_execution_reward`, in E2B's cloud.
+    """Return the same as `local_code_execution_reward`, but run the program in E2B's cloud.
 
-    It never runs on this machine unless `executor` says so: whoever wants to fall back to that calls
+    The program never runs on this machine unless `executor` says so. To fall back to this machine, call
     `local_code_execution_reward`.
 
     Args:
-        messages: As there.
-        original_messages: As there.
-        expected_output: As there.
-        language: As there.
-        timeout: As there.
-        api_key: E2B's key; the environment variable E2B_API_KEY if None. Without either, messages give a score of 0.0
-            with a metric `error` that says so, and text is an error.
-        response: As there.
-        ground_truth: As there.
-        max_memory_mb: As there.
-        measure: As there.
-        executor: Where the program runs instead; then no key is needed.
-        limits: As there.
+        messages: See `local_code_execution_reward`.
+        original_messages: See `local_code_execution_reward`.
+        expected_output: See `local_code_execution_reward`.
+        language: See `local_code_execution_reward`.
+        timeout: See `local_code_execution_reward`.
+        api_key: E2B's key; if None, the environment variable E2B_API_KEY. If there is no key, messages get a score of
+            0.0 with a metric `error` that says so, and an answer as text raises an exception.
+        response: See `local_code_execution_reward`.
+        ground_truth: See `local_code_execution_reward`.
+        max_memory_mb: See `local_code_execution_reward`.
+        measure: See `local_code_execution_reward`.
+        executor: Where the program runs instead of E2B's cloud; then no key is needed.
+        limits: See `local_code_execution_reward`.
 
     Raises:
-        ExecutorError: If there is no key, and the answer is text; if E2B refuses it; if its SDK is not installed.
+        ExecutorError: If there is no key and the answer is text, if E2B refuses the key, or if its SDK is not
+            installed.
         NoVerdict: If the sandbox failed.
-        TaskError: As there.
-        TypeError: As there.
+        TaskError: See `local_code_execution_reward`.
+        TypeError: See `local_code_execution_reward`.
 
     Example:
         >>> e2b_code_execution_reward("print(6 * 7)", "42", executor="local")
@@ -218,33 +219,34 @@ def fractional_code_reward(
     executor: Executor | str | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> RewardOutput:
-    """The share of test cases that an answer passes.
+    """Return the share of test cases that an answer passes.
 
     Args:
         messages: The conversation, which ends with the answer; or the answer as text.
-        ground_truth: Test cases, each `{"input": ..., "expected_output": ...}`: what the program reads and must print,
-            or with `function_to_call` its arguments and what it must return. A text is an expected output; then this
-            is `local_code_execution_reward`. With None, 1.0 is for a program that runs without a fault.
+        ground_truth: Test cases, each `{"input": ..., "expected_output": ...}`: the text that the program reads and the
+            text that it must print, or with `function_to_call` the function's arguments and its return value. If it is
+            a text, it is the expected output, and the score is that of `local_code_execution_reward`. If it is None, a
+            program that runs without a fault scores 1.0.
         language: The program's language, if the executor has it.
-        timeout: The most time for each case, in seconds.
+        timeout: The time limit for each case, in seconds.
         environment: `local`, or `e2b` for E2B's cloud.
-        api_key: E2B's key; the environment variable E2B_API_KEY if None.
-        function_to_call: Name of the function that the cases are about.
+        api_key: E2B's key; if None, the environment variable E2B_API_KEY.
+        function_to_call: Name of the function that the cases test.
         max_memory_mb: The largest amount of memory, in MiB; None for the package's default.
-        measure: What an output is compared by if `ground_truth` is a text; `tokens` if None.
-        executor: Where the program runs: an executor, or the name of an executor. It overrules `environment`.
+        measure: The measure of similarity if `ground_truth` is a text; `tokens` if None.
+        executor: Where the program runs: an executor, or the name of an executor. It overrides `environment`.
         limits: Further limits, or limits that replace those of `timeout`, for example `{"cpu_s": 1}`; see `Limits` for
             their names.
 
     Returns:
-        A score, and metrics `extracted_code`, `test_results` (JSON: a list of what each case gave) and `pass_rate`.
-        Without any case the score is 0.0, with a metric `error`.
+        A score, and the metrics `extracted_code`, `test_results` (a JSON list with the result of each case) and
+        `pass_rate`. If there are no cases, the score is 0.0, with a metric `error`.
 
     Raises:
         ExecutorError: If `environment` is `e2b`, and its SDK is not installed or E2B refuses the key.
         NoVerdict: If the sandbox failed.
-        TaskError: If there is no answer, a case is malformed, or `function_to_call` or `measure` is given where it has
-            no meaning.
+        TaskError: If there is no answer, a case is malformed, `environment` has another value, or `function_to_call` or
+            `measure` is given although it has no meaning for this `ground_truth`.
         TypeError: If a keyword is not an argument of this function.
 
     Example:
@@ -288,12 +290,12 @@ def fractional_code_reward(
 
 @dataclass(frozen=True)
 class _Asked:
-    """An answer, and what it is to print."""
+    """The arguments of a reward: a response, and the output that its program must print."""
 
     response: str
     expected: str | None
     as_text: bool
-    """Whether the answer came as text, which gets a number."""
+    """Whether the response was passed as text, so that the reward returns a number."""
 
 
 def _asked(
@@ -381,7 +383,7 @@ _NO_KEY = (
 
 
 def _in_cloud(api_key: str | None) -> Executor | None:
-    """The executor `e2b`; None if there is no key for it."""
+    """Return the executor `e2b`, or None if there is no key for it."""
     key = api_key or os.environ.get("E2B_API_KEY")
     if not key:
         return None

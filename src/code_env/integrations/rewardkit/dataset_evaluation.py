@@ -1,4 +1,4 @@
-"""RewardKit's `evaluate_dataset`: a reward function over rows of a file, a list or a dataset."""
+"""RewardKit's `evaluate_dataset`: calls a reward function for the rows of a file, a list or a dataset."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from .reward_outputs import RewardOutput
 _ANSWERS = ("messages", "response", "completion")
 
 _AT_ONCE = 32
-"""How many rows are scored at once: more than sandboxes run, so that none of them waits for a row."""
+"""The number of rows that are scored at once: more than sandboxes run, so that no sandbox waits for a row."""
 
 
 @dataclass(frozen=True)
 class DatasetEvaluation(Sequence["Reward | None"]):
-    """What a reward function found over a dataset: a sequence of what it gave for each row."""
+    """The results of a reward function over a dataset: a sequence with the function's return value for each row."""
 
     results: tuple[Reward | None, ...]
-    """What it gave for each row; None where the sandbox failed."""
+    """The function's return value for each row; None if the sandbox failed."""
     scores: tuple[float | None, ...]
-    """The score of each row; None where the sandbox failed."""
+    """The score of each row; None if the sandbox failed."""
     missing: int
-    """Rows without a score; they are left out of the mean."""
+    """The number of rows without a score. The mean leaves them out."""
     mean_score: float | None
-    """Mean of the scores; None if there is none."""
+    """Mean of the scores; None if there are no scores."""
 
     def __len__(self) -> int:
         return len(self.results)
@@ -44,7 +44,7 @@ class DatasetEvaluation(Sequence["Reward | None"]):
         return self.results[index]
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as data that JSON can hold.
+        """Return the same as data that JSON can hold.
 
         Example:
             >>> DatasetEvaluation((0.5, None), (0.5, None), 1, 0.5).to_dict()
@@ -68,21 +68,21 @@ def evaluate_dataset(
 ) -> DatasetEvaluation:
     """Call a reward function for each row of a dataset, for many rows at once.
 
-    A row has an answer, as `messages`, or as text in `response` or `completion`; it is passed as `messages` or
-    `response`, and so is each additional field under its name.
+    A row has an answer, either as `messages`, or as text in `response` or `completion`. The function gets the answer as
+    `messages` or `response`, and each additional field under its own name.
 
     Args:
-        reward_function: The function. It is called by several threads.
+        reward_function: The function. Several threads call it.
         dataset_path: A file of JSON lines, plain or gzipped; or the rows, in a list or a `datasets.Dataset`.
-        additional_fields: Fields that are passed along, such as `expected_output`. Each row must have them. Those that
-            the function does not take are left out, as by the decorator `reward_function`.
-        at_once: How many rows are scored at once; as many programs run at once as the executor has workers. 1 for a
-            function that threads cannot share.
+        additional_fields: Fields that are passed to the function, for example `expected_output`. Each row must have
+            them. Fields that the function does not take are removed, as by the decorator `reward_function`.
+        at_once: How many rows are scored at once. The number of programs that run at once is the executor's number of
+            workers. Use 1 for a function that is not thread-safe.
 
     Raises:
-        TaskError: If the file is not there, there are no rows, or a row lacks a field; names file and line. Nothing is
-            scored then.
-        ValueError: If `at_once` is no whole number of at least 1.
+        TaskError: If the file does not exist, there are no rows, or a row lacks a field; the message names file and
+            line. In these cases no row is scored.
+        ValueError: If `at_once` is not a whole number of at least 1.
 
     Example:
         >>> rows = [{"response": "print(1)", "expected_output": "1"}, {"response": "print(2)", "expected_output": "1"}]
@@ -108,7 +108,7 @@ def evaluate_dataset(
         futures = [pool.submit(result, arguments) for arguments in calls]
         try:
             results = [future.result() for future in futures]
-        except BaseException:  # A function that raises does so in other rows as well: these need not run.
+        except BaseException:  # The function probably raises for other rows too, so cancel them.
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     scores = tuple(result.score if isinstance(result, RewardOutput) else result for result in results)
@@ -118,7 +118,7 @@ def evaluate_dataset(
 
 
 def _rows(dataset: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The rows, each with where it is."""
+    """Yield each row with its position, as text for messages."""
     if isinstance(dataset, str | Path):
         path = Path(dataset)
         if not path.is_file():

@@ -1,7 +1,7 @@
-"""RewardKit's rewards for what a notebook's session leaves: results of cells, files, insights and figures.
+"""RewardKit's rewards for the results of a notebook session: values of cells, files, insights and figures.
 
-An answer runs once, as a notebook's first cell, in a working directory of its own. What the tests expect never enters
-its process; see `docs/task-format.md` for what a cell gives.
+An answer runs once, as the first cell of a notebook, in its own working directory. The expected values of the tests
+never enter the answer's process. `docs/task-format.md` says what the value of a cell is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .._common.runs import mebibytes, time_limits, with_verdict
 from .._common.shared_executor import executor_for
 
 DATASET_NAME = "dataset.csv"
-"""What a data set is called in the working directory."""
+"""The file name of a data set in the working directory."""
 
 
 @refuse_further
@@ -38,20 +38,20 @@ def advanced_code_evaluation(
     executor: Executor | str | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> float:
-    """The share of test cases that an answer passes: code that is run after it, and what that must give.
+    """Return the share of test cases that an answer passes: code that runs after the answer, and its expected value.
 
     Args:
         response: The answer.
-        test_cases: Each `{"code": ..., "expected": ...}`. They run one after the other, as cells of a notebook. What
-            a cell gives is its last expression, else what it prints, else its variable `result`.
-        timeout: The most time that all of it may take, in seconds.
+        test_cases: Each is `{"code": ..., "expected": ...}`. They run one after the other, as cells of a notebook. The
+            value of a cell is its last expression, else what it prints, else its variable `result`.
+        timeout: The time limit for the answer and all cases together, in seconds.
         max_memory_mb: The largest amount of memory, in MiB; None for the package's default.
         executor: Where the program runs: an executor, or the name of an executor.
         limits: Further limits, or limits that replace those of `timeout`, for example `{"cpu_s": 1}`; see `Limits` for
             their names.
 
     Returns:
-        From 0 to 1; 0.0 without any case, and for an answer that fails by itself.
+        From 0 to 1; 0.0 if there are no cases, or if the answer itself fails.
 
     Raises:
         NoVerdict: If the sandbox failed.
@@ -83,20 +83,21 @@ def file_based_code_reward(
     executor: Executor | str | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> float:
-    """The share of expected files that an answer leaves.
+    """Return the share of expected files that an answer leaves in its working directory.
 
     Args:
         response: The answer.
-        file_operations: Each `{"path": ..., "content": ..., "type": ...}`. The path is relative to the working
-            directory. The type `create`, which is the default, asks for that content, `exists` for any.
-        timeout: The most time that the answer may take, in seconds.
+        file_operations: Each is `{"path": ..., "content": ..., "type": ...}`. The path is relative to the working
+            directory. With the type `create`, the default, the file must have this content; with `exists`, it can have
+            any content.
+        timeout: The time limit for the answer, in seconds.
         max_memory_mb: The largest amount of memory, in MiB; None for the package's default.
         executor: Where the program runs: an executor, or the name of an executor.
         limits: Further limits, or limits that replace those of `timeout`, for example `{"cpu_s": 1}`; see `Limits` for
             their names.
 
     Returns:
-        From 0 to 1; 0.0 without any operation, and for an answer that fails.
+        From 0 to 1; 0.0 if there are no operations, or if the answer fails.
 
     Raises:
         NoVerdict: If the sandbox failed.
@@ -131,24 +132,24 @@ def data_analysis_reward(
     executor: Executor | str | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> float:
-    """The share of expected insights that an analysis mentions, and something for a figure.
+    """Return the share of expected insights that an analysis mentions, with a bonus for a figure.
 
     Args:
-        response: The answer. It finds the data as `dataset.csv`.
-        dataset_path: The data.
-        expected_insights: What its output, or its last expression, must mention.
-        find: How they are looked for; see `InsightTest`. With `rewardkit_substring`, RewardKit's search, an answer that
-            prints enough mentions everything.
-        plot_bonus: What a figure of matplotlib adds to the number of insights found. Any figure will do, an empty one
-            too; 0.0 gives nothing for it.
-        timeout: The most time that the answer may take, in seconds.
+        response: The answer. The data is in `dataset.csv` in its working directory.
+        dataset_path: The data file.
+        expected_insights: Texts that the answer's output, or its last expression, must mention.
+        find: The rule by which insights are searched for; see `InsightTest`. With `rewardkit_substring`, which is
+            RewardKit's search, an answer that prints enough text mentions everything.
+        plot_bonus: The bonus for a matplotlib figure, in units of one found insight. Any figure gets the bonus, even an
+            empty figure; 0.0 means no bonus.
+        timeout: The time limit for the answer, in seconds.
         max_memory_mb: The largest amount of memory, in MiB; None for the package's default.
         executor: Where the program runs: an executor, or the name of an executor.
         limits: Further limits, or limits that replace those of `timeout`, for example `{"cpu_s": 1}`; see `Limits` for
             their names.
 
     Returns:
-        From 0 to 1; 0.0 without any insight to expect, and for an answer that fails.
+        From 0 to 1; 0.0 if no insights are expected, or if the answer fails.
 
     Raises:
         NoVerdict: If the sandbox failed.
@@ -201,7 +202,7 @@ def _judged(
 
 
 def _each(rows: Any, name: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """The rows of an argument, each with its name."""
+    """Return the rows of an argument, each with its name for messages."""
     if not rows:
         return []
     if isinstance(rows, str | Mapping) or not isinstance(rows, Sequence):

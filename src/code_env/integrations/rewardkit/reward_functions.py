@@ -1,4 +1,4 @@
-"""RewardKit's decorator for reward functions, bare or called."""
+"""RewardKit's decorator for reward functions, with or without arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._common.misspelt import refuse_further, reject_misspelt
 from .reward_outputs import RewardOutput
 
 Reward = float | RewardOutput
-"""What a reward function gives back."""
+"""The return value of a reward function."""
 
 
 @overload
@@ -37,22 +37,25 @@ def reward_function(
     mode: str = "pointwise",
     resources: None = None,
 ) -> Any:
-    """Let a reward function be called with more keywords than it has arguments, and check what it gives back.
+    """Let a reward function be called with more keywords than it has arguments, and check its return value.
 
-    Keywords that it does not take are left out, as a dataset has more columns than a reward needs; one that is nearly
-    the name of an argument is refused. A number comes back as a float.
+    The decorated function removes keywords that the function does not take, because a dataset has more columns than a
+    reward needs. It refuses a keyword that is nearly the name of an argument. It returns a number as a float.
 
     Args:
-        function: Gives a number or a `RewardOutput`.
-        id: A name for it, kept as `reward_id`; RewardKit publishes functions under it, which is not done here.
-        requirements: Packages that it needs, kept as `reward_requirements`; nothing is installed.
-        mode: `pointwise`, a call for each answer, as RewardKit's default; there is no `batch` here.
-        resources: None; RewardKit sets up a deployed model for them, and nothing is deployed here.
+        function: Returns a number or a `RewardOutput`.
+        id: A name for the function, kept as `reward_id`. RewardKit publishes functions under this name; this package
+            does not.
+        requirements: Packages that the function needs, kept as `reward_requirements`; nothing is installed.
+        mode: `pointwise`, which is RewardKit's default: one call for each answer. There is no `batch` here.
+        resources: Must be None. RewardKit deploys a model for `resources`; this package deploys nothing.
 
     Raises:
-        TypeError: When it decorates, if the function is a coroutine function, or there is no such mode or resource.
-        TypeError: By the decorated function, for a misspelt keyword, or if the result is neither.
-        ValueError: By the decorated function, if the number is not finite.
+        TypeError: From the decorator, if the function is a coroutine function, or `mode` or `resources` has another
+            value.
+        TypeError: From the decorated function, for a misspelt keyword, or if the result is neither a number nor a
+            `RewardOutput`.
+        ValueError: From the decorated function, if the number is not finite.
 
     Example:
         >>> @reward_function

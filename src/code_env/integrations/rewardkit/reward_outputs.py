@@ -1,4 +1,4 @@
-"""What RewardKit's rewards give back: a score, and metrics that say where it comes from."""
+"""The return values of RewardKit's rewards: a score, and metrics that explain the score."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class MetricRewardOutput:
     score: float
     """From 0 to 1."""
     reason: str = ""
-    """What it rests on. May show expected values, so it is not for the policy."""
+    """The reason for the score. It can show expected values, so do not show it to the policy."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,6 @@ class RewardOutput:
     """The score in words."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """Return the same as plain data."""
         metrics = {name: {"score": metric.score, "reason": metric.reason} for name, metric in self.metrics.items()}
         return {"score": self.score, "reason": self.reason, "metrics": metrics}

@@ -1,10 +1,10 @@
-"""TRL: reward functions for `GRPOTrainer` and its kin, and environments whose tools run programs.
+"""TRL: reward functions for `GRPOTrainer` and similar trainers, and environments whose tools run programs.
 
-TRL calls a reward function by keyword, with each column of the data set beside the prompts and completions, and takes
-None for a completion that has no reward. An environment's public methods are its tools, all of them. TRL itself is not
-imported here.
+TRL calls a reward function with keywords: the prompts, the completions and each column of the data set. It accepts None
+for a completion that has no reward. TRL uses every public method of an environment as a tool, except `reset` and
+`get_reward`. This package does not import TRL.
 
-The rows come from `TaskSuite.to_dataset("trl")`: the column `task` carries the whole task.
+The rows come from `TaskSuite.to_dataset("trl")`: the column `task` holds the whole task.
 """
 
 from .environments import CodeEnvironment, EnvironmentFactory, environment_factory

@@ -1,8 +1,8 @@
 """Environments for TRL's `environment_factory`: the policy tries programs with one tool, and hands in with another.
 
-TRL takes each public method of an environment but `reset` and `get_reward` for a tool, and shows the model its
-docstring. So these have no other public name. What a tool is called with was written by the model: whatever it is, it
-gets an answer in words.
+TRL uses each public method of an environment as a tool, except `reset` and `get_reward`, and shows its docstring to the
+model. So an environment has no other public names. The model writes the arguments of a tool. For any value of these
+arguments, the tool replies in words.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from .._common.scoring import MISUSE, Score, require_settings, score
 from .._common.shared_executor import executor_for
 
 _SHOWN_CHARS = 2000
-"""How much of each stream the model is shown: what it reads, it pays for in context."""
+"""The longest text of each output stream that the model is shown, in characters, because it fills the context."""
 
 NO_TASK = (
     "the data set has no column 'task', which carries each row's task; make it with "
     "load_suite(...).to_dataset('trl'), and keep that column"
 )
-"""What is wrong with a row without one."""
+"""The message for a row without a task."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class _Settings:
 
 
 class _Draws:
-    """Draws tasks from a suite, one for all environments of a group."""
+    """Draws tasks from a suite; all environments of a group get the same task."""
 
     def __init__(self, suite: TaskSuite, group_size: int, seed: int) -> None:
         self._order, self._rng = TaskOrder(suite, "shuffle"), np.random.default_rng(seed)
@@ -58,7 +58,10 @@ class _Draws:
         self._current: dict[int, Task] = {}
 
     def task(self, number: int) -> Task:
-        """The next task of an environment. TRL resets them in order, so the first of a group draws for it."""
+        """Return the next task of an environment.
+
+        TRL resets the environments in order, so the first environment of a group draws the task for its group.
+        """
         group, place = divmod(number, self._group_size)
         if place == 0 or group not in self._current:
             self._current[group] = self._order.draw(self._rng)
@@ -76,13 +79,13 @@ class CodeEnvironment:
         self._misuse: Exception | None = None
 
     def reset(self, **row: Any) -> str | None:
-        """Begin with a task.
+        """Begin a task.
 
         Args:
-            row: The data set's row; its column `task` carries the task. Without one, a task is drawn.
+            row: The row of the data set; its column `task` holds the task. If it has no task, a task is drawn.
 
         Returns:
-            The prompt, if the row has none.
+            The prompt; None if the row has both a task and a prompt.
 
         Raises:
             TaskError: If there is neither a task nor a suite to draw from.
@@ -138,13 +141,13 @@ class CodeEnvironment:
         return _shown(result)
 
     def submit_solution(self, code: str) -> str:
-        """Hand in a solution, which is tested. Only what is handed in counts, and of that the last.
+        """Hand in a solution, which is then tested. Only the last solution that is handed in counts.
 
         Args:
             code: The whole solution.
 
         Returns:
-            How it did.
+            The result of the tests.
         """
         if self._task is None:
             return "There is no task yet."
@@ -158,7 +161,7 @@ class CodeEnvironment:
             settings = self._settings
             (self._last,) = score([self._task], [code], settings.rewards, settings.executor, settings.limits)
         except Exception as error:
-            # TRL tells the model of what a tool raises, and goes on; `get_reward` tells whoever trains it.
+            # TRL reports the exception to the model and goes on. `get_reward` raises it again, for the trainer.
             self._misuse = error
             raise
         self._submissions += self._last.valid
@@ -167,13 +170,13 @@ class CodeEnvironment:
         return told if self._last.verdict.passed else f"{told}\nSolutions that may still be handed in: {left}."
 
     def get_reward(self) -> float | None:
-        """The reward of what was handed in last.
+        """Return the reward of the last solution that was handed in.
 
         Returns:
-            0.0 if there was nothing; None, which TRL leaves out, if there is no verdict on it.
+            0.0 if no solution was handed in; None, which TRL leaves out, if there is no verdict on it.
 
         Raises:
-            CodeEnvError: If what was handed in could not be scored for how this is set up.
+            CodeEnvError: If a tool failed because of how this environment is set up.
         """
         if self._misuse is not None:
             raise self._misuse
@@ -187,7 +190,7 @@ class EnvironmentFactory:
         self._settings, self._draws, self._made = settings, draws, 0
 
     def __call__(self) -> CodeEnvironment:
-        """One more environment."""
+        """Make another environment."""
         self._made += 1
         return CodeEnvironment(self._settings, self._draws, self._made - 1)
 
@@ -203,24 +206,25 @@ def environment_factory(
     seed: int = 0,
     limits: Mapping[str, Any] | None = None,
 ) -> EnvironmentFactory:
-    """For TRL's `environment_factory`: a model tries programs, hands one in, and is told how it did.
+    """Make a value for TRL's `environment_factory`: a model tries programs, hands in a solution, and gets feedback.
 
-    Its tools are `run_code` and `submit_solution`. It is told as in an environment with several turns: of hidden tests
-    only how many failed, and the kind of fault.
+    The tools are `run_code` and `submit_solution`. The feedback is the same as in an environment with several turns:
+    for hidden tests, it says only how many failed, and the kind of fault.
 
     Args:
         rewards: As for `gym.make_vec`; the default is the share of tests passed.
         executor: Where programs run: an executor, which the caller must close, the name of an executor, or None for the
             default executor, which all calls share.
-        suite: Where tasks are drawn from, to train without a data set: a suite, or its name or path.
-        max_submissions: How often a solution may be handed in.
-        max_runs: How often a program may be tried.
-        group_size: TRL's `num_generations`, by which it compares completions for one task; with `suite` only.
-        seed: Of the draws; with `suite` only.
+        suite: The suite from which tasks are drawn, to train without a data set: a suite, or its name or path.
+        max_submissions: The number of solutions with a verdict that the model may hand in.
+        max_runs: The number of times that the model may call `run_code`.
+        group_size: TRL's `num_generations`: the number of completions for one task that TRL compares. Only used with
+            `suite`.
+        seed: The seed for drawing tasks. Only used with `suite`.
         limits: Limits that replace the task's own limits, for example `{"cpu_s": 1}`; see `Limits` for their names.
 
     Raises:
-        SuiteNotFound: If there is no such suite.
+        SuiteNotFound: If the suite does not exist.
         TaskError: If an argument is out of range.
         CodeEnvError: If the rewards, the limits or the executor do not exist or do not fit.
 

@@ -1,4 +1,4 @@
-"""Reward functions for `GRPOTrainer` and its kin, one that TRL calls and one that it awaits."""
+"""Reward functions for `GRPOTrainer` and similar trainers: a function that TRL calls, and a function that it awaits."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .._common.scoring import Score, ascore, checked_rewards, score
 from .environments import NO_TASK
 
 _LogMetric = Callable[[str, float], None]
-"""How TRL takes a number for its log."""
+"""A function by which TRL takes a number for its log: it gets a name and the number."""
 
 
 class _Rewarding:
-    """What both reward functions share."""
+    """The common base of both reward functions."""
 
     def __init__(
         self,
@@ -29,15 +29,15 @@ class _Rewarding:
         name: str,
         limits: Mapping[str, Any] | None,
     ) -> None:
-        Limits().with_values(limits)  # What is wrong with them is said here, not when training has begun.
+        Limits().with_values(limits)  # Raises here if a limit is wrong, before training begins.
         self._rewards, self._executor, self._limits = checked_rewards(rewards), executor, limits
-        self.__name__ = name  # TRL logs under it.
+        self.__name__ = name  # TRL logs under this name.
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.__name__!r}>"
 
     def _told(self, scores: list[Score], log_metric: _LogMetric | None) -> list[float | None]:
-        """The rewards, and to TRL's log what became of the completions."""
+        """Return the rewards, and write statistics of the completions to TRL's log."""
         if log_metric is not None and scores:
             judged = [one for one in scores if one.valid]
             log_metric(f"{self.__name__}/no_verdict", 1 - len(judged) / len(scores))
@@ -60,14 +60,14 @@ class RewardFunction(_Rewarding):
         log_metric: _LogMetric | None = None,
         **columns: Any,
     ) -> list[float | None]:
-        """The reward of each completion, None where there is no verdict.
+        """Return the reward of each completion; None if there is no verdict.
 
         Args:
-            prompts: Not looked at.
-            completions: For each what the policy wrote: text, or messages of which the last is its answer.
-            task: For each its task as JSON text.
+            prompts: Not used.
+            completions: The completions that the policy wrote: text, or messages that end with the answer.
+            task: The task of each completion, as JSON text.
             log_metric: Takes numbers for TRL's log.
-            columns: What else TRL passes; not looked at.
+            columns: All other keywords that TRL passes; not used.
 
         Raises:
             CodeEnvError: If a task is malformed, or the rewards or the executor do not exist or do not fit.
@@ -76,7 +76,7 @@ class RewardFunction(_Rewarding):
 
 
 class AsyncRewardFunction(_Rewarding):
-    """As `RewardFunction`, awaited; TRL awaits all of these at once."""
+    """Like `RewardFunction`, but awaited. TRL awaits all asynchronous reward functions at once."""
 
     async def __call__(
         self,
@@ -86,7 +86,7 @@ class AsyncRewardFunction(_Rewarding):
         log_metric: _LogMetric | None = None,
         **columns: Any,
     ) -> list[float | None]:
-        """As `RewardFunction.__call__`."""
+        """Return the same as `RewardFunction.__call__`."""
         answered = _answered(completions, task)
         return self._told(await ascore(*answered, self._rewards, self._executor, self._limits), log_metric)
 
@@ -97,21 +97,21 @@ def reward_function(
     name: str = "code_reward",
     limits: Mapping[str, Any] | None = None,
 ) -> RewardFunction:
-    """A reward function for TRL's trainers, over data sets of `TaskSuite.to_dataset("trl")`.
+    """Make a reward function for TRL's trainers, for data sets from `TaskSuite.to_dataset("trl")`.
 
-    It may be pickled if the executor is given by name.
+    The function can be pickled if the executor is given by name.
 
     Args:
         rewards: As for `gym.make_vec`; the default is the share of tests passed. `group_pass@k` takes consecutive
             completions as a group, so its `group_size` is TRL's `num_generations`.
         executor: Where programs run: an executor, which the caller must close, the name of an executor, or None for the
             default executor, which all calls share.
-        name: What TRL logs it under; the share of completions that pass, the shares without code and without a
-            verdict, and the mean of each reward are logged below that.
+        name: The name in TRL's log. The share of completions that pass, the shares without code and without a verdict,
+            and the mean of each reward are logged as `<name>/...`.
         limits: Limits that replace the task's own limits, for example `{"cpu_s": 1}`; see `Limits` for their names.
 
     Raises:
-        CodeEnvError: If the rewards or the limits are none.
+        CodeEnvError: If the rewards are not a mapping or contain `schedule`, or a limit is unknown or out of range.
 
     Example:
         >>> from code_env import load_suite
@@ -130,7 +130,7 @@ def async_reward_function(
     name: str = "code_reward",
     limits: Mapping[str, Any] | None = None,
 ) -> AsyncRewardFunction:
-    """As `reward_function`, to be awaited, so that TRL runs it beside others.
+    """Make a reward function that TRL awaits, so that TRL runs it at the same time as other reward functions.
 
     Args:
         rewards: See `reward_function`.
@@ -142,7 +142,7 @@ def async_reward_function(
 
 
 def _answered(completions: Sequence[Any] | None, task: Sequence[str] | None) -> tuple[list[Task], list[str]]:
-    """The tasks and the answers to them."""
+    """Return the tasks and the answers to them."""
     if completions is None:
         raise TypeError("completions are missing; TRL passes them by that name")
     if task is None:
@@ -151,7 +151,7 @@ def _answered(completions: Sequence[Any] | None, task: Sequence[str] | None) -> 
 
 
 def _answer(completion: Any) -> str:
-    """The answer in a completion; empty where it ends in none, as with a call of a tool or its result."""
+    """Return the answer at the end of a completion; empty if it ends with a tool call or the result of a tool."""
     if isinstance(completion, str):
         return completion
     try:

@@ -76,7 +76,7 @@ SAMPLED = {
     "tests/executors/local/test_system_calls.py": 4,
     "tests/executors/local/test_time_and_process_limits.py": 8,
     "tests/executors/restricted/test_restricted_options.py": 8,
-    "tests/executors/machines/test_shell.py::test_the_executor_of_an_example_conforms": 12,
+    "tests/executors/machines/test_shell.py::test_the_executor_of_an_example_conforms": 24,
     "tests/executors/test_languages.py": 8,
     "tests/executors/test_notebook.py": 10,
     "tests/executors/test_subprocess.py": 8,

@@ -32,7 +32,7 @@ def pass_at_k_rewards(passed: Sequence[bool | None], k: int, baseline: Baseline 
 
     Args:
         passed: Whether each sample passed; None for a sample without a verdict.
-        k: The number of samples of which at least one should pass.
+        k: The number k in pass@k: at least one of k samples should pass.
         baseline: The baseline that is subtracted; see `Baseline`.
 
     Raises:

@@ -49,7 +49,7 @@ class PassAtKEntry(Entry):
     Args:
         name: The name of the entry in the ledger.
         weight: The factor that the value is multiplied by.
-        k: The number of answers of which at least one should pass.
+        k: The number k in pass@k: at least one of k answers should pass.
     """
 
     def __init__(self, name: str, weight: float, k: int) -> None:

@@ -31,7 +31,7 @@ class GroupPassAtKReward(StepVectorWrapper, Recorded):
 
     Args:
         env: The vector env to wrap, with one turn, one sample a step, and no deadline.
-        k: The number of samples of which at least one should pass.
+        k: The number k in pass@k: at least one of k samples should pass.
         group_size: The number of environments in a group. It must divide the number of all environments.
         weight: The factor that the value is multiplied by.
         name: The name of this reward in the ledger; by default `group_pass@` and the number `k`.

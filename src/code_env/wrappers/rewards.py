@@ -342,7 +342,8 @@ class PassAtKReward(_PassAtK, EntryWrapper):
 
     Args:
         env: The env to wrap; its `samples_per_step` must be at least `k`.
-        k: The number of answers of which at least one should pass. With `k=1`, the reward is the share that passes.
+        k: The number k in pass@k: at least one of k answers should pass. With `k=1`, the reward is the share of
+            answers that pass.
         weight: The factor that the value is multiplied by.
         name: The name of this reward in the ledger; by default `pass@` and the number `k`.
 

@@ -155,7 +155,7 @@ def test_a_process_that_closes_in_a_callback_leaves_no_sandbox(e2b):
 
 def test_closing_says_what_it_leaves(make, e2b, monkeypatch):
     monkeypatch.setattr(submissions, "_CLOSE_S", 0.5)
-    monkeypatch.setattr(sandboxes, "LAST_SWEEP_S", 0.5)
+    monkeypatch.setattr(sandboxes, "LAST_LOOK_S", 0.5)
     executor = make()
     executor.submit(SLEEPER)
     wait_until(lambda: len(e2b.sandboxes) == 1)

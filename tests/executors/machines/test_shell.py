@@ -82,7 +82,7 @@ def test_a_program_leaves_no_directory(temporary, command):
     wait_until(lambda: not left_over(temporary))
 
 
-@pytest.mark.parametrize("answer", [ANSWER, "import time; time.sleep(600)"], ids=["judged", "asleep"])
+@pytest.mark.parametrize("answer", [ANSWER, "import time; time.sleep(600)"], ids=["short", "asleep"])
 def test_a_cancelled_program_leaves_nothing(answer, temporary):
     with CommandExecutor() as executor:
         futures = [executor.submit(Program(answer, limits=Limits(wall_s=900))) for _ in range(6)]
@@ -142,7 +142,7 @@ def test_a_machine_without_a_temporary_directory_says_why(tmp_path, monkeypatch)
     assert "mktemp" in result.error.message
 
 
-def test_a_machine_without_python_is_an_error_for_this_program_and_all_others(command, monkeypatch):
+def test_a_machine_without_python_is_an_error_for_this_program_and_all_others(monkeypatch):
     monkeypatch.setattr(machine_run, "COMMAND", "exec no_such_python")
     with CommandExecutor() as executor:
         for _ in range(2):

@@ -21,7 +21,7 @@ from typing import Any
 from code_env.errors import E2BMisconfigured, ExecutorError
 from code_env.executors.machines.faults import NoMachine, described
 from code_env.executors.machines.loop import within
-from code_env.executors.machines.machine import Machine, Machines
+from code_env.executors.machines.machine import LAST_LOOK_S, Machine, Machines
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
 
@@ -41,10 +41,6 @@ _KILL_WAIT_S = 0.2
 
 _SWEEPS_S = (1.0, 5.0, 30.0)
 """The waits between looks for a sandbox after the answer about it was lost, in seconds: its creation may take time."""
-
-LAST_SWEEP_S = 10.0
-"""How long the last look for left-over sandboxes may take, in seconds: if E2B does not answer, `close` must not wait
-for long."""
 
 _UPPER_SECONDS = 24 * 3600
 
@@ -338,7 +334,7 @@ class Sandboxes(Machines):
             left = len(self._known)
             self._known.clear()
             with contextlib.suppress(Exception):
-                async with asyncio.timeout(LAST_SWEEP_S):
+                async with asyncio.timeout(LAST_LOOK_S):
                     for _ in range(self._policy.kill_tries):  # Look once more for sandboxes that E2B says it has ended.
                         ended, left = await self._sweep(None, None)
                         if not ended and not left:

@@ -16,6 +16,9 @@ from code_env.errors import ExecutorMisconfigured
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
 
+LAST_LOOK_S = 10.0
+"""How much longer than asked `Machines.close` may take for a last look at what is left, in seconds."""
+
 Listener = Callable[[str], Coroutine[Any, Any, None]]
 """A function that takes the next piece of a stream. No more of the stream is read until it returns."""
 
@@ -98,8 +101,8 @@ class Machines(abc.ABC):
             lifetime_s: How long the machine may be needed, in seconds.
 
         Raises:
-            ExecutorMisconfigured: If no machine will ever be there; then this executor runs no further program.
-            NoMachine: If there is none, after all tries that make sense.
+            ExecutorMisconfigured: If these settings give no machine; the executor then runs no other program.
+            NoMachine: If no machine could be had in any of the tries.
         """
 
     async def run_notebook(self, machine: Machine, program: Program) -> ExecutionResult:
@@ -116,5 +119,5 @@ class Machines(abc.ABC):
         return 0
 
     async def close(self, patience_s: float) -> int:
-        """End all machines; return how many are left after `patience_s` seconds."""
+        """End all machines; return how many are left after `patience_s` seconds and, at most, `LAST_LOOK_S` more."""
         return self.known

@@ -27,16 +27,13 @@ from .faults import MissingInterpreter, NoMachine, SupervisorDied, described
 from .futures import ResultFuture
 from .judged import run_judged
 from .loop import loop_thread, raise_if_cancelled
-from .machine import Machine, Machines
+from .machine import LAST_LOOK_S, Machine, Machines
 from .machine_run import lifetime_s, run_plain
 
 T = TypeVar("T")
 
 _CLOSE_S = 30.0
 """How long `close` waits for runs and machines to end, in seconds."""
-
-_LAST_LOOK_S = 10.0
-"""How much longer machines may need for a last look at what is left, in seconds."""
 
 
 class Submissions:
@@ -80,7 +77,7 @@ class Submissions:
         if self._thread.is_current:  # The loop's thread must not wait for its own work.
             return 0
         try:
-            left = self._closed.result(2 * _CLOSE_S + _LAST_LOOK_S)
+            left = self._closed.result(2 * _CLOSE_S + LAST_LOOK_S)
         except TimeoutError:
             left = self._machines.known
         with self._lock:

@@ -95,7 +95,7 @@ def executor_for(executor: Executor | str | None, **arguments: str) -> Executor:
 
     Raises:
         ExecutorNotFound: If no executor has that name.
-        TypeError: If `executor` is none of these.
+        TypeError: If `executor` is something else.
 
     Example:
         >>> executor_for(None) is executor_for("local")

@@ -3,10 +3,8 @@
 The syntax tree is rewritten so that a failed case is recorded, with both sides of a comparison, and the tests go on::
 
     assert add(1, 2) == 3        with @cases.case(0, 0):
-                                     @left = add(1, 2)
-                                     @right = 3
-                                     if not @left == @right:
-                                         @cases.fail(0, (@left, @right), None)
+                                     if not (@left := add(1, 2)) == (@right := 3):
+                                         @cases.fail(0, None, @left, @right)
 
 The two numbers are those of the case and of the `assert` statement; `required` decides which statements count together.
 
@@ -31,12 +29,13 @@ import builtins
 import functools
 import symtable
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
 from .call_batching import Foreseen, foresee
+from .nodes import Nodes
 from .required import Case, Found, find_cases, source_of
 
 RECORDER = "@cases"
@@ -144,7 +143,7 @@ class Sources(Sequence[str]):
     def _make(self) -> None:
         if not self._texts:
             tree = _parse(self._code)
-            found = find_cases(tree, list(ast.walk(tree)), {kind.name for kind in _test_classes(tree)})
+            found = find_cases(tree, Nodes(tree), {kind.name for kind in _test_classes(tree)})
             self._texts = found.sources() + [".".join(method) for method in self._methods]
             self._asserts = list(map(source_of, found.asserts))
 
@@ -161,7 +160,7 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
         SyntaxError: If the test code does not parse.
     """
     tree = _parse(code)
-    nodes = list(ast.walk(tree))
+    nodes = Nodes(tree)
     harmless = leaves_nothing(nodes)
     free_names = _free_names(code)
     owners, used_as_data = _owners(nodes), _used_as_data(nodes)
@@ -170,10 +169,11 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     methods = _methods(tree)
     test_classes = {kind.name for kind in _test_classes(tree)}
     found = find_cases(tree, nodes, test_classes)
-    compares_objects = any(
-        isinstance(node, ast.Is | ast.IsNot) or getattr(node, "attr", None) in _IDENTITY_METHODS for node in nodes
+    compares_objects = bool(nodes.of(ast.Is, ast.IsNot)) or any(
+        node.attr in _IDENTITY_METHODS for node in nodes.of(ast.Attribute)
     )
-    tree = _Rewriter(foreseen.index, test_classes, found, compares_objects=compares_objects).visit(tree)
+    _make_ahead(foreseen.calls)
+    _record(tree.body, _places(found), test_classes, compares_objects=compares_objects)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compiled = compile(tree, filename, "exec", dont_inherit=True)
@@ -222,73 +222,82 @@ def _free_names(code: str) -> frozenset[str]:
     return frozenset(read - bound)
 
 
-def _owners(nodes: list[ast.AST]) -> frozenset[str]:
-    owners = {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)}
-    names = [node for node in nodes if isinstance(node, ast.Name)]
+def _owners(nodes: Nodes) -> frozenset[str]:
+    owners = {id(node.value) for node in nodes.of(ast.Attribute) if isinstance(node.ctx, ast.Load)}
+    names = nodes.of(ast.Name)
     return frozenset({node.id for node in names} - {node.id for node in names if id(node) not in owners})
 
 
 _METHODS_OF_DATA = frozenset(name for kind in (str, list, tuple, set, dict, int, float, bytes) for name in dir(kind))
 
 
-def _used_as_data(nodes: list[ast.AST]) -> frozenset[str]:
+def _used_as_data(nodes: Nodes) -> frozenset[str]:
     calls = [
         node.value.func
-        for node in nodes
-        if isinstance(node, ast.Attribute) and node.attr in _METHODS_OF_DATA and isinstance(node.value, ast.Call)
+        for node in nodes.of(ast.Attribute)
+        if node.attr in _METHODS_OF_DATA and isinstance(node.value, ast.Call)
     ]
     return frozenset(function.id for function in calls if isinstance(function, ast.Name))
 
 
-class _Rewriter(ast.NodeTransformer):
-    def __init__(
-        self, foreseen: dict[int, int], test_classes: set[str], found: Found, *, compares_objects: bool
-    ) -> None:
-        self._foreseen, self._test_classes, self._compares_objects = foreseen, test_classes, compares_objects
-        self._places = {
-            id(found.asserts[number]): (index, number)
-            for index, case in enumerate(found.cases)
-            for number in case.asserts
-        }
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        if node.name not in self._test_classes:
-            return self.generic_visit(node)
-        rewritten: ast.AST = _MethodRewriter().visit(node)
-        return rewritten
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        index = self._foreseen.get(id(node))
-        if index is None:
-            return self.generic_visit(node)
-        # The arguments are known, so they are not evaluated again.
+def _make_ahead(calls: list[ast.Call]) -> None:
+    """Rewrite the calls that are foreseen. Their arguments are known, so they are not evaluated again."""
+    for index, node in enumerate(calls):
         at = _place(node)
-        return ast.Call(ast.Name(CALL, _LOAD, **at), [ast.Constant(index, **at), node.func], [], **at)
+        node.func, node.args, node.keywords = ast.Name(CALL, _LOAD, **at), [ast.Constant(index, **at), node.func], []
 
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        if id(node) not in self._places:
-            return self.generic_visit(node)
-        at = _place(node)
-        place = [ast.Constant(number, **at) for number in self._places[id(node)]]
-        if self._compares_objects:
-            _IdentityRewriter().visit(node)
-        self.generic_visit(node)
-        sides: list[ast.expr] = []
-        body: list[ast.stmt] = []
-        test = node.test
-        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-            first, *others = test.values
-            test.values = [first, *(part for other in others for part in (_call("let_go", at=at), other))]
-        if isinstance(test, ast.Compare) and len(test.ops) == 1:
-            left, right = ast.Name("@left", _LOAD, **at), ast.Name("@right", _LOAD, **at)
-            body.append(ast.Assign([ast.Name("@left", _STORE, **at)], test.left, **at))
-            body.append(ast.Assign([ast.Name("@right", _STORE, **at)], test.comparators[0], **at))
-            sides = [left, right]
-            test = ast.Compare(left, test.ops, [right], **at)
-        message = node.msg or ast.Constant(None, **at)
-        failed = _call("fail", place[1], ast.Tuple(sides, _LOAD, **at), message, at=at)
-        body.append(ast.If(ast.UnaryOp(ast.Not(), test, **at), [ast.Expr(failed, **at)], [], **at))
-        return ast.With([ast.withitem(_call("case", *place, at=at))], body, **at)
+
+def _places(found: Found) -> dict[ast.stmt, tuple[int, int]]:
+    """Return the case and the number of each `assert` statement that counts."""
+    return {found.asserts[number]: (index, number) for index, case in enumerate(found.cases) for number in case.asserts}
+
+
+def _record(
+    block: list[ast.stmt],
+    places: dict[ast.stmt, tuple[int, int]],
+    test_classes: set[str],
+    *,
+    compares_objects: bool,
+) -> None:
+    """Rewrite the `assert` statements of a block that count, and the methods of test classes."""
+    for position, statement in enumerate(block):
+        if isinstance(statement, ast.Assert):
+            if statement in places:
+                if compares_objects:
+                    _IdentityRewriter().visit(statement)
+                block[position] = _recorded(statement, *places[statement])
+        elif isinstance(statement, ast.ClassDef) and statement.name in test_classes:
+            _MethodRewriter().visit(statement)
+        else:
+            for inner in _blocks_of(statement):
+                _record(inner, places, test_classes, compares_objects=compares_objects)
+
+
+def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Yield the blocks of a statement: its body, its branches, its handlers."""
+    for name in ("body", "orelse", "finalbody"):
+        yield getattr(statement, name, [])
+    for name in ("handlers", "cases"):
+        for part in getattr(statement, name, ()):
+            yield part.body
+
+
+def _recorded(node: ast.Assert, index: int, number: int) -> ast.With:
+    """Return the statement that records `assert` statement `number`, which belongs to case `index`."""
+    at = _place(node)
+    sides: list[ast.expr] = []
+    test = node.test
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        first, *others = test.values
+        test.values = [first, *(part for other in others for part in (_call("let_go", at=at), other))]
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        test.left = ast.NamedExpr(ast.Name("@left", _STORE, **at), test.left, **at)
+        test.comparators = [ast.NamedExpr(ast.Name("@right", _STORE, **at), test.comparators[0], **at)]
+        sides = [ast.Name("@left", _LOAD, **at), ast.Name("@right", _LOAD, **at)]
+    message = node.msg or ast.Constant(None, **at)
+    failed = ast.Expr(_call("fail", ast.Constant(number, **at), message, *sides, at=at), **at)
+    case = _call("case", ast.Constant(index, **at), ast.Constant(number, **at), at=at)
+    return ast.With([ast.withitem(case)], [ast.If(ast.UnaryOp(ast.Not(), test, **at), [failed], [], **at)], **at)
 
 
 _IDENTITY_METHODS = ("assertIs", "assertIsNot")
@@ -343,9 +352,9 @@ def _held_back(statement: ast.stmt, at: dict[str, Any]) -> ast.With:
     return ast.With([ast.withitem(_call("held_back", at=at))], [statement], **at)
 
 
-def _place(node: ast.AST) -> dict[str, Any]:
-    """Return the position of a node in the text, for nodes that replace it."""
-    return {name: getattr(node, name) for name in node._attributes}
+def _place(node: ast.expr | ast.stmt) -> dict[str, Any]:
+    """Return where a node begins in the text, for nodes that replace it."""
+    return {"lineno": node.lineno, "col_offset": node.col_offset}
 
 
 def _call(method: str, *args: ast.expr, at: dict[str, Any]) -> ast.Call:
@@ -374,22 +383,22 @@ _REACHING = _PATCHING | frozenset(
 """Names whose use can affect anything in the process."""
 
 
-def leaves_nothing(nodes: list[ast.AST]) -> bool:
+def leaves_nothing(nodes: Nodes) -> bool:
     """Whether code changes only its own names, as far as its text shows."""
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            modules = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            modules = [node.module or ""]
-        elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            modules = [] if isinstance(node.value, ast.Name) and node.value.id == "self" else ["another's attribute"]
-        elif (isinstance(node, ast.Name) and node.id in _REACHING) or getattr(node, "attr", None) in _PATCHING:
-            return False
-        else:
-            continue
-        if not all(name.partition(".")[0] in _PURE_MODULES for name in modules):
-            return False
-    return True
+    attributes = nodes.of(ast.Attribute)
+    modules = [alias.name for node in nodes.of(ast.Import) for alias in node.names]
+    modules += [node.module or "" for node in nodes.of(ast.ImportFrom)]
+    return (
+        all(name.partition(".")[0] in _PURE_MODULES for name in modules)
+        and all(isinstance(node.ctx, ast.Load) or _is_own(node.value) for node in attributes)
+        and not any(node.attr in _PATCHING for node in attributes)
+        and not any(node.id in _REACHING for node in nodes.of(ast.Name))
+    )
+
+
+def _is_own(node: ast.expr) -> bool:
+    """Whether a changed attribute belongs to an object of the code itself."""
+    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def compile_helpers(code: str, filename: str) -> tuple[CodeType, bool]:
@@ -399,7 +408,7 @@ def compile_helpers(code: str, filename: str) -> tuple[CodeType, bool]:
         SyntaxError: If it does not compile.
     """
     tree = _parse(code)
-    harmless = leaves_nothing(list(ast.walk(tree)))
+    harmless = leaves_nothing(Nodes(tree))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return compile(tree, filename, "exec", dont_inherit=True), harmless

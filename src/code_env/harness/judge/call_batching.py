@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..wire.plain import NotPlain, encode
+from .nodes import DEFINITIONS, Nodes
 
 MAX_AT_ONCE = 1000
 """The most calls that are sent at once."""
@@ -45,8 +46,8 @@ class Foreseen:
     """For each call, its encoded arguments: `[positional, named]`."""
     run_ends: list[int] = field(default_factory=list)
     """For each call, the number after the last call that may be sent together with it."""
-    index: dict[int, int] = field(default_factory=dict)
-    """The number of each call, by the `id` of its node."""
+    calls: list[ast.Call] = field(default_factory=list)
+    """The nodes of the calls."""
     begins_at_once: bool = False
     """Whether the tests request nothing from the program before the first of these calls."""
     is_all: bool = False
@@ -57,7 +58,7 @@ class Foreseen:
         return self.inputs[index : min(self.run_ends[index], index + MAX_AT_ONCE)]
 
 
-def foresee(tree: ast.Module, nodes: list[ast.AST], entry_point: str) -> Foreseen:
+def foresee(tree: ast.Module, nodes: Nodes, entry_point: str) -> Foreseen:
     """Find the calls of `entry_point`, also under the name `candidate`, that can be foreseen.
 
     Args:
@@ -66,8 +67,8 @@ def foresee(tree: ast.Module, nodes: list[ast.AST], entry_point: str) -> Foresee
         entry_point: The function that the tests call.
     """
     foreseen = Foreseen()
-    bound = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    bound |= {getattr(node, "name", "") for node in nodes if isinstance(node, _DEFINITIONS)}
+    bound = {node.id for node in nodes.of(ast.Name) if isinstance(node.ctx, ast.Store)}
+    bound |= {node.name for node in nodes.of(*DEFINITIONS)}
     names = {entry_point, "candidate"} - bound
     harmless = (_HARMLESS & set(dir(builtins))) - bound
     checks = [s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name == "check" and s.args.args]
@@ -83,9 +84,6 @@ def foresee(tree: ast.Module, nodes: list[ast.AST], entry_point: str) -> Foresee
         foreseen.begins_at_once = bool(begun) and begun[0].calls_before_gap
         foreseen.is_all = not any(one.gaps for one in runs)
     return foreseen
-
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class _Unforeseeable(Exception):
@@ -116,7 +114,7 @@ class _Runs:
         self.calls_before_gap = self.calls_before_gap or (bool(run) and not self.gaps)
         end = len(self._foreseen.inputs) + len(run)
         for node, form in run:
-            self._foreseen.index[id(node)] = len(self._foreseen.inputs)
+            self._foreseen.calls.append(node)
             self._foreseen.inputs.append(form)
             self._foreseen.run_ends.append(end)
 

@@ -102,8 +102,8 @@ class Cases:
         self._around(True)
         return True
 
-    def fail(self, number: int, sides: tuple[Any, ...], message: object) -> None:
-        """End the run of `assert` statement `number` as failed.
+    def fail(self, number: int, message: object, *sides: Any) -> None:
+        """End the run of `assert` statement `number` as failed; `sides` are the two sides of its comparison.
 
         Raises:
             AssertionError: Always; the case's context manager catches it.

@@ -15,6 +15,7 @@ from ..wire.shown import brief
 from .asserting import leaves_nothing
 from .cases import brief_error
 from .handles import ProgramDied
+from .nodes import Nodes
 
 NAME = "check"
 """The name of the function that a checker defines."""
@@ -41,7 +42,7 @@ class Checker:
 
     def __init__(self, code: str) -> None:
         self._code = compile_checker(code)
-        self.leaves_nothing = leaves_nothing(list(ast.walk(ast.parse(code))))
+        self.leaves_nothing = leaves_nothing(Nodes(ast.parse(code)))
         """Whether it may be run again in the same process, as far as the text shows."""
 
     def difference(self, stdin: str, stdout: str, answer: str) -> str | None:

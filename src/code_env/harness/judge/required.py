@@ -20,6 +20,8 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from .nodes import DEFINITIONS, Nodes
+
 
 @dataclass(frozen=True)
 class Several:
@@ -70,7 +72,7 @@ def source_of(node: ast.Assert) -> str:
     return "assert " + ast.unparse(node.test).replace("\n", " ")
 
 
-def find_cases(tree: ast.Module, nodes: list[ast.AST], test_classes: Set[str]) -> Found:
+def find_cases(tree: ast.Module, nodes: Nodes, test_classes: Set[str]) -> Found:
     """Find the cases of a suite, in the order of the text.
 
     Args:
@@ -96,10 +98,10 @@ class _Part(NamedTuple):
 
 
 class _Finder:
-    def __init__(self, passed_over: Set[str], nodes: list[ast.AST]) -> None:
+    def __init__(self, passed_over: Set[str], nodes: Nodes) -> None:
         self.asserts: list[ast.Assert] = []
         self._passed_over, self._nodes = passed_over, nodes
-        self._something_leaves = any(isinstance(node, _LEAVING) for node in nodes)
+        self._something_leaves = bool(nodes.of(*_LEAVING))
         self._machine: Set[str] | None = None
 
     def block(self, body: Iterable[ast.stmt]) -> _Part:
@@ -207,27 +209,19 @@ def _is_true(test: ast.expr) -> bool:
 _REACHING = frozenset(("__name__", "eval", "exec", "globals", "locals", "vars", "input", "open", "__import__"))
 
 
-def _names_of_the_machine(nodes: list[ast.AST]) -> Set[str]:
+def _names_of_the_machine(nodes: Nodes) -> Set[str]:
     """Return the names of builtins and modules: their values do not depend on an answer."""
-    modules: set[str] = set()
-    bound: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            modules.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            bound.add(node.id)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            bound.add(node.name)
-        elif isinstance(node, ast.ImportFrom):
-            bound.update(alias.asname or alias.name for alias in node.names)
+    modules = {alias.asname or alias.name.partition(".")[0] for node in nodes.of(ast.Import) for alias in node.names}
+    bound = {node.id for node in nodes.of(ast.Name) if not isinstance(node.ctx, ast.Load)}
+    bound |= {node.arg for node in nodes.of(ast.arg)}
+    bound |= {node.name for node in nodes.of(*DEFINITIONS)}
+    bound |= {alias.asname or alias.name for node in nodes.of(ast.ImportFrom) for alias in node.names}
     return (modules | set(dir(builtins))) - bound - _REACHING
 
 
-def _uncalled_helpers(tree: ast.Module, nodes: list[ast.AST]) -> Set[str]:
+def _uncalled_helpers(tree: ast.Module, nodes: Nodes) -> Set[str]:
     """Return the top-level functions that nothing in the text names; runners find `check` and tests by name."""
-    named = {node.id for node in nodes if isinstance(node, ast.Name)}
+    named = {node.id for node in nodes.of(ast.Name)}
     return {
         node.name
         for node in tree.body

@@ -1,0 +1,35 @@
+"""The nodes of a syntax tree, by their types."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from typing import Any, TypeVar
+
+_Node = TypeVar("_Node", bound=ast.AST)
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+DEFINITIONS: tuple[type[Definition], ...] = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+"""The types of node that define a name and have a body."""
+
+
+class Nodes:
+    """All nodes of a tree, sorted once by their types, because each question about them is about a few types.
+
+    Args:
+        tree: The tree. Nodes that are put into it later are not found.
+
+    Example:
+        >>> [name.id for name in Nodes(ast.parse("a = b + 1")).of(ast.Name)]
+        ['a', 'b']
+    """
+
+    def __init__(self, tree: ast.AST) -> None:
+        self._by_type: defaultdict[type[ast.AST], list[Any]] = defaultdict(list)
+        for node in ast.walk(tree):
+            self._by_type[type(node)].append(node)
+
+    def of(self, *types: type[_Node]) -> list[_Node]:
+        """Return the nodes of exactly these types, type by type, each in the order of `ast.walk`."""
+        return [node for kind in types for node in self._by_type.get(kind, ())]

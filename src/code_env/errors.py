@@ -16,6 +16,7 @@
     │   └── UnsupportedProgram                it cannot do what the program asks
     ├── NoVerdict                         the sandbox failed, and a caller that must have a number cannot have one
     ├── RolloutError                      a collection of trajectories cannot begin, or go on
+    ├── EvaluationError                   an evaluation cannot begin, or go on
     └── RewardError (ValueError)          a reward is unknown, misconfigured or impossible here
         └── DuplicateRewardTerm               two terms would share a name in the ledger
 
@@ -94,3 +95,7 @@ class NoVerdict(CodeEnvError):
 
 class RolloutError(CodeEnvError):
     """A collection of trajectories cannot begin, or cannot go on."""
+
+
+class EvaluationError(CodeEnvError):
+    """An evaluation cannot begin, or cannot go on."""

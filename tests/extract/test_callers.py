@@ -1,6 +1,7 @@
 """Whoever knows the task finds the same answer in a response."""
 
 import asyncio
+from operator import itemgetter
 
 import gymnasium as gym
 import pytest
@@ -34,7 +35,7 @@ def by_vector_env(executor):
 
 def by_evaluation(executor):
     samples = [Sample("add", response) for response in (RIGHT, WRONG, NONE)]
-    yield from (verdict.fraction for _, verdict in judge_samples(SUITE, samples, executor))
+    yield from (verdict.fraction for _, verdict in sorted(judge_samples(SUITE, samples, executor), key=itemgetter(0)))
 
 
 def by_trl(executor):

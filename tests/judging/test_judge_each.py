@@ -2,10 +2,11 @@
 
 import threading
 from concurrent.futures import Future
+from operator import itemgetter
 
 import pytest
 
-from code_env import ExecutionResult, Executor, Limits, OutputTest, Status, Task, judge_each
+from code_env import ExecutionResult, Executor, Limits, OutputTest, Status, Task, judge_as_completed, judge_each
 from code_env.judging.judge import MAX_AHEAD
 
 TASK = Task("t", "p", (OutputTest("1"),), limits=Limits(cpu_s=1, wall_s=5))
@@ -53,6 +54,14 @@ def test_others_go_on_while_the_first_is_slow(executor):
     assert next(verdicts).passed
     assert held.submitted > 20
     assert [verdict.passed for verdict in verdicts] == [True, False] * 15
+
+
+def test_a_slow_one_comes_last_where_they_come_as_completed(executor):
+    held = Held(executor, enough=20)
+    numbered = list(judge_as_completed([RIGHT, *[RIGHT, WRONG] * 10, (TASK, "")], held, in_flight=2))
+    assert sorted(number for number, _ in numbered) == list(range(22))
+    assert [number for number, _ in numbered].index(0) >= 19
+    assert [verdict.passed for _, verdict in sorted(numbered, key=itemgetter(0))][:3] == [True, True, False]
 
 
 def test_what_the_sandbox_failed_is_tried_again(executor):

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+import dataclasses
+import json
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
+import code_env
 from code_env import evaluation
 from code_env.errors import CodeEnvError
-from code_env.executors import make_executor
+from code_env.executors import Executor, make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
-from code_env.judging import Outcome, Verdict
-from code_env.tasks import load_suite
+from code_env.judging import Outcome
+from code_env.tasks import TaskSuite, load_suite
 from code_env.text import clip, printable
 
 from .application import app
@@ -46,59 +47,70 @@ def evaluate(
     references: Annotated[bool, typer.Option("--references", help="Score the suite's references instead.")] = False,
     field: Annotated[str, typer.Option(help="Field of a sample that holds the completion.")] = "completion",
     k: Annotated[str, typer.Option("--k", help="Values of k, separated by commas.")] = _DEFAULT_KS,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Score the first samples only.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Results file; SAMPLES with _results by default.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Results file; by default in this folder, with the name of SAMPLES and _results."
+        ),
     ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an evaluation that was interrupted.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Take completions as code; look for no fences.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
     format: FormatOption = None,
     executor: ExecutorOption = DEFAULT_EXECUTOR,
     workers: WorkersOption = None,
     timeout: TimeoutOption = None,
 ) -> None:
-    """Score completions: pass@k with standard errors, and one JSON line per sample."""
+    """Score completions: pass@k with standard errors, and one JSON line per sample.
+
+    Example: code-env eval samples.jsonl --suite HumanEval.jsonl.gz --k 1,10
+    """
     with user_errors():
         if (samples is None) == (not references):
             raise CodeEnvError("give either a file of samples or --references")
         ks = _parse_ks(k)
         tasks = load_suite(suite, format).with_limits(limits_of(timeout))
-        rows = evaluation.read_samples(samples, tasks, field) if samples else evaluation.reference_samples(tasks)
-        target = output or _results_path(samples or Path(f"{tasks.name}_references.jsonl"))
+        chosen = evaluation.read_samples(samples, tasks, field) if samples else evaluation.reference_samples(tasks)
+        chosen = chosen[:limit]
+        target = output or _results_path(samples.name if samples else f"{tasks.name}_references.jsonl")
         if samples is not None and target.resolve() == samples.resolve():
             raise CodeEnvError(f"the results would replace the samples in {samples}; give another --output")
-        extract: Extraction = "raw" if raw else "fence"
         with (
             make_executor(executor, **({"workers": workers} if workers else {})) as runner,
-            _results_file(target) as file,
-            progress_bar() as progress,
+            evaluation.ResultsFile.opened(target, chosen, resume=resume) as file,
         ):
-            bar = progress.add_task("judging", total=len(rows))
-
-            def written() -> Iterator[tuple[evaluation.Sample, Verdict]]:
-                for sample, verdict in evaluation.judge_samples(tasks, rows, runner, extract):
-                    evaluation.write_row(file, evaluation.sample_row(sample, verdict))
-                    progress.advance(bar)
-                    yield sample, verdict
-
-            summary = evaluation.summarize(tasks, written(), ks)
-        _show_summary(summary, missing=set(ks) - {estimate.k for estimate in summary.pass_at_k})
+            _judge(tasks, chosen, runner, executor, file, "raw" if raw else "fence")
+            summary = evaluation.summarize(tasks, file.rows(), ks)
+        missing = set(ks) - {estimate.k for estimate in summary.pass_at_k}
+    if as_json:
+        typer.echo(json.dumps(dataclasses.asdict(summary) | {"results": str(target)}))
+        return
+    _show_summary(summary, missing)
     say(f"one line per sample in {target}")
 
 
-@contextlib.contextmanager
-def _results_file(target: Path) -> Iterator[TextIO]:
-    """Open a results file. Its name ends in `.partial` until it is complete, also after an interrupt."""
-    partial = target.with_name(target.name + ".partial")
-    try:
-        file = partial.open("w", encoding="utf-8")
-    except OSError as error:
-        raise CodeEnvError(f"the results cannot be written: {error}") from None
-    with file:
+def _judge(
+    tasks: TaskSuite,
+    samples: list[evaluation.Sample],
+    runner: Executor,
+    executor: str,
+    file: evaluation.ResultsFile,
+    extract: Extraction,
+) -> None:
+    """Judge the samples that have no line in the results file yet, and write their lines."""
+    about = {"executor": executor, "level": runner.describe().level, "version": code_env.__version__}
+    judged = file.judged
+    with progress_bar() as progress:
+        bar = progress.add_task("judging", total=len(samples), completed=len(judged))
         try:
-            yield file
+            for number, verdict in evaluation.judge_samples(tasks, samples, runner, extract, leave_out=judged):
+                file.write(evaluation.sample_row(number, samples[number], verdict, about))
+                progress.advance(bar)
         except KeyboardInterrupt:
-            err.print(f"interrupted; what was judged so far is in {partial}", highlight=False, soft_wrap=True)
+            done = f"{len(file.judged)} of {len(samples)} samples are judged and kept"
+            err.print(f"interrupted; {done}: go on with --resume", highlight=False, soft_wrap=True)
             raise
-    partial.replace(target)
 
 
 def _parse_ks(text: str) -> list[int]:
@@ -111,9 +123,8 @@ def _parse_ks(text: str) -> list[int]:
     return ks
 
 
-def _results_path(samples: Path) -> Path:
-    name = samples.name.removesuffix(".gz").removesuffix(".jsonl")
-    return samples.with_name(f"{name}_results.jsonl")
+def _results_path(samples: str) -> Path:
+    return Path(samples.removesuffix(".gz").removesuffix(".jsonl") + "_results.jsonl")
 
 
 def _show_summary(summary: evaluation.Summary, missing: set[int]) -> None:

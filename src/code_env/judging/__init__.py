@@ -1,6 +1,6 @@
 """Judges answers blind: a program never sees an expected value."""
 
-from .judge import ajudge, ajudge_many, judge, judge_each, judge_many
+from .judge import ajudge, ajudge_many, judge, judge_as_completed, judge_each, judge_many
 from .timing import StepTiming
 from .verdict import CaseResult, Outcome, Stage, Verdict
 
@@ -13,6 +13,7 @@ __all__ = [
     "ajudge",
     "ajudge_many",
     "judge",
+    "judge_as_completed",
     "judge_each",
     "judge_many",
 ]

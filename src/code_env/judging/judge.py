@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator
+from functools import partial
 from queue import SimpleQueue
 
 from code_env.executors.base import Executor
@@ -16,7 +15,8 @@ from .pending import PendingVerdict
 from .verdict import Verdict
 
 MAX_AHEAD = 1024
-"""The largest number of finished verdicts that are held back while an earlier verdict is not there yet."""
+"""The largest number of answers that are started while the verdict of an earlier one is missing. So `judge_each` holds
+back no more verdicts than this."""
 
 
 def judge(task: Task, code: str, executor: Executor, *, response: str | None = None) -> Verdict:
@@ -70,37 +70,74 @@ def judge_each(answers: Iterable[tuple[Task, str]], executor: Executor, *, in_fl
     return _settle_in_turn((PendingVerdict(task, code, code) for task, code in answers), executor, in_flight)
 
 
+def judge_as_completed(
+    answers: Iterable[tuple[Task, str]], executor: Executor, *, in_flight: int = 32
+) -> Iterator[tuple[int, Verdict]]:
+    """Judge many answers, and yield each verdict as soon as it is there, with the number of its answer, from 0.
+
+    Args:
+        answers: Pairs of a task and an answer to it.
+        executor: Where they run.
+        in_flight: How many answers are being judged at the same time; it should be enough to keep the workers busy.
+
+    Raises:
+        TypeError: If an answer is not text.
+        UnsupportedProgram: If the executor cannot do what a task asks.
+    """
+    return _settle((PendingVerdict(task, code, code) for task, code in answers), executor, in_flight)
+
+
 def _settle_in_turn(answers: Iterable[PendingVerdict], executor: Executor, in_flight: int) -> Iterator[Verdict]:
-    waiting: deque[PendingVerdict] = deque()
-    back: SimpleQueue[PendingVerdict] = SimpleQueue()
-    under_way = 0
-    source = iter(answers)
+    """Yield the verdicts in the order of the answers."""
+    early: dict[int, Verdict] = {}
+    following = 0
+    for number, verdict in _settle(answers, executor, in_flight):
+        early[number] = verdict
+        while following in early:
+            yield early.pop(following)
+            following += 1
+
+
+def _settle(answers: Iterable[PendingVerdict], executor: Executor, in_flight: int) -> Iterator[tuple[int, Verdict]]:
+    """Yield the number and the verdict of each answer as soon as it is there.
+
+    A slow answer does not keep the workers idle, until `MAX_AHEAD` answers after it have been started.
+    """
+    under_way: dict[int, PendingVerdict] = {}
+    back: SimpleQueue[int] = SimpleQueue()
+    ahead = max(in_flight, MAX_AHEAD)
+    source = enumerate(answers)
+    number = -1
     try:
         while True:
-            # A slow answer delays the verdicts after it, but does not keep the workers idle.
-            room = min(max(1, in_flight) - under_way, max(in_flight, MAX_AHEAD) - len(waiting))
-            for one in itertools.islice(source, max(0, room)):
-                waiting.append(one)
-                one.start(executor)
-                if one.verdict is None:
-                    under_way += 1
-                    one.when_back(back.put)
-            if not waiting:
+            while len(under_way) < max(1, in_flight) and number - next(iter(under_way), number) < ahead:
+                following = next(source, None)
+                if following is None:
+                    break
+                number, answer = following
+                answer.start(executor)
+                if answer.verdict is None:
+                    under_way[number] = answer
+                    answer.when_back(partial(_tell, back, number))
+                else:
+                    yield number, answer.verdict
+            if not under_way:
                 return
-            verdict = waiting[0].verdict
-            if verdict is not None:
-                waiting.popleft()
-                yield verdict
-                continue
-            one = back.get()
-            if one.wait(time.monotonic()) is None:  # The sandbox failed; the answer is run again.
-                one.when_back(back.put)
+            done = back.get()
+            verdict = under_way[done].wait(time.monotonic())
+            if verdict is None:  # The sandbox failed; the answer is run again.
+                under_way[done].when_back(partial(_tell, back, done))
             else:
-                under_way -= 1
+                del under_way[done]
+                yield done, verdict
     finally:
         # If the caller stops iterating or is interrupted, it does not need the other verdicts.
-        for one in waiting:
+        for one in under_way.values():
             one.cancel()
+
+
+def _tell(back: SimpleQueue[int], number: int, _: PendingVerdict) -> None:
+    back.put(number)
 
 
 async def ajudge(task: Task, code: str, executor: Executor, *, response: str | None = None) -> Verdict:

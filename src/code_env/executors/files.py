@@ -61,6 +61,10 @@ def room_at(path: Path) -> Room:
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+_EMPTY_BYTES = 4096
+"""The most bytes on disk that an empty directory takes."""
+
+
 class Look:
     """Measures the contents of a directory, in small parts. It follows no link, and holds at most two file descriptors.
 
@@ -129,6 +133,8 @@ class Look:
     def _count(self, fd: int) -> Generator[None, None, list[str]]:
         """Count the entries of a directory; return the names of the directories among them."""
         directories = []
+        # An empty directory of its own is given to each program.
+        self.bytes += max(0, 512 * os.fstat(fd).st_blocks - (0 if self.names else _EMPTY_BYTES))
         with os.scandir(fd) as entries:
             for entry in entries:
                 self.names += 1

@@ -174,3 +174,12 @@ def test_deep_recursion_in_a_big_stack(jail):
         "t = threading.Thread(target=lambda: print(f(50000))); t.start(); t.join()"
     )
     assert jail.run(Program(code)).stdout == "50000\n"
+
+
+def test_threads_count_with_what_the_kernel_keeps_for_them(jail):
+    code = "import _thread, time\n_thread.stack_size(32768)\n"
+    code += "for _ in range(800): _thread.start_new_thread(time.sleep, (60,))\ntime.sleep(0.5)\n"
+    result = jail.run(Program(code, limits=Limits(memory_bytes=128 << 20)))
+    assert (result.status, result.peak_memory_bytes > 800 * (32 << 10)) == (Status.OK, True), result
+    result = jail.run(Program(code, limits=Limits(memory_bytes=24 << 20, wall_s=10)))
+    assert result.status is Status.MEMORY, result

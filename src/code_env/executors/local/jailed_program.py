@@ -16,6 +16,7 @@ from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.executors.running_program import RunningProgram, order_limits, process_limits, report_ends
 from code_env.harness.process.collecting import collect_files
+from code_env.harness.process.limits import MAX_TASKS
 from code_env.harness.process.memory_file import memory_file
 from code_env.harness.process.watching import TICK_S, Watch, descendants
 from code_env.languages import PYTHON
@@ -71,7 +72,7 @@ class JailedProgram(RunningProgram):
         self._killed_at: float | None = None
         self._refusing_s = 0.0
         self._file_watch: FileWatch | None = None
-        self._has_too_much = False
+        self._excess: str | None = None
         self._pipes: list[int] = []
         reaper = worker.pid if program.limits.processes else None
         # A serving process watches its tests itself. But at level `contained` only the trainer measures its files.
@@ -243,7 +244,11 @@ class JailedProgram(RunningProgram):
         """
         super().enforce()
         if self._file_watch is not None and self._file_watch.passes():
-            self._has_too_much = True
+            self._excess = f"[Errno {errno.ENOSPC}] {self._file_watch.excess}"
+            self.kill("error")
+        # At level `full`, and under root, the kernel limits them.
+        if self.clock.threads > MAX_TASKS and self._excess is None:
+            self._excess = f"[Errno {errno.EAGAIN}] it had more than {MAX_TASKS} threads"
             self.kill("error")
         if self._killed:
             self._kill()
@@ -262,15 +267,15 @@ class JailedProgram(RunningProgram):
             if self._directory is not None:
                 self._untouched = self._directory.is_as_made(self.program.limits.file_bytes)
                 if not self._untouched and self._file_watch is not None and self._file_watch.passed():
-                    self._has_too_much, self._killed_for = True, self._killed_for or "error"
+                    self._excess = f"[Errno {errno.ENOSPC}] {self._file_watch.excess}"
+                    self._killed_for = self._killed_for or "error"
             result = super().result(queue_s, peer)
         except OSError as error:
             if not self._worker.usable:  # Another thread has noticed that the server died, and removed its files.
                 raise ServerDied(f"the server was ended meanwhile: {error}") from error
             raise
-        if self._has_too_much and self._file_watch is not None and result.status is Status.ERROR:
-            text = f"[Errno {errno.ENOSPC}] {self._file_watch.excess}"
-            result = dataclasses.replace(result, error=ErrorInfo("OSError", text))
+        if self._excess is not None and result.status is Status.ERROR:
+            result = dataclasses.replace(result, error=ErrorInfo("OSError", self._excess))
         if self._has_policy and result.status is Status.ERROR:
             # A program can give an error of its own one of these names. It then counts as refused, and gains nothing.
             if result.error is None or result.error.name not in REFUSALS:

@@ -26,6 +26,9 @@ MAX_STREAM_BYTES = 16 * 1024 * 1024
 MAX_NAMES = 65_536
 """The most files, directories and links that a program may have: each takes kernel memory, even if it is small."""
 
+MAX_TASKS = 1024
+"""The most processes and threads that a program may have together."""
+
 BROKEN_EXIT_CODE = 98
 """Exit code of a child in which the harness's own code failed because of what the program did to it."""
 

@@ -72,12 +72,14 @@ class _Memory(NamedTuple):
     """How much of the machine's memory a process holds, in bytes."""
 
     resident: int
-    """Anonymous memory, shared memory, swapped memory and page tables."""
+    """Anonymous memory, shared memory, swapped memory, page tables, and the kernel's memory for threads."""
     files: int
     """Pages of mapped files, which the machine can read again. `resident` does not include them."""
     elsewhere: int
     """The most that the process can hold in addition: mappings other than its own data and stack (files, reserved
     address space, memory that can be shared), and data that can wait in pipes and sockets."""
+    threads: int = 0
+    """How many threads it has."""
     is_known: bool = True
     """False if the process still lives, but its figures cannot be read."""
 
@@ -87,12 +89,20 @@ def _memory_of(pid: int) -> _Memory:
     kib = _memory_fields(pid)[1]
     if not kib:
         return _Memory(0, 0, 0, is_known=len(_threads(pid)) < 2)
-    resident = kib[b"RssAnon"] + kib[b"RssShmem"] + kib[b"VmSwap"] + kib[b"VmPTE"]
+    threads = kib[b"Threads"]
+    resident = 1024 * (kib[b"RssAnon"] + kib[b"RssShmem"] + kib[b"VmSwap"] + kib[b"VmPTE"])
+    resident += _THREAD_BYTES * (threads - 1)
     elsewhere = 1024 * (kib[b"VmSize"] - kib[b"VmData"] - kib[b"VmStk"]) + _IN_SOCKET_BYTES * kib[b"FDSize"]
-    return _Memory(1024 * resident, 1024 * kib[b"RssFile"], elsewhere)
+    return _Memory(resident, 1024 * kib[b"RssFile"], elsewhere, threads)
 
 
-_MEMORY_FIELDS = (b"RssAnon", b"RssFile", b"RssShmem", b"VmSwap", b"VmPTE", b"VmSize", b"VmData", b"VmStk", b"FDSize")
+_MEMORY_FIELDS = (
+    *(b"RssAnon", b"RssFile", b"RssShmem", b"VmSwap", b"VmPTE", b"VmSize", b"VmData", b"VmStk"),
+    *(b"FDSize", b"Threads"),
+)
+
+_THREAD_BYTES = 32 << 10
+"""Kernel memory for one thread: its stack and its records, in bytes."""
 
 _IN_SOCKET_BYTES, _IN_PIPE_BYTES = 256 << 10, 64 << 10
 """The most data that can wait in one end of a socket pair, and in a pipe, in bytes."""
@@ -116,7 +126,7 @@ def directory_of(pid: int) -> str:
 def _memory_fields(pid: int) -> tuple[str, dict[bytes, int]]:
     """Return the directory that shows a process's memory, and the figures there; sizes are in KiB.
 
-    There are no figures if the process has ended.
+    There are no figures if the process has ended. Two of them are no sizes: `FDSize` and `Threads`.
     """
     own = f"/proc/{pid}"
     fields = _read_memory_fields(own)
@@ -309,6 +319,8 @@ class Watch:
         self._tick_s, self._rest_s = tick_s, 0.0
         self._waited_before_s = 0.0 if reaper is None else waited_for_cpu_s(reaper)
         self.peak_bytes = 0
+        self.threads = 0
+        """How many threads the run had at the last check."""
         self._most_in_files, self._was_blind = 0, False
         self.cpu_s = 0.0
         self._started = self._last_look = _monotonic() if started is None else started
@@ -416,6 +428,7 @@ class Watch:
     def _resident(self, pids: list[int]) -> int:
         memory = {pid: _memory_of(pid) for pid in pids}
         resident = sum(one.resident for one in memory.values())
+        self.threads = sum(one.threads for one in memory.values())
         self._most_in_files = max(self._most_in_files, *(one.files for one in memory.values()), 0)
         self._was_blind = self._was_blind or not all(one.is_known for one in memory.values())
         # Mappings and descriptors are read only if they can decide the outcome: reading them takes much longer.

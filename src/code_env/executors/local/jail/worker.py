@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from code_env.harness.process.forks import ForkGate
-from code_env.harness.process.limits import die_with_parent
+from code_env.harness.process.limits import MAX_TASKS, die_with_parent
 from code_env.harness.process.sockets import CMSG_SPACE, Socket, send_descriptors
 from code_env.harness.process.watching import end_descendants
 from code_env.harness.process.workspace import empty_directory
@@ -39,7 +39,6 @@ _TELL_S = 0.01
 """The worker tells the trainer each time that refused forks and locks have used this much more CPU time, in seconds."""
 
 _MAX_DESCRIPTORS = 512
-_MAX_TASKS = 1024
 _MAX_PENDING = 1024  # Pending signals, and timers.
 _STACK_BYTES = 8 << 20
 
@@ -247,8 +246,8 @@ def _set_limits(*, own_user: bool) -> None:
         # take are missing for the trainer.
         resource.RLIMIT_SIGPENDING: _MAX_PENDING,
     }
-    if own_user:  # Otherwise this would count all processes of the user, also those outside.
-        limits[resource.RLIMIT_NPROC] = _MAX_TASKS
+    if own_user:  # Otherwise this would count all processes of the user, also those outside; the trainer counts them.
+        limits[resource.RLIMIT_NPROC] = MAX_TASKS
     for which, value in limits.items():
         _, hard = resource.getrlimit(which)
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from code_env.harness.process.limits import MAX_NAMES
-from code_env.harness.process.watching import directory_of
+from code_env.harness.process.memory import directory_of
 
 from .limits import MAX_LIMIT
 

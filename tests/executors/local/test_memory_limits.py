@@ -7,6 +7,7 @@ import pytest
 import code_env
 from code_env import Limits, Program, Status
 from code_env.harness.process import watching
+from code_env.harness.process.memory import Memory
 from support import KEPT, LEVELS, local
 
 MEMORY = {
@@ -65,7 +66,7 @@ def test_a_process_is_measured_whichever_thread_lives(processes, jail):
 
 def test_what_the_kernel_counts_is_a_second_line(jail, monkeypatch):
     """As if a process had no threads whose figures could be read."""
-    monkeypatch.setattr(watching, "_memory_of", lambda pid: watching._Memory(0, 0, 0, is_known=False))
+    monkeypatch.setattr(watching, "memory_of", lambda pid: Memory(0, 0, 0, is_known=False))
     code = "import time\nheld = bytearray(b'x') * (MIB << 20)\ntime.sleep(0.5)\nprint('done')"
     for mib, status in ((20, "ok"), (200, "memory")):
         result = jail.run(Program(code.replace("MIB", str(mib)), limits=Limits(memory_bytes=100 << 20)))

@@ -6,6 +6,7 @@ import pytest
 
 from code_env.harness.process import watching
 from code_env.harness.process.limits import ProcessLimits
+from code_env.harness.process.memory import Memory
 from code_env.harness.process.watching import CoreTimes, Watch
 
 LIMITS = ProcessLimits(cpu_s=1.0, wall_s=10.0, memory_bytes=1 << 30, file_bytes=1 << 20)
@@ -144,8 +145,8 @@ def test_time_that_others_took_is_given_back(monkeypatch, now):
 
 
 def test_a_peak_decides_only_where_looks_could_not_see(monkeypatch):
-    memory = [watching._Memory(0, 1000, 0), watching._Memory(0, 0, 0), watching._Memory(0, 0, 0, is_known=False)]
-    monkeypatch.setattr(watching, "_memory_of", lambda pid: memory[pid])
+    memory = [Memory(0, 1000, 0), Memory(0, 0, 0), Memory(0, 0, 0, is_known=False)]
+    monkeypatch.setattr(watching, "memory_of", lambda pid: memory[pid])
     watch = Watch(list, LIMITS)
     watch._resident([0, 1])
     assert not watch.outgrew(LIMITS.memory_bytes + 1001)  # These are mapped files, by all that one knows.

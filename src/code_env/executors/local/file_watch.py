@@ -54,7 +54,8 @@ class FileWatch:
         self._pids, self._send = pids, send
         self.held_bytes = 0
         """The size of the files that the last look found, in bytes."""
-        self._names = 0
+        self.names = 0
+        """How many files, directories and links the last look found."""
         self._look: Look | None = None
         self._look_s = 0.0
         self._next_at = time.monotonic() + TICK_S
@@ -63,7 +64,7 @@ class FileWatch:
     @property
     def excess(self) -> str:
         """A text that says which limit its files exceed, if they exceed one."""
-        if self._names > MAX_NAMES:
+        if self.names > MAX_NAMES:
             return f"it made more than {MAX_NAMES} files and directories"
         return f"its files together passed file_bytes={self._file_bytes}"
 
@@ -89,7 +90,7 @@ class FileWatch:
         self.close()
         with contextlib.closing(Look(self._directory, self._allowed_bytes)) as look:
             look.finish()
-        self.held_bytes, self._names = look.bytes, look.names
+        self.held_bytes, self.names = look.bytes, look.names
         return look.is_too_much
 
     def close(self) -> None:
@@ -116,7 +117,7 @@ class FileWatch:
         self.close()
         if not look.is_too_much:
             look.bytes += sum(open_without_name(self._pids()).values())
-        self.held_bytes, self._names = look.bytes, look.names
+        self.held_bytes, self.names = look.bytes, look.names
         return look.is_too_much, True
 
     def _look_closely(self) -> bool:
@@ -129,7 +130,7 @@ class FileWatch:
                 for pid in pids:
                     mapped_without_name(pid, self._directory, self._file_bytes, found)
                 look.bytes += sum(found.values())
-        self.held_bytes, self._names = look.bytes, look.names
+        self.held_bytes, self.names = look.bytes, look.names
         return look.is_too_much
 
     @contextlib.contextmanager

@@ -16,7 +16,7 @@ from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.executors.running_program import RunningProgram, order_limits, process_limits, report_ends
 from code_env.harness.process.collecting import collect_files
-from code_env.harness.process.limits import MAX_TASKS
+from code_env.harness.process.limits import MAX_TASKS, NAME_BYTES
 from code_env.harness.process.memory_file import memory_file
 from code_env.harness.process.watching import TICK_S, Watch, descendants
 from code_env.languages import PYTHON
@@ -285,12 +285,14 @@ class JailedProgram(RunningProgram):
 
     def _bytes_in_tmpfs(self) -> int:
         if self._directory is not None:
-            return self._file_watch.held_bytes if self._directory.in_memory and self._file_watch is not None else 0
+            watch = self._file_watch if self._directory.in_memory else None
+            return 0 if watch is None else watch.held_bytes + NAME_BYTES * watch.names
         try:
             scratch = os.statvfs(f"/proc/{self._worker.pid}/root{namespaces.SCRATCH}")
         except OSError:
             return 0
-        return (scratch.f_blocks - scratch.f_bfree) * scratch.f_frsize
+        names = NAME_BYTES * (scratch.f_files - scratch.f_ffree)
+        return (scratch.f_blocks - scratch.f_bfree) * scratch.f_frsize + names
 
     def _kill(self) -> None:
         for pid in descendants(self._worker.pid):

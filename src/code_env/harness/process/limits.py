@@ -26,6 +26,9 @@ MAX_STREAM_BYTES = 16 * 1024 * 1024
 MAX_NAMES = 65_536
 """The most files, directories and links that a program may have: each takes kernel memory, even if it is small."""
 
+NAME_BYTES = 1536
+"""Kernel memory for a file, directory or link in a file system in memory, beside its content, in bytes."""
+
 MAX_TASKS = 1024
 """The most processes and threads that a program may have together."""
 

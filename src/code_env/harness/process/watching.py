@@ -16,6 +16,7 @@ from operator import attrgetter, sub
 from typing import Any, NamedTuple
 
 from .limits import ProcessLimits
+from .memory import mapped_bytes, memory_of, threads_of, waiting_bytes, watched_bytes
 
 # Bound here because a program can share this process and replace them in their modules.
 _clock_gettime, _monotonic, _thread_time = getattr(time, "clock_gettime", None), time.monotonic, time.thread_time
@@ -68,129 +69,6 @@ def cpu_seconds(pid: int) -> float | None:
         return None
 
 
-class _Memory(NamedTuple):
-    """How much of the machine's memory a process holds, in bytes."""
-
-    resident: int
-    """Anonymous memory, shared memory, swapped memory, page tables, and the kernel's memory for threads."""
-    files: int
-    """Pages of mapped files, which the machine can read again. `resident` does not include them."""
-    elsewhere: int
-    """The most that the process can hold in addition: mappings other than its own data and stack (files, reserved
-    address space, memory that can be shared), and data that can wait in pipes and sockets."""
-    threads: int = 0
-    """How many threads it has."""
-    is_known: bool = True
-    """False if the process still lives, but its figures cannot be read."""
-
-
-def _memory_of(pid: int) -> _Memory:
-    """Return what a process holds; zeros if it has ended or its figures cannot be read."""
-    kib = _memory_fields(pid)[1]
-    if not kib:
-        return _Memory(0, 0, 0, is_known=len(_threads(pid)) < 2)
-    threads = kib[b"Threads"]
-    resident = 1024 * (kib[b"RssAnon"] + kib[b"RssShmem"] + kib[b"VmSwap"] + kib[b"VmPTE"])
-    resident += _THREAD_BYTES * (threads - 1)
-    elsewhere = 1024 * (kib[b"VmSize"] - kib[b"VmData"] - kib[b"VmStk"]) + _IN_SOCKET_BYTES * kib[b"FDSize"]
-    return _Memory(resident, 1024 * kib[b"RssFile"], elsewhere, threads)
-
-
-_MEMORY_FIELDS = (
-    *(b"RssAnon", b"RssFile", b"RssShmem", b"VmSwap", b"VmPTE", b"VmSize", b"VmData", b"VmStk"),
-    *(b"FDSize", b"Threads"),
-)
-
-_THREAD_BYTES = 32 << 10
-"""Kernel memory for one thread: its stack and its records, in bytes."""
-
-_IN_SOCKET_BYTES, _IN_PIPE_BYTES = 256 << 10, 64 << 10
-"""The most data that can wait in one end of a socket pair, and in a pipe, in bytes."""
-
-_MAPPING_BYTES, _FEW_MAPPINGS = 1 << 10, 4096
-"""Kernel memory for one mapping and its file, in bytes, and the most mappings that programs commonly have."""
-
-_FEW_BYTES = 4 << 20
-"""The most data that can wait in the pipes and sockets that programs commonly have, in bytes."""
-
-
-def directory_of(pid: int) -> str:
-    """Return the directory in /proc that shows what a process holds.
-
-    If the first thread has ended, the process's own directory shows nothing. The directory of each other thread then
-    shows all that the process holds.
-    """
-    return _memory_fields(pid)[0]
-
-
-def _memory_fields(pid: int) -> tuple[str, dict[bytes, int]]:
-    """Return the directory that shows a process's memory, and the figures there; sizes are in KiB.
-
-    There are no figures if the process has ended. Two of them are no sizes: `FDSize` and `Threads`.
-    """
-    own = f"/proc/{pid}"
-    fields = _read_memory_fields(own)
-    for _ in range(0 if fields else _MOST_LISTS):
-        threads = [thread for thread in _threads(pid) if thread != pid]
-        for thread in threads:
-            if fields := _read_memory_fields(directory := f"{own}/task/{thread}"):
-                return directory, fields
-        if not threads:
-            break
-    return own, fields
-
-
-_MOST_LISTS = 10
-"""How many times in a row to list a process's threads, if all listed threads have ended before they were read."""
-
-
-def _read_memory_fields(directory: str) -> dict[bytes, int]:
-    try:
-        with open(f"{directory}/status", "rb") as status:
-            fields = dict(line.split(b":", 1) for line in status if b":" in line)
-        return {name: int(fields[name].split()[0]) for name in _MEMORY_FIELDS}
-    except (OSError, KeyError, ValueError):
-        return {}
-
-
-def _mapped_bytes(pid: int) -> int:
-    """Return how many bytes the mappings of `pid` hold in addition to its resident memory.
-
-    The memory of a shared mapping stays in use even after the process has released its pages. Each mapping is a record
-    in the kernel, and can keep a file open that is closed otherwise.
-    """
-    shared, mappings = 0, 0
-    try:
-        with open(f"{directory_of(pid)}/maps", "rb") as maps:
-            for line in maps:
-                mappings += 1
-                if line.endswith(b" /dev/zero (deleted)\n"):  # Linux's name for shared memory.
-                    start, _, end = line.partition(b" ")[0].partition(b"-")
-                    shared += int(end, 16) - int(start, 16)
-    except (OSError, ValueError):
-        pass
-    return shared + _MAPPING_BYTES * max(0, mappings - _FEW_MAPPINGS)
-
-
-def _waiting_bytes(pids: list[int]) -> int:
-    """Return the most bytes that can wait in pipes and sockets of these processes; the real number cannot be read.
-
-    The amount that programs commonly have is not counted.
-    """
-    sockets, pipes = set(), set()
-    for pid in pids:
-        directory = f"{directory_of(pid)}/fd"
-        with contextlib.suppress(OSError):
-            for name in os.listdir(directory):
-                with contextlib.suppress(OSError):
-                    target = os.readlink(f"{directory}/{name}")
-                    if target.startswith("socket:"):
-                        sockets.add(target)
-                    elif target.startswith("pipe:"):
-                        pipes.add(target)
-    return max(0, _IN_SOCKET_BYTES * len(sockets) + _IN_PIPE_BYTES * len(pipes) - _FEW_BYTES)
-
-
 def descendants(pid: int) -> list[int]:
     """Return the processes that descend from `pid`, including zombies; none where unknown.
 
@@ -199,17 +77,10 @@ def descendants(pid: int) -> list[int]:
     found: list[int] = []
     parents = [pid]
     while parents:
-        children = [child for thread in _threads(parents.pop()) for child in children_of(thread)]
+        children = [child for thread in threads_of(parents.pop()) for child in children_of(thread)]
         found += children
         parents += children
     return found
-
-
-def _threads(pid: int) -> list[int]:
-    try:
-        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
-    except OSError:
-        return []
 
 
 def children_of(thread: int) -> list[int]:
@@ -426,14 +297,16 @@ class Watch:
         self._slept_s = self._slept_s + since_s if wanted_s < _DOZING * since_s else 0.0
 
     def _resident(self, pids: list[int]) -> int:
-        memory = {pid: _memory_of(pid) for pid in pids}
+        memory = {pid: memory_of(pid) for pid in pids}
         resident = sum(one.resident for one in memory.values())
         self.threads = sum(one.threads for one in memory.values())
         self._most_in_files = max(self._most_in_files, *(one.files for one in memory.values()), 0)
         self._was_blind = self._was_blind or not all(one.is_known for one in memory.values())
         # Mappings and descriptors are read only if they can decide the outcome: reading them takes much longer.
         if resident <= self.limits.memory_bytes < resident + sum(one.elsewhere for one in memory.values()):
-            resident += sum(map(_mapped_bytes, pids)) + _waiting_bytes(pids)
+            resident += (
+                sum(map(mapped_bytes, pids)) + waiting_bytes(pids) + watched_bytes(pids, self.limits.memory_bytes + 1)
+            )
         return resident
 
     def _cpu_now(self, pids: list[int]) -> float:

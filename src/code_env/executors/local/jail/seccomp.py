@@ -230,7 +230,11 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
     "membarrier": ((324, 283), (Step(0, (1, 2, 4), then=failure(errno.EINVAL), otherwise=ALLOW),)),
     # After POSIX_FADV_DONTNEED, MADV_COLD or MADV_PAGEOUT, other processes would have to read the file from disk again.
     "fadvise64": ((221, 223), (Step(3, (4,), then=failure(0), otherwise=ALLOW),)),
-    "madvise": ((28, 233), (Step(2, (20, 21), then=failure(0), otherwise=ALLOW),)),
+    # MADV_COLLAPSE makes huge pages, which are switched off in `worker.py`.
+    "madvise": (
+        (28, 233),
+        (Step(2, (20, 21), then=failure(0)), Step(2, (25,), then=failure(errno.EINVAL), otherwise=ALLOW)),
+    ),
     "ioctl": (
         (16, 29),
         (

@@ -69,6 +69,8 @@ def main(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoRetur
         layers = _layers(config, order)
         _set_limits(own_user=full or order["user"] is not None)
         linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
+        # A program that unmaps most of a huge page still holds all of it, and the kernel no longer counts it.
+        linux.prctl(linux.PR_SET_THP_DISABLE, 1)
         seccomp.base_filter().install()
         _try(layers)
     except Exception as error:

@@ -16,7 +16,8 @@
     │   └── UnsupportedProgram                it cannot do what the program asks
     ├── NoVerdict                         the sandbox failed, and a caller that must have a number cannot have one
     ├── RolloutError                      a collection of trajectories cannot begin, or go on
-    ├── EvaluationError                   an evaluation cannot begin, or go on
+    ├── OutputError                       a file of results cannot be written, or is of other work
+    ├── ModelError                        a language model gives no answer
     └── RewardError (ValueError)          a reward is unknown, misconfigured or impossible here
         └── DuplicateRewardTerm               two terms would share a name in the ledger
 
@@ -97,5 +98,9 @@ class RolloutError(CodeEnvError):
     """A collection of trajectories cannot begin, or cannot go on."""
 
 
-class EvaluationError(CodeEnvError):
-    """An evaluation cannot begin, or cannot go on."""
+class OutputError(CodeEnvError):
+    """A file of results cannot be written, or what is there belongs to other work."""
+
+
+class ModelError(CodeEnvError):
+    """A language model is misconfigured, or gives no answer."""

@@ -4,6 +4,7 @@ from . import (
     conformance,
     doctor,
     evaluate,
+    generate,
     listing,
     new,
     reward,
@@ -13,4 +14,16 @@ from . import (
 )  # Each module adds its command to the application.
 from .application import app
 
-__all__ = ["app", "conformance", "doctor", "evaluate", "listing", "new", "reward", "rollout", "run", "validate"]
+__all__ = [
+    "app",
+    "conformance",
+    "doctor",
+    "evaluate",
+    "generate",
+    "listing",
+    "new",
+    "reward",
+    "rollout",
+    "run",
+    "validate",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from code_env.executors import Executor, make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
 from code_env.judging import Outcome
+from code_env.numbered_lines import NumberedLines, Row
 from code_env.tasks import TaskSuite, load_suite
 from code_env.text import clip, printable
 
@@ -78,7 +80,7 @@ def evaluate(
             raise CodeEnvError(f"the results would replace the samples in {samples}; give another --output")
         with (
             make_executor(executor, **({"workers": workers} if workers else {})) as runner,
-            evaluation.ResultsFile.opened(target, chosen, resume=resume) as file,
+            NumberedLines.opened(target, partial(_is_of, chosen), resume=resume) as file,
         ):
             _judge(tasks, chosen, runner, executor, file, "raw" if raw else "fence")
             summary = evaluation.summarize(tasks, file.rows(), ks)
@@ -95,12 +97,12 @@ def _judge(
     samples: list[evaluation.Sample],
     runner: Executor,
     executor: str,
-    file: evaluation.ResultsFile,
+    file: NumberedLines,
     extract: Extraction,
 ) -> None:
     """Judge the samples that have no line in the results file yet, and write their lines."""
     about = {"executor": executor, "level": runner.describe().level, "version": code_env.__version__}
-    judged = file.judged
+    judged = file.numbers
     with progress_bar() as progress:
         bar = progress.add_task("judging", total=len(samples), completed=len(judged))
         try:
@@ -108,9 +110,15 @@ def _judge(
                 file.write(evaluation.sample_row(number, samples[number], verdict, about))
                 progress.advance(bar)
         except KeyboardInterrupt:
-            done = f"{len(file.judged)} of {len(samples)} samples are judged and kept"
+            done = f"{len(file.numbers)} of {len(samples)} samples are judged and kept"
             err.print(f"interrupted; {done}: go on with --resume", highlight=False, soft_wrap=True)
             raise
+
+
+def _is_of(samples: list[evaluation.Sample], row: Row) -> bool:
+    """Whether a line is of the evaluation of these samples."""
+    known = samples[row["sample"]] == evaluation.Sample(row["task_id"], row["completion"])
+    return known and type(row["passed"]) is bool
 
 
 def _parse_ks(text: str) -> list[int]:

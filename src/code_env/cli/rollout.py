@@ -13,6 +13,7 @@ from code_env import evaluation
 from code_env.envs.code_exec_vector import MAX_ENVS
 from code_env.errors import CodeEnvError
 from code_env.importing import named_function
+from code_env.models import ChatModel, ModelPolicy
 from code_env.rollout import Policy, collect
 from code_env.tasks import TaskSuite
 
@@ -20,6 +21,7 @@ from .application import app
 from .collection_bar import CollectionBar, collection_table
 from .console import TimeoutOption, WorkersOption, err, limits_of, out, say, user_errors
 from .environments import make_environment
+from .generate import BaseUrlOption, ConcurrencyOption, MaxTokensOption, SystemOption, TemperatureOption
 
 
 @app.command()
@@ -29,6 +31,14 @@ def rollout(
         str,
         typer.Option("--policy", "-p", help="Who answers: `references`, `blank`, or a function's package.module:name."),
     ] = "references",
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="A model answers; its name, as the endpoint knows it.")
+    ] = None,
+    base_url: BaseUrlOption = None,
+    max_tokens: MaxTokensOption = None,
+    temperature: TemperatureOption = None,
+    system: SystemOption = None,
+    concurrency: ConcurrencyOption = 16,
     env: Annotated[
         str, typer.Option("--env", help="Name of an environment, a Gymnasium id, or a file of tasks.")
     ] = "starter",
@@ -49,14 +59,29 @@ def rollout(
     workers: WorkersOption = None,
     timeout: TimeoutOption = None,
 ) -> None:
-    """Collect trajectories; a killed collection goes on with --resume. Exit code 1 if the alarm was raised."""
+    """Collect trajectories; a killed collection goes on with --resume. Exit code 1 if the alarm was raised.
+
+    Example: code-env rollout episodes.jsonl --env starter --model Qwen3 --base-url http://127.0.0.1:8000/v1
+    """
     with user_errors():
         kwargs = {} if max_turns is None else {"max_turns": max_turns}
         made = make_environment(env, executor, workers, limits_of(timeout), num_envs=num_envs, **kwargs)
-        with contextlib.closing(made), CollectionBar(err) as bar:
+        with contextlib.closing(made), CollectionBar(err) as bar, contextlib.ExitStack() as stack:
+            if model is None:
+                chosen = _policy(policy, made.unwrapped.suite)
+            else:
+                asked = ChatModel(
+                    model,
+                    base_url,
+                    max_tokens=max_tokens,
+                    temperature=temperature,
+                    system=system,
+                    concurrency=concurrency,
+                )
+                chosen = ModelPolicy(stack.enter_context(asked))
             summary = collect(
                 made,
-                _policy(policy, made.unwrapped.suite),
+                chosen,
                 episodes,
                 output,
                 seed=seed,
@@ -67,6 +92,8 @@ def rollout(
                 on_alarm=lambda message: err.print(f"alarm: {message}", style="red", markup=False, soft_wrap=True),
             )
     out.print(collection_table(summary))
+    if isinstance(chosen, ModelPolicy):
+        say(f"the model read {chosen.prompt_tokens} tokens and wrote {chosen.completion_tokens}")
     say(f"one line per episode in {output}")
     if summary.alarms:
         raise typer.Exit(1)

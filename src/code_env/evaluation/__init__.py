@@ -1,11 +1,10 @@
 """Scores a file of completions: one verdict for each sample, and pass@k over the tasks."""
 
-from .results import ResultsFile, sample_row
+from .results import sample_row
 from .samples import Sample, judge_samples, read_samples, reference_samples
 from .summary import Summary, summarize
 
 __all__ = [
-    "ResultsFile",
     "Sample",
     "Summary",
     "judge_samples",

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from code_env.judging.timing import StepTiming
 from code_env.judging.verdict import Outcome, Stage
+from code_env.numbered_lines import Row
 from code_env.rewards.pass_at_k import PassAtK, mean_pass_at_k
 from code_env.tasks.suite import TaskSuite
 
-from .results import Row
 from .samples import Sample
 
 

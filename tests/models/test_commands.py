@@ -1,0 +1,71 @@
+"""The commands that ask a model: nothing is lost, and nothing is asked for twice."""
+
+import json
+
+import pytest
+
+from code_env import load_suite
+from models.chat_endpoint import Endpoint
+from test_cli import run
+
+
+@pytest.fixture
+def endpoint(monkeypatch):
+    """An endpoint that knows the references of `starter`, but answers the first task wrong."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with Endpoint() as server:
+        for task in load_suite("starter"):
+            server.known[task.prompt] = f"Here:\n```python\n{task.reference}\n```"
+        first = load_suite("starter").task("starter/seat-total")
+        server.known[first.prompt] = "I cannot do that."
+        yield server
+        server.shutdown()
+
+
+def test_samples_are_generated_and_scored(endpoint, tmp_path):
+    asked = ("--model", "m", "--base-url", endpoint.url)
+    shown = run("generate", "starter", *asked, cwd=tmp_path)
+    tasks = len(load_suite("starter"))
+    assert (
+        shown == f"{tasks} samples in starter_samples.jsonl; now {3 * tasks} tokens were read and {5 * tasks} written\n"
+    )
+    told = json.loads(run("eval", "starter_samples.jsonl", "--suite", "starter", "--json", cwd=tmp_path))
+    assert (told["samples"], told["outcomes"]) == (tasks, {"pass": tasks - 1, "policy_error": 1})
+    told = json.loads(run("generate", "starter", *asked, "-n", 2, "-o", "two.jsonl", "--json", cwd=tmp_path))
+    assert told == {
+        "samples": 2 * tasks,
+        "prompt_tokens": 6 * tasks,
+        "completion_tokens": 10 * tasks,
+        "file": "two.jsonl",
+    }
+
+
+def test_a_model_plays_episodes(endpoint, tmp_path):
+    shown = run(
+        *("rollout", "episodes.jsonl", "--model", "m", "--base-url", endpoint.url, "-n", 12, "--num-envs", 4),
+        *("--max-turns", 2, "--temperature", 0.5),
+        cwd=tmp_path,
+    )
+    rows = [json.loads(line) for line in (tmp_path / "episodes.jsonl").read_text().splitlines()]
+    assert len(rows) == 12
+    assert all(row["passed"] == (row["task_id"] != "starter/seat-total") for row in rows)
+    steps = sum(len(row["turns"]) for row in rows)
+    assert f"the model read {3 * steps} tokens and wrote {5 * steps}" in shown
+    assert {one["temperature"] for one in endpoint.requests} == {0.5}
+    assert {len(one["messages"]) for one in endpoint.requests} <= {1, 3}
+
+
+def test_a_model_that_fails_ends_a_command_with_one_line(endpoint, tmp_path):
+    endpoint.refuses_after = 5
+    asked = ("generate", "starter", "--model", "m", "--base-url", endpoint.url, "--concurrency", 1)
+    shown = run(*asked, cwd=tmp_path, code=2)
+    assert "AuthenticationError" in shown
+    assert "go on with --resume" in run(*asked, cwd=tmp_path, code=2)
+    endpoint.refuses_after = None
+    before = len(endpoint.requests)
+    run(*asked, "--resume", cwd=tmp_path)
+    assert len(endpoint.requests) == before + len(load_suite("starter")) - 5
+
+
+def test_a_hosted_model_needs_a_key(endpoint, tmp_path):
+    assert "set OPENAI_API_KEY" in run("generate", "starter", "--model", "m", cwd=tmp_path, code=2)

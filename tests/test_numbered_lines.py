@@ -1,0 +1,109 @@
+"""A file of numbered lines: none is lost, none is there twice, and nothing else is replaced."""
+
+import contextlib
+import json
+import os
+import resource
+import stat
+
+import pytest
+
+from code_env.errors import OutputError
+from code_env.numbered_lines import NumberedLines
+
+ROWS = [{"sample": number, "text": f"{number} " + "x" * 100 * number + "\ud800"} for number in range(4)]
+
+
+def is_ours(row):
+    return row == ROWS[row["sample"]]
+
+
+def write(path, *rows, resume=False, then=None):
+    """Write lines to a file, and perhaps raise an exception after them."""
+    with NumberedLines.opened(path, is_ours, resume=resume) as file:
+        for row in rows:
+            file.write(row)
+        if then is not None:
+            raise then
+
+
+def test_lines_are_put_in_the_order_of_their_numbers(tmp_path):
+    path = tmp_path / "results.jsonl"
+    with NumberedLines.opened(path, is_ours) as file:
+        for row in reversed(ROWS):
+            file.write(row)
+        assert [row["sample"] for row in file.rows()] == [0, 1, 2, 3]
+        assert not path.exists()
+    assert [json.loads(line) for line in path.read_text().splitlines()] == ROWS
+    assert os.listdir(tmp_path) == ["results.jsonl"]
+
+
+def test_what_was_interrupted_goes_on_where_it_was(tmp_path):
+    path, partial = tmp_path / "results.jsonl", tmp_path / "results.jsonl.partial"
+    with pytest.raises(KeyboardInterrupt):
+        write(path, ROWS[2], ROWS[0], then=KeyboardInterrupt)
+    with partial.open("a") as torn:
+        torn.write(json.dumps(ROWS[1])[:-9])
+    with pytest.raises(OutputError, match="go on with --resume, or remove the file"):
+        write(path)
+    with NumberedLines.opened(path, is_ours, resume=True) as file:
+        assert file.numbers == {0, 2}
+        file.write(ROWS[1])
+        file.write(ROWS[3])
+    assert [json.loads(line) for line in path.read_text().splitlines()] == ROWS
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"sample": 0, "text": "another"},
+        {"sample": 4, "text": ""},
+        {"sample": -4, "text": ROWS[0]["text"]},
+        {"sample": True, "text": ROWS[1]["text"]},
+        {"text": ROWS[0]["text"]},
+        [],
+        "text",
+    ],
+)
+def test_other_work_is_not_continued(tmp_path, line):
+    path, partial = tmp_path / "results.jsonl", tmp_path / "results.jsonl.partial"
+    partial.write_text(json.dumps(line) + "\n")
+    with pytest.raises(OutputError, match="is of other work"):
+        write(path, resume=True)
+    assert json.loads(partial.read_text()) == line
+
+
+def test_only_a_regular_file_is_replaced(tmp_path):
+    pipe, target, link = tmp_path / "pipe", tmp_path / "target", tmp_path / "link"
+    os.mkfifo(pipe)
+    with pytest.raises(OutputError, match="is no regular file"):
+        write(pipe)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    link.symlink_to(target)
+    with NumberedLines.opened(link, is_ours) as file:
+        file.write(ROWS[0])
+    assert link.is_symlink()
+    assert json.loads(target.read_text()) == ROWS[0]
+
+
+@contextlib.contextmanager
+def files_of_at_most(size):
+    """Files of this process can have only so many bytes, as on a disk that is nearly full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_one_sentence_and_what_was_written_is_kept(tmp_path):
+    path = tmp_path / "results.jsonl"
+    room_for_one = len(json.dumps(ROWS[3])) + 10
+    with (
+        files_of_at_most(room_for_one),
+        pytest.raises(OutputError, match=r"cannot be written: .*File too large; go on with --resume when they can"),
+    ):
+        write(path, ROWS[3], ROWS[0])
+    write(path, ROWS[0], ROWS[2], ROWS[1], resume=True)
+    assert [json.loads(line) for line in path.read_text().splitlines()] == ROWS

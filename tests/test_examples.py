@@ -6,10 +6,15 @@ import sys
 
 import pytest
 
+from code_env import load_suite
+from models.chat_endpoint import Endpoint
 from support import PATIENCE_S, ROOT
 
 TRAINERS = {"sb3_token_ppo.py", "trl_grpo.py"}
 """Examples that train for minutes; what comes of it is looked at here."""
+
+ENDPOINT = "http://127.0.0.1:8000/v1"
+"""Where the documents say that a model is."""
 
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.name not in TRAINERS)
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "envs").glob("*/README.md"))]
@@ -27,6 +32,14 @@ def run(arguments, cwd):
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=PATIENCE_S, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+@pytest.fixture
+def endpoint():
+    with Endpoint() as server:
+        server.know(load_suite("starter"))
+        yield server
+        server.shutdown()
 
 
 def test_there_are_examples_each_short():
@@ -73,10 +86,12 @@ def test_a_python_snippet_runs(code, tmp_path):
 
 
 @pytest.mark.parametrize("code", snippets("console"))
-def test_a_command_of_the_documents_runs(code, tmp_path):
+def test_a_command_of_the_documents_runs(code, tmp_path, request):
     """Lines that begin with `$` are commands; those of `scripts/` make a checkout's own .venv."""
     bin_directory = str(ROOT / "scripts")
     path = f"{sys.prefix}/bin:{bin_directory}"
+    if ENDPOINT in code:
+        code = code.replace(ENDPOINT, request.getfixturevalue("endpoint").url)
     for line in code.splitlines():
         command = line.removeprefix("$ ")
         if not line.startswith("$ ") or command.startswith(("scripts/", "pip ", "git ")):

@@ -25,6 +25,10 @@ class Endpoint(ThreadingHTTPServer):
         self.lock = threading.Lock()
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
+    def know(self, suite):
+        """Answer the prompts of a suite with its references."""
+        self.known |= {task.prompt: f"Here:\n```python\n{task.reference}\n```" for task in suite}
+
     @property
     def url(self):
         return f"http://127.0.0.1:{self.server_port}/v1"

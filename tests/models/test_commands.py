@@ -14,8 +14,7 @@ def endpoint(monkeypatch):
     """An endpoint that knows the references of `starter`, but answers the first task wrong."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with Endpoint() as server:
-        for task in load_suite("starter"):
-            server.known[task.prompt] = f"Here:\n```python\n{task.reference}\n```"
+        server.know(load_suite("starter"))
         first = load_suite("starter").task("starter/seat-total")
         server.known[first.prompt] = "I cannot do that."
         yield server

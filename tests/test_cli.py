@@ -144,7 +144,7 @@ def test_an_interrupted_eval_keeps_what_it_has_and_the_results_of_before(tmp_pat
     assert (tmp_path / "samples_results.jsonl").read_text() == "of before\n"
     # What was judged is not judged again.
     refused = run("eval", samples, "--suite", suite, cwd=tmp_path, code=2)
-    assert "holds an evaluation that was interrupted: go on with --resume, or remove the file" in refused
+    assert "is of a command that was interrupted: go on with --resume, or remove the file" in refused
     told = json.loads(run("eval", samples, "--suite", suite, "--resume", "--timeout", "0.3", "--json", cwd=tmp_path))
     assert told["samples"] == 4
     rows = [json.loads(line) for line in (tmp_path / "samples_results.jsonl").read_text().splitlines()]

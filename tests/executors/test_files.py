@@ -72,11 +72,11 @@ def test_a_look_ends_where_there_is_too_much(tmp_path):
 def test_directories_count_with_what_they_take(tmp_path):
     for n in range(50):
         (tmp_path / str(n) / "below").mkdir(parents=True)
-    made = [directory for directory, _, _ in os.walk(tmp_path)][1:]
+    directories = [directory for directory, _, _ in os.walk(tmp_path)]
     look = Look(tmp_path, PLENTY)
     look.finish()
-    assert look.names == len(made) == 100
-    assert look.bytes == sum(512 * os.stat(directory).st_blocks for directory in made)
+    assert look.names == len(directories) - 1 == 100
+    assert look.bytes == max(0, sum(512 * os.stat(directory).st_blocks for directory in directories) - (64 << 10))
 
 
 def test_no_link_is_followed_and_a_file_counts_once(tmp_path):

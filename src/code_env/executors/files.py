@@ -61,8 +61,8 @@ def room_at(path: Path) -> Room:
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-_EMPTY_BYTES = 4096
-"""The most bytes on disk that an empty directory takes."""
+_FREE_BYTES = 64 << 10
+"""How much all directories may take together before it counts, in bytes: on most disks, sixteen are free."""
 
 
 class Look:
@@ -74,7 +74,7 @@ class Look:
     """
 
     def __init__(self, directory: Path, enough: int) -> None:
-        self.bytes = self.names = 0
+        self.bytes = self.names = self._in_directories = 0
         self._directory, self._enough = directory, enough
         self._is_hidden = False
         self._linked: set[tuple[int, int]] = set()
@@ -133,8 +133,10 @@ class Look:
     def _count(self, fd: int) -> Generator[None, None, list[str]]:
         """Count the entries of a directory; return the names of the directories among them."""
         directories = []
-        # An empty directory of its own is given to each program.
-        self.bytes += max(0, 512 * os.fstat(fd).st_blocks - (0 if self.names else _EMPTY_BYTES))
+        free = max(0, _FREE_BYTES - self._in_directories)
+        taken = 512 * os.fstat(fd).st_blocks
+        self._in_directories += taken
+        self.bytes += max(0, taken - free)
         with os.scandir(fd) as entries:
             for entry in entries:
                 self.names += 1

@@ -88,7 +88,7 @@ def test_only_a_regular_file_is_replaced(tmp_path):
 
 @contextlib.contextmanager
 def files_of_at_most(size):
-    """Files of this process can have only so many bytes, as on a disk that is nearly full."""
+    """Let this process write no file of more than `size` bytes, as if the disk were nearly full."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:

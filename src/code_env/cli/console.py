@@ -35,6 +35,15 @@ FormatOption = Annotated[
     str | None, typer.Option("--format", help="Format of the suite, see docs/formats.md; found out if left out.")
 ]
 
+BaseUrlOption = Annotated[
+    str | None,
+    typer.Option("--base-url", help="The endpoint, up to and with /v1; OpenAI's own, with OPENAI_API_KEY, by default."),
+]
+MaxTokensOption = Annotated[int | None, typer.Option("--max-tokens", min=1, help="The longest answer, in tokens.")]
+TemperatureOption = Annotated[float | None, typer.Option("--temperature", min=0, help="The sampling temperature.")]
+SystemOption = Annotated[str | None, typer.Option("--system", help="A system message before each prompt.")]
+ConcurrencyOption = Annotated[int, typer.Option("--concurrency", min=1, help="Requests at the same time.")]
+
 
 def limits_of(timeout: float | None) -> dict[str, float] | None:
     """The limits for `--timeout`, with the same ratio as the package's default limits."""

@@ -13,16 +13,17 @@ from code_env.numbered_lines import Row
 from code_env.tasks import load_suite
 
 from .application import app
-from .console import FormatOption, progress_bar, say, user_errors
-
-BaseUrlOption = Annotated[
-    str | None,
-    typer.Option("--base-url", help="The endpoint, up to and with /v1; OpenAI's own, with OPENAI_API_KEY, by default."),
-]
-MaxTokensOption = Annotated[int | None, typer.Option("--max-tokens", min=1, help="The longest answer, in tokens.")]
-TemperatureOption = Annotated[float | None, typer.Option("--temperature", min=0, help="The sampling temperature.")]
-SystemOption = Annotated[str | None, typer.Option("--system", help="A system message before each prompt.")]
-ConcurrencyOption = Annotated[int, typer.Option("--concurrency", min=1, help="Requests at the same time.")]
+from .console import (
+    BaseUrlOption,
+    ConcurrencyOption,
+    FormatOption,
+    MaxTokensOption,
+    SystemOption,
+    TemperatureOption,
+    progress_bar,
+    say,
+    user_errors,
+)
 
 
 @app.command("generate")

@@ -19,9 +19,21 @@ from code_env.tasks import TaskSuite
 
 from .application import app
 from .collection_bar import CollectionBar, collection_table
-from .console import TimeoutOption, WorkersOption, err, limits_of, out, say, user_errors
+from .console import (
+    BaseUrlOption,
+    ConcurrencyOption,
+    MaxTokensOption,
+    SystemOption,
+    TemperatureOption,
+    TimeoutOption,
+    WorkersOption,
+    err,
+    limits_of,
+    out,
+    say,
+    user_errors,
+)
 from .environments import make_environment
-from .generate import BaseUrlOption, ConcurrencyOption, MaxTokensOption, SystemOption, TemperatureOption
 
 
 @app.command()

@@ -137,7 +137,7 @@ def watched_bytes(pids: list[int], too_much: int) -> int:
 
     A watch is for a file and a descriptor's number. So with a third of its descriptors for epoll, a third for files
     and a third for numbers, a process can have millions of watches. It takes long to count so many. No honest program
-    has more than `_MOST_WATCHES`; so many count as `too_much`.
+    has more than `_MOST_WATCHES`. If there are more, the function stops counting and returns at least `too_much`.
 
     Args:
         pids: The processes.
@@ -166,7 +166,7 @@ def _watches_in(path: str) -> int:
 
 
 _WATCH_BYTES, _MOST_WATCHES = 200, 250_000
-"""Kernel memory for one watch, in bytes, and the most watches that are counted."""
+"""Kernel memory for one watch, in bytes, and how many watches are counted before the count stops."""
 
 
 def threads_of(pid: int) -> list[int]:

@@ -6,6 +6,7 @@ import pytest
 
 from code_env import make_executor
 from e2b_server import LoopbackServer
+from support import PATIENCE_S
 
 QUICK = {"first_wait_s": 0.02, "longest_wait_s": 0.1, "silence_s": 6.0}
 
@@ -42,7 +43,8 @@ def make(e2b):
 
 @pytest.fixture
 def executor(make):
-    return make()
+    """For tests in which no fault is expected: on a busy machine a request takes its time."""
+    return make(retry=QUICK | {"silence_s": PATIENCE_S}, request_timeout_s=PATIENCE_S)
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""Sandboxes of a loopback server, made by the real SDK."""
+"""Sandboxes of a loopback server, made by the real SDK, and as patient as the tests are."""
+
+from support import PATIENCE_S
 
 
 def access(server, **more):
@@ -8,4 +10,5 @@ def access(server, **more):
 def new(server, **more):
     from e2b_code_interpreter import Sandbox
 
-    return Sandbox.create(**access(server, **{"timeout": 60, **more}))
+    patient = {"timeout": int(PATIENCE_S), "request_timeout": PATIENCE_S}
+    return Sandbox.create(**access(server, **{**patient, **more}))

@@ -66,7 +66,7 @@ class TestTheKey:
             e2b.faults.add("list", Fault.UNAUTHORIZED)
             with pytest.raises(ExecutorError, match="the account's sandboxes cannot be listed") as listed:
                 executor.sweep()
-            monkeypatch.setattr(machine_run, "COMMAND", "exec no_such_python")
+            monkeypatch.setattr(machine_run, "COMMAND", "exec /no/such/python")
             with pytest.raises(E2BMisconfigured) as misconfigured:
                 executor.run(Program("print(1)"))
         order = """echo '~0'; exec python3 -c 'import json; nonce = json.load(open("job.json"))["nonce"]

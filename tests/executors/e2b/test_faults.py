@@ -217,7 +217,7 @@ def test_who_takes_no_line_is_held_responsible(executor, e2b):
 
 @pytest.mark.parametrize(
     ("command", "error"),
-    [("exec no_such_python", 127), ("exec /dev/null", 126)],
+    [("exec /no/such/python", 127), ("exec /dev/null", 126)],
 )
 def test_a_template_without_what_it_takes_is_misconfigured(command, error, make, monkeypatch):
     monkeypatch.setattr(machine_run, "COMMAND", command)

@@ -34,7 +34,7 @@ def test_a_sandbox_from_its_creation_to_its_end(server):
     assert [info.sandbox_id for info in listed.next_items()] == [sandbox.sandbox_id]
     assert sandbox.get_info().metadata == {"run": "1"}
     ends = sandbox.get_info().end_at
-    sandbox.set_timeout(600)
+    sandbox.set_timeout(2 * int(PATIENCE_S))
     assert sandbox.get_info().end_at > ends
     assert sdk.Sandbox.connect(sandbox.sandbox_id, **access(server)).is_running()
     assert sandbox.kill()

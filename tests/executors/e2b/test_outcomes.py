@@ -62,7 +62,9 @@ def test_files_go_in_and_come_back(executor):
         files={"d/in": data},
         collect=("d/out", "missing"),
     )
-    assert executor.run(program).files == {"d/out": data[::-1]}
+    result = executor.run(program)
+    assert result.status == Status.OK, result
+    assert result.files == {"d/out": data[::-1]}
 
 
 @pytest.mark.parametrize(

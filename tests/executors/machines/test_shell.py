@@ -143,7 +143,7 @@ def test_a_machine_without_a_temporary_directory_says_why(tmp_path, monkeypatch)
 
 
 def test_a_machine_without_python_is_an_error_for_this_program_and_all_others(monkeypatch):
-    monkeypatch.setattr(machine_run, "COMMAND", "exec no_such_python")
+    monkeypatch.setattr(machine_run, "COMMAND", "exec /no/such/python")
     with CommandExecutor() as executor:
         for _ in range(2):
             with pytest.raises(ExecutorMisconfigured, match=r"(?s)exit code 127 .*Python 3.11 or newer as python3"):

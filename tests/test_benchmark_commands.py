@@ -42,3 +42,12 @@ def test_an_evaluation_is_timed(data, tmp_path):
     with_text = sum(bool(json.loads(line)["completion"]) for line in some.read_text().splitlines())
     assert (rows[0]["what"], rows[0]["completions"]) == ("code-env", 2 * with_text)
     assert rows[0]["seconds"] > 0
+
+
+def test_a_report_is_measured(tmp_path):
+    results = tmp_path / "results.jsonl"
+    command = [sys.executable, "-m", "code_env.cli", "eval", "--references", "--suite", "starter", "-o", str(results)]
+    subprocess.run(command, check=True, capture_output=True)
+    rows, _ = run("report.py", "--results", str(results), "--samples", "450", "--rounds", "1")
+    assert rows[0]["samples"] == 450
+    assert all(value > 0 for value in rows[0].values())

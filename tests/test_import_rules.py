@@ -34,7 +34,17 @@ FORBIDDEN = {
     "harness/judge/": ("harness/program", "harness/interpreted", "harness/restricted", "harness/shared_suite"),
     # Only executors start what runs the program; what they have beside the harness does not matter to it.
     **dict.fromkeys(
-        ("abuses/", "cli/", "encodings/", "evaluation/", "integrations/", "judging/", "rollout/", "wrappers/"),
+        (
+            "abuses/",
+            "cli/",
+            "encodings/",
+            "evaluation/",
+            "integrations/",
+            "judging/",
+            "report/",
+            "rollout/",
+            "wrappers/",
+        ),
         _RUNS_PROGRAMS,
     ),
     **dict.fromkeys(

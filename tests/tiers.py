@@ -101,6 +101,8 @@ SAMPLED = {
     "tests/judging/test_session.py": 4,
     "tests/validating/test_validation.py": 6,
     "tests/tasks/test_drawing.py::test_the_share_of_what_is_drawn": 4,
+    "tests/report/test_page.py": 6,
+    "tests/report/test_server.py": 3,
     "tests/test_cli.py": 10,
     "tests/test_doctor.py": 4,
     "tests/environments/test_environments.py": 5,

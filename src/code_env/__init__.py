@@ -8,9 +8,6 @@ Importing this package registers `CodeExec-v0`, `CodeRepair-v0` and an environme
     env = gym.make("CodeExec-v0")
 """
 
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as _version
-
 from code_env.envs import CodeExecEnv, CodeExecVectorEnv, CodeText
 from code_env.errors import (
     CodeEnvError,
@@ -94,6 +91,7 @@ from code_env.tasks import (
     save_suite,
 )
 from code_env.validating import FindingKind, Validation, ValidationFinding, validate
+from code_env.version import VERSION
 from code_env.wrappers import (
     CandidateActions,
     ClipReward,
@@ -117,10 +115,7 @@ from code_env.wrappers import (
     TokenActions,
 )
 
-try:
-    __version__ = _version("code-exec-env")
-except PackageNotFoundError:  # A checkout on the path that nobody installed.
-    __version__ = "0+unknown"
+__version__ = VERSION
 
 __all__ = [
     "AssertTest",

@@ -104,3 +104,7 @@ class OutputError(CodeEnvError):
 
 class ModelError(CodeEnvError):
     """A language model is misconfigured, or gives no answer."""
+
+
+class ReportError(CodeEnvError):
+    """A file is neither a results file of an evaluation nor a file of trajectories."""

@@ -15,9 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from code_env.errors import OutputError
+from code_env.output_file import output_path
 
 Row = dict[str, Any]
 """One line. Its number, from 0, is under `sample`."""
+
+
+def partial_path(path: Path) -> Path:
+    """Return the file in which the lines of a file are while it grows."""
+    return path.with_name(path.name + ".partial")
 
 
 class NumberedLines:
@@ -46,10 +52,8 @@ class NumberedLines:
         Raises:
             OutputError: If the file cannot be written, or if what is there must not be continued.
         """
-        path = Path(os.path.realpath(path))
-        if path.exists() and not path.is_file():
-            raise OutputError(f"{path} is no regular file; give another --output")
-        partial = path.with_name(path.name + ".partial")
+        path = output_path(path)
+        partial = partial_path(path)
         if partial.exists() and not resume:
             raise OutputError(
                 f"{partial} is of a command that was interrupted: go on with --resume, or remove the file"

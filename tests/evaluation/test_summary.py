@@ -9,7 +9,10 @@ SAMPLES = [Sample(name, f"print('{text}')") for name in "ab" for text in "aabc"]
 
 def test_counts_and_times_are_added_up(executor):
     judged = judge_samples(SUITE, SAMPLES, executor, extract="raw")
-    rows = (sample_row(number, SAMPLES[number], verdict, {}) for number, verdict in judged)
+    rows = (
+        sample_row(number, SAMPLES[number], SUITE.task(SAMPLES[number].task_id), verdict, {})
+        for number, verdict in judged
+    )
     summary = summarize(SUITE, rows, ks=(1, 4))
     assert (summary.samples, summary.tasks, summary.tasks_passed) == (8, 2, 2)
     assert [(one.k, one.value) for one in summary.pass_at_k] == [(1, 0.375), (4, 1.0)]

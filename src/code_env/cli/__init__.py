@@ -7,10 +7,12 @@ from . import (
     generate,
     listing,
     new,
+    report,
     reward,
     rollout,
     run,
     validate,
+    view,
 )  # Each module adds its command to the application.
 from .application import app
 
@@ -22,8 +24,10 @@ __all__ = [
     "generate",
     "listing",
     "new",
+    "report",
     "reward",
     "rollout",
     "run",
     "validate",
+    "view",
 ]

@@ -45,6 +45,24 @@ SystemOption = Annotated[str | None, typer.Option("--system", help="A system mes
 ConcurrencyOption = Annotated[int, typer.Option("--concurrency", min=1, help="Requests at the same time.")]
 
 
+KsOption = Annotated[str, typer.Option("--k", help="Values of k for pass@k, separated by commas.")]
+
+
+def parse_ks(text: str) -> list[int]:
+    """Return the values of k in an option.
+
+    Raises:
+        CodeEnvError: If it holds something else.
+    """
+    try:
+        ks = [int(part) for part in text.split(",")]
+    except ValueError:
+        ks = []
+    if not ks or min(ks) < 1:
+        raise CodeEnvError(f"--k takes whole numbers of at least 1, separated by commas; got {text!r}")
+    return ks
+
+
 def limits_of(timeout: float | None) -> dict[str, float] | None:
     """The limits for `--timeout`, with the same ratio as the package's default limits."""
     own = Limits()

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-import code_env
 from code_env import evaluation
 from code_env.errors import CodeEnvError
 from code_env.executors import Executor, make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
 from code_env.judging import Outcome
+from code_env.judging.rows import judged_by
 from code_env.numbered_lines import NumberedLines, Row
 from code_env.tasks import TaskSuite, load_suite
 from code_env.text import clip, printable
@@ -26,17 +26,18 @@ from .application import app
 from .console import (
     ExecutorOption,
     FormatOption,
+    KsOption,
     TimeoutOption,
     WorkersOption,
     err,
     limits_of,
     out,
+    parse_ks,
     progress_bar,
     say,
     user_errors,
 )
 
-_DEFAULT_KS = "1,10,100"
 _EXAMPLE_CHARS = 200
 
 
@@ -48,7 +49,7 @@ def evaluate(
     ] = None,
     references: Annotated[bool, typer.Option("--references", help="Score the suite's references instead.")] = False,
     field: Annotated[str, typer.Option(help="Field of a sample that holds the completion.")] = "completion",
-    k: Annotated[str, typer.Option("--k", help="Values of k, separated by commas.")] = _DEFAULT_KS,
+    k: KsOption = "1,10,100",
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Score the first samples only.")] = None,
     output: Annotated[
         Path | None,
@@ -71,7 +72,7 @@ def evaluate(
     with user_errors():
         if (samples is None) == (not references):
             raise CodeEnvError("give either a file of samples or --references")
-        ks = _parse_ks(k)
+        ks = parse_ks(k)
         tasks = load_suite(suite, format).with_limits(limits_of(timeout))
         chosen = evaluation.read_samples(samples, tasks, field) if samples else evaluation.reference_samples(tasks)
         chosen = chosen[:limit]
@@ -80,9 +81,9 @@ def evaluate(
             raise CodeEnvError(f"the results would replace the samples in {samples}; give another --output")
         with (
             make_executor(executor, **({"workers": workers} if workers else {})) as runner,
-            NumberedLines.opened(target, partial(_is_of, chosen), resume=resume) as file,
+            NumberedLines.opened(target, _rows_of(chosen, tasks, judged_by(runner)), resume=resume) as file,
         ):
-            _judge(tasks, chosen, runner, executor, file, "raw" if raw else "fence")
+            _judge(tasks, chosen, runner, file, "raw" if raw else "fence")
             summary = evaluation.summarize(tasks, file.rows(), ks)
         missing = set(ks) - {estimate.k for estimate in summary.pass_at_k}
     if as_json:
@@ -96,18 +97,18 @@ def _judge(
     tasks: TaskSuite,
     samples: list[evaluation.Sample],
     runner: Executor,
-    executor: str,
     file: NumberedLines,
     extract: Extraction,
 ) -> None:
     """Judge the samples that have no line in the results file yet, and write their lines."""
-    about = {"executor": executor, "level": runner.describe().level, "version": code_env.__version__}
+    about = judged_by(runner)
     judged = file.numbers
     with progress_bar() as progress:
         bar = progress.add_task("judging", total=len(samples), completed=len(judged))
         try:
             for number, verdict in evaluation.judge_samples(tasks, samples, runner, extract, leave_out=judged):
-                file.write(evaluation.sample_row(number, samples[number], verdict, about))
+                sample = samples[number]
+                file.write(evaluation.sample_row(number, sample, tasks.task(sample.task_id), verdict, about))
                 progress.advance(bar)
         except KeyboardInterrupt:
             done = f"{len(file.numbers)} of {len(samples)} samples are judged and kept"
@@ -115,20 +116,14 @@ def _judge(
             raise
 
 
-def _is_of(samples: list[evaluation.Sample], row: Row) -> bool:
-    """Whether a line is of the evaluation of these samples."""
-    known = samples[row["sample"]] == evaluation.Sample(row["task_id"], row["completion"])
-    return known and type(row["passed"]) is bool
+def _rows_of(samples: list[evaluation.Sample], tasks: TaskSuite, about: dict[str, str]) -> Callable[[Row], bool]:
+    """Return what tells whether a line of an interrupted evaluation belongs to this evaluation."""
 
+    def is_ours(row: Row) -> bool:
+        sample = samples[row["sample"]]
+        return evaluation.is_row_of(row, sample, tasks.task(sample.task_id), about)
 
-def _parse_ks(text: str) -> list[int]:
-    try:
-        ks = [int(part) for part in text.split(",")]
-    except ValueError:
-        ks = []
-    if not ks or min(ks) < 1:
-        raise CodeEnvError(f"--k takes whole numbers of at least 1, separated by commas; got {text!r}")
-    return ks
+    return is_ours
 
 
 def _results_path(samples: str) -> Path:

@@ -39,9 +39,9 @@ def collect(
 ) -> RolloutSummary:
     """Let a policy play episodes, and write each episode as a JSON line when it has ended.
 
-    A line holds `collection` (the same in all lines), `episode`, `task_id`, `seed`, `return`, `passed`, `valid` and
-    `turns`. A turn has `observation`, `action`, `reward`, `reward_terms`, and `programs` with `outcome`, `status`,
-    `has_code`, `fraction`, `tests_passed` and `tests_total` for each program.
+    A line holds `collection` (the same in all lines), `episode`, `task_id`, `seed`, `return`, `passed`, `valid`,
+    `messages`, `turns`, and `executor`, `level` and `version`. A turn has `observation`, `action`, `reward`,
+    `reward_terms`, and `programs` with what a line of `code-env eval` says of a program too: docs/evaluating.md.
 
     Args:
         vec_env: The result of `gym.make_vec("CodeExec-v0", ...)`, with or without wrappers around it.

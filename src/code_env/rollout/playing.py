@@ -13,7 +13,9 @@ from gymnasium.vector import VectorEnv
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
 from code_env.envs.episodes import check_action
 from code_env.errors import RolloutError
+from code_env.judging.rows import judged_by, verdict_row
 from code_env.judging.timing import StepTiming
+from code_env.tasks.task import Task
 
 from .plan import Plan
 
@@ -39,6 +41,11 @@ class _Episode:
     row: dict[str, Any] | None = None
     """Its line for the file, after it has ended."""
 
+    def conversation(self) -> list[dict[str, str]]:
+        """The messages that the policy saw last, and its answer; without the answer if a step takes several."""
+        answer = [{"role": "assistant", "content": self.action}] if isinstance(self.action, str) else []
+        return [*self.info["messages"], *answer]
+
 
 class Player:
     """Plays episodes; each group of episodes runs in a block of consecutive environments.
@@ -60,7 +67,8 @@ class Player:
         missing: Iterable[range],
     ) -> None:
         self._env, self._policy, self._plan = vec_env, policy, plan
-        self._samples = base.rules.samples_per_step
+        self._samples, self._suite = base.rules.samples_per_step, base.suite
+        self._judged_by = judged_by(base.executor)
         self._waiting = deque(missing)
         self._playing: list[_Episode | None] = [None] * base.num_envs
         self.steps = 0
@@ -148,7 +156,8 @@ class Player:
             ended = bool(terminated[index] or truncated[index])
             part = info.get("final_info", info) if ended else info
             self.timing += part["timing"][index]
-            episode.turns.append(_turn(episode, rewards[index], part, index))
+            task = self._suite.task(self._plan.task_id(episode.number))
+            episode.turns.append(_turn(task, episode, rewards[index], part, index))
             if ended:
                 episode.row = {
                     "collection": self._plan.fingerprint,
@@ -158,7 +167,9 @@ class Player:
                     "return": sum(turn["reward"] for turn in episode.turns),
                     "passed": bool(part["passed"][index]),
                     "valid": bool(part["valid"][index]),
+                    "messages": episode.conversation(),
                     "turns": episode.turns,
+                    **self._judged_by,
                 }
             else:
                 self._show(index, observations, info)
@@ -174,24 +185,14 @@ class Player:
         return rows
 
 
-def _turn(episode: _Episode, reward: Any, info: dict[str, Any], index: int) -> dict[str, Any]:
+def _turn(task: Task, episode: _Episode, reward: Any, info: dict[str, Any], index: int) -> dict[str, Any]:
     terms, action = info["reward_terms"], episode.action
     return {
         "observation": episode.observation,
         "action": action if isinstance(action, str) else list(action),
         "reward": float(reward),
         "reward_terms": {name: float(terms[name][index]) for name in terms if f"_{name}" in terms},
-        "programs": [
-            {
-                "outcome": str(verdict.outcome),
-                "status": str(verdict.execution.status),
-                "has_code": verdict.has_code,
-                "fraction": verdict.fraction,
-                "tests_passed": verdict.tests_passed,
-                "tests_total": verdict.tests_total,
-            }
-            for verdict in info["verdicts"][index]
-        ],
+        "programs": [verdict_row(task, verdict) for verdict in info["verdicts"][index]],
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from code_env.checks import require_number
 from code_env.errors import RolloutError
 from code_env.judging.timing import StepTiming
+from code_env.judging.verdict import Stage
 
 _ALARM_WINDOW, _ALARM_LEAST = 100, 20
 """The rate of sandbox errors is computed over the last episodes, at most as many as the first number. With fewer
@@ -78,7 +79,7 @@ class RolloutSummary:
             for index, program in enumerate(turn["programs"]):
                 self.outcomes[program["outcome"]] += 1
                 self.statuses[program["status"]] += 1
-                if not program["has_code"]:
+                if program["stage"] == Stage.NOTHING:
                     self.without_code += 1
                     if self.without_code_example is None and "action" in turn:  # Lines read from the file have none.
                         action = turn["action"]

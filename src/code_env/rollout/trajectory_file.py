@@ -122,7 +122,7 @@ def _read(path: Path, plan: Plan) -> tuple[list[dict[str, Any]], int]:
                                 {
                                     "outcome": str(p["outcome"]),
                                     "status": str(p["status"]),
-                                    "has_code": bool(p.get("has_code", True)),
+                                    "stage": p["stage"],
                                 }
                                 for p in turn["programs"]
                             ]

@@ -46,7 +46,7 @@ from ..process.limits import MAX_STREAM_BYTES, cpu_limit_s, peak_bytes
 from ..wire.bell_channel import QuietChannel
 from ..wire.channel import SPARE_VARIABLE, Channel, ChannelError, ChannelTimeout, Kind, conversations, frame, parse_json
 from ..wire.endings import ENDED, Ended
-from ..wire.shown import MAX_ENDS_CHARS, brief, ends
+from ..wire.shown import MAX_ENDS_CHARS, MAX_TEXT_CHARS, ends
 from .asserting import NO_CASES
 from .calls import Calls
 from .checker import Checker
@@ -264,7 +264,7 @@ class _Judge:
             ended.status,
             message,
             passed=difference is None and ended.status == "ok",
-            expected=brief(expected),
+            expected=ends(expected, min(MAX_TEXT_CHARS, self._job.ends_chars) if message else _PIECE_CHARS),
             **self._shown(actual, whole=bool(message)),
             **ended.details,
         )

@@ -18,7 +18,7 @@ from ..process.limits import MAX_STREAM_BYTES
 from ..wire.channel import Channel, ChannelError, Kind, pack_request, parse_json
 from ..wire.endings import ENDED, Ended
 from ..wire.records import Record, clean_record, text_of_cell
-from ..wire.shown import brief, ends
+from ..wire.shown import MAX_TEXT_CHARS, brief, ends
 from .comparing import compare_text
 from .handles import ProgramDied
 from .mentions import mentions
@@ -153,7 +153,8 @@ class Session:
         rule = (compare["rule"], compare["rel"], compare["abs"])
         difference = compare_text(expected, actual, *rule)
         passed = difference is None or any(compare_text(expected, other, *rule) is None for other in also)
-        fields = {"expected": brief(expected), "actual": ends(actual, 1000), "actual_chars": len(actual)}
+        shown = {"expected": ends(expected, MAX_TEXT_CHARS), "actual": ends(actual, MAX_TEXT_CHARS)}
+        fields = shown | {"actual_chars": len(actual)}
         return {"status": "ok", "message": "" if passed else difference, "passed": passed, **fields}
 
 

@@ -10,6 +10,9 @@ from typing import Any
 MAX_ENDS_CHARS = 32_768
 """The most characters of an output that a report keeps at each end of the output."""
 
+MAX_TEXT_CHARS = 1000
+"""The most characters of an expected text, or of a cell's or a file's text, that a report keeps at each end."""
+
 MAX_BRIEF = 300
 """The longest form of a value in a message, in characters."""
 

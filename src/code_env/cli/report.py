@@ -1,0 +1,36 @@
+"""`code-env report`: write a page that shows what a policy did."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from code_env.report import write_report
+
+from .application import app
+from .console import KsOption, parse_ks, say, user_errors
+
+
+@app.command()
+def report(
+    files: Annotated[
+        list[Path], typer.Argument(help="Results of `code-env eval`, or trajectories of `code-env rollout`.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    title: Annotated[str | None, typer.Option("--title", help="Its title; the names of the files by default.")] = None,
+    k: KsOption = "1,10,100",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Write one HTML file that shows each answer, and why it failed; with two files it compares them.
+
+    Example: code-env report before_results.jsonl after_results.jsonl -o report.html
+    """
+    with user_errors():
+        count = write_report(files, output, title=title, ks=parse_ks(k))
+    if as_json:
+        typer.echo(json.dumps({"samples": count, "page": str(output)}))
+    else:
+        say(f"{count} samples in {output}: open it in a browser")

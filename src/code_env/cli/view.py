@@ -1,0 +1,112 @@
+"""`code-env view` and `code-env watch`: look at files of results while they grow, in a browser and in the terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from code_env.report.runs import Entry, Runs
+from code_env.report.server import GrowingPage, listening_socket, serve
+from code_env.text import printable
+
+from .application import app
+from .console import KsOption, out, parse_ks, say, user_errors
+
+FilesArgument = Annotated[
+    list[Path], typer.Argument(help="Results of `code-env eval`, or trajectories of `code-env rollout`.")
+]
+_LAST = 10
+"""How many of the last answers that did not pass are shown."""
+
+
+@app.command()
+def view(
+    files: FilesArgument,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1; a free one if 0.")] = 0,
+    k: KsOption = "1,10,100",
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+) -> None:
+    """Serve the page of `code-env report` on loopback, and follow the files while they grow, until Ctrl-C.
+
+    Example: code-env view episodes.jsonl
+    """
+    with (
+        user_errors(),
+        contextlib.closing(GrowingPage(files, parse_ks(k))) as growing,
+        listening_socket(port) as listening,
+    ):
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        say(f"{address} shows {', '.join(map(str, files))}; Ctrl-C ends it")
+        if browser:
+            webbrowser.open(address)
+        serve(growing, listening)
+
+
+@app.command()
+def watch(
+    files: FilesArgument,
+    once: Annotated[bool, typer.Option("--once", help="Show the figures so far, and end.")] = False,
+    k: KsOption = "1",
+) -> None:
+    """Show the figures of files in the terminal while they grow, until Ctrl-C; once if the output is no terminal.
+
+    Example: code-env watch episodes.jsonl
+    """
+    with user_errors(), Runs(files, parse_ks(k)) as runs:
+        last = _read(runs, [])
+        if once or not out.is_terminal:
+            out.print(_figures(runs, last))
+            return
+        with Live(_figures(runs, last), console=out, auto_refresh=False) as live:
+            while True:
+                time.sleep(1.0)
+                last = _read(runs, last)
+                live.update(_figures(runs, last), refresh=True)
+
+
+def _read(runs: Runs, last: list[Entry]) -> list[Entry]:
+    """Read what came; return the last entries that did not pass."""
+    return [*last, *(entry for entry, _ in runs.items() if entry[3] != "pass")][-_LAST:]
+
+
+def _figures(runs: Runs, last: list[Entry]) -> RenderableType:
+    figures = runs.figures()
+    table = Table("", title="runs", title_justify="left")
+    for run in figures:
+        table.add_column(Text(printable(run["name"])))
+    for name, cells in _lines(figures).items():
+        table.add_row(name, *cells)
+    failed = Table("task", "outcome", "why", title="the last that did not pass", title_justify="left")
+    for entry in last:
+        failed.add_row(Text(printable(entry[2])), entry[3], Text(printable(entry[-1].partition("\n")[0])))
+    return Group(table, failed) if last else table
+
+
+def _lines(figures: list[dict[str, Any]]) -> dict[str, list[str]]:
+    lines = {
+        "samples": [str(run["items"]) for run in figures],
+        "tasks": [str(len(run["tasks"])) for run in figures],
+        "outcomes": [_counts(run["outcomes"]) for run in figures],
+        "statuses": [_counts(run["statuses"]) for run in figures],
+        "without code": [str(run["without_code"]) for run in figures],
+        "mean reward": [f"{run['rewards']['mean']:.3f}" if run["rewards"] else "-" for run in figures],
+    }
+    for k in sorted({one["k"] for run in figures for one in run["pass_at_k"]}):
+        found = [next((one for one in run["pass_at_k"] if one["k"] == k), None) for run in figures]
+        lines[f"pass@{k}"] = [
+            "-" if one is None else f"{one['value']:.3f} ({one['low']:.3f} to {one['high']:.3f})" for one in found
+        ]
+    return lines
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items())

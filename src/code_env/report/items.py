@@ -1,0 +1,106 @@
+"""The items of a report: one for each sample of an evaluation, and for each episode of a collection.
+
+An item is data for JSON, in the same form for both: `number`, `task`, `seed`, `passed`, `valid`, `reward` (None for a
+sample), `about` (what judged it) and `turns`. A turn has `prompt` (the last message before the answer), `reward`,
+`terms` and `programs`; a program has its `answer` (the response as it came) and what `verdict_row` says of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from code_env.errors import ReportError
+from code_env.judging.verdict import Outcome
+from code_env.numbered_lines import Row
+
+Item = dict[str, Any]
+
+_PROGRAM = (
+    "language",
+    "code",
+    "passed",
+    "outcome",
+    "stage",
+    "fraction",
+    "tests_passed",
+    "tests_total",
+    "judge",
+    "status",
+    "message",
+    "failed_cases",
+    "stdout",
+    "stderr",
+    "cpu_s",
+    "peak_memory_bytes",
+    "timing",
+)
+_ABOUT = ("executor", "level", "version")
+
+
+def item_of(row: Row) -> Item:
+    """Return the item of a line.
+
+    Raises:
+        ReportError: If the line is not of a results file or a file of trajectories.
+    """
+    try:
+        return _episode_item(row) if "collection" in row else _sample_item(row)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise ReportError(
+            f"a line as `code-env eval` or `code-env rollout` of this version writes it was expected; {reason}"
+        ) from None
+
+
+def last_program(item: Item) -> dict[str, Any]:
+    """Return the program that stands for the item: of the last turn one that passed, otherwise the first."""
+    programs: list[dict[str, Any]] = item["turns"][-1]["programs"]
+    return next((program for program in programs if program["passed"]), programs[0])
+
+
+def _sample_item(row: Row) -> Item:
+    program = _program(row, row["completion"])
+    return {
+        "number": row["sample"],
+        "task": row["task_id"],
+        "seed": None,
+        "passed": row["passed"],
+        "valid": row["outcome"] != Outcome.NO_VERDICT,
+        "reward": None,
+        "about": {name: row[name] for name in (*_ABOUT, "limits")},
+        "turns": [{"prompt": row["prompt"], "reward": None, "terms": {}, "programs": [program]}],
+    }
+
+
+def _episode_item(row: Row) -> Item:
+    asked = [message["content"] for message in row["messages"] if message["role"] == "user"]
+    return {
+        "number": row["episode"],
+        "task": row["task_id"],
+        "seed": row["seed"],
+        "passed": row["passed"],
+        "valid": row["valid"],
+        "reward": row["return"],
+        "about": {name: row[name] for name in _ABOUT},
+        "turns": [
+            {
+                # If a step takes several programs, the policy gets no feedback, and there is one message.
+                "prompt": asked[min(index, len(asked) - 1)],
+                "reward": turn["reward"],
+                "terms": turn["reward_terms"],
+                "programs": [
+                    _program(program, answer)
+                    for program, answer in zip(turn["programs"], _answers(turn["action"]), strict=True)
+                ],
+            }
+            for index, turn in enumerate(row["turns"])
+        ],
+    }
+
+
+def _answers(action: str | list[str]) -> list[str]:
+    return [action] if isinstance(action, str) else action
+
+
+def _program(row: Row, answer: str) -> dict[str, Any]:
+    return {"answer": answer} | {name: row[name] for name in _PROGRAM}

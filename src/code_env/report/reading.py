@@ -1,0 +1,73 @@
+"""Reads the files of a report, whole or while they grow."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path
+
+from code_env.errors import ReportError
+from code_env.numbered_lines import partial_path
+
+from .items import Item, item_of
+
+
+class RunFile:
+    """A results file or a file of trajectories. While it is written, it can be read again and again.
+
+    Args:
+        path: The file. If it is not there, and a command is writing it, the file with the lines so far is read.
+
+    Raises:
+        ReportError: If there is no such file, or it cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+        """The name of the run."""
+        self._line = 0
+        self._file = self._open()
+
+    def _open(self) -> BufferedReader:
+        partial = partial_path(self.path)
+        try:
+            return (partial if partial.exists() and not self.path.exists() else self.path).open("rb")
+        except OSError as error:
+            raise ReportError(f"the report's data cannot be read: {error}") from None
+
+    def items(self) -> Iterator[Item]:
+        """Yield the items that were added since the last call. A line that is not complete yet is left for later.
+
+        Raises:
+            ReportError: If a line is malformed; the message names it.
+        """
+        while True:
+            begin = self._file.tell()
+            line = self._file.readline()
+            if not line.endswith(b"\n"):
+                self._file.seek(begin)
+                return
+            self._line += 1
+            try:
+                row = json.loads(line)
+                if not isinstance(row, dict):
+                    raise ReportError("an object was expected")
+                yield item_of(row)
+            except (ValueError, RecursionError, ReportError) as error:
+                raise ReportError(f"{self.path}:{self._line}: {error}") from None
+
+    def is_replaced(self) -> bool:
+        """Whether another file has taken its place, so that it must be read from its beginning."""
+        try:
+            there = os.stat(partial_path(self.path) if not self.path.exists() else self.path)
+        except FileNotFoundError:
+            return False
+        mine = os.fstat(self._file.fileno())
+        return (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino) or there.st_size < self._file.tell()
+
+    def close(self) -> None:
+        """Close the file. Idempotent."""
+        self._file.close()

@@ -1,0 +1,154 @@
+"""Lines of results and of trajectories become items in one form, and their figures are those of the summaries."""
+
+import json
+
+import gymnasium as gym
+import pytest
+
+from code_env import StdinTest, Task, TaskSuite, evaluation
+from code_env.errors import ReportError
+from code_env.evaluation import Sample, summarize
+from code_env.report.items import item_of, last_program
+from code_env.report.runs import COLUMNS, Runs
+from code_env.rollout import collect
+from report.conftest import rows_of, write_rows
+
+SUITE = TaskSuite("prints", [Task(name, f"Print {name}.", (StdinTest("", name),)) for name in "ab"])
+SAMPLES = [Sample(name, f"print('{text}')" if text else "") for name in "ab" for text in ("a", "a", "b", "")]
+
+
+@pytest.fixture(scope="module")
+def results(executor):
+    return rows_of(SUITE, SAMPLES, executor)
+
+
+@pytest.fixture(scope="module")
+def trajectories(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rollout") / "episodes.jsonl"
+    env = gym.make_vec("CodeExec-v0", num_envs=4, suite=SUITE, max_turns=2, rewards={"tests": 1.0, "format": 0.5})
+
+    def policy(prompts, infos):
+        return ["print('b')" if info["turn"] else "Like this:\n```python\nprint('a')\n```" for info in infos]
+
+    collect(env, policy, 8, path, group_size=2)
+    env.close()
+    return path
+
+
+def test_an_episode_has_its_turns_with_what_the_policy_was_told(trajectories):
+    rows = [json.loads(line) for line in trajectories.read_text().splitlines()]
+    item = next(item_of(row) for row in rows if row["task_id"] == "b")
+    first, second = item["turns"]
+    assert first["prompt"] == "Print b."
+    assert "0 of 1 tests passed" in second["prompt"]
+    assert first["programs"][0]["answer"].startswith("Like this")
+    assert (first["programs"][0]["code"], last_program(item)["code"]) == ("print('a')\n", "print('b')")
+    assert item["reward"] == pytest.approx(sum(turn["reward"] for turn in item["turns"]))
+    assert item["about"]["executor"] == "LocalExecutor"
+
+
+def test_a_step_with_several_programs_is_one_turn(tmp_path):
+    path = tmp_path / "groups.jsonl"
+    env = gym.make_vec("CodeExec-v0", num_envs=2, suite=SUITE, samples_per_step=2)
+    collect(env, lambda prompts, infos: [("print('b')", "print('a')")] * len(prompts), 2, path)
+    env.close()
+    items = [item_of(json.loads(line)) for line in path.read_text().splitlines()]
+    assert [len(item["turns"][0]["programs"]) for item in items] == [2, 2]
+    assert {item["task"]: last_program(item)["code"] for item in items} == {"a": "print('a')", "b": "print('b')"}
+
+
+def test_figures_are_those_of_the_summary(results, tmp_path):
+    with Runs([write_rows(tmp_path / "r.jsonl", results)], ks=(1, 4)) as runs:
+        entries = [dict(zip(COLUMNS, entry, strict=True)) for entry, _ in runs.items()]
+        (figures,) = runs.figures()
+    summary = summarize(SUITE, results, ks=(1, 4))
+    assert figures["outcomes"] == {str(outcome): count for outcome, count in summary.outcomes.items()}
+    assert [(one["k"], one["value"]) for one in figures["pass_at_k"]] == [
+        (one.k, one.value) for one in summary.pass_at_k
+    ]
+    assert (figures["without_code"], figures["rewards"]) == (summary.without_code, None)
+    assert figures["tasks"] == [["a", 4, 2, 0], ["b", 4, 1, 0]]
+    assert figures["timing"]["run_s"] == pytest.approx(summary.timing.run_s)
+    assert [entry["outcome"] for entry in entries] == ["pass", "pass", "fail", "policy_error"] + ["fail"] * 2 + [
+        "pass",
+        "policy_error",
+    ]
+    codes = [entry["code"] for entry in entries]
+    assert codes[0] == codes[1] == codes[4] != codes[2] == codes[6]
+
+
+def test_what_has_no_verdict_is_told_by_its_cause(results, tmp_path):
+    lost = results[0] | {"outcome": "no_verdict", "passed": False, "stage": None, "message": "the server died"}
+    with Runs([write_rows(tmp_path / "r.jsonl", [*results[1:], lost])]) as runs:
+        entries = list(runs.items())
+        (figures,) = runs.figures()
+    assert figures["causes"] == [("the server died", 1)]
+    assert figures["outcomes"]["no_verdict"] == 1
+    assert figures["pass_at_k"][0]["missing"] == 1
+    assert entries[-1][0][3] == "no_verdict"
+
+
+def test_rewards_add_up_over_the_run(trajectories):
+    with Runs([trajectories]) as runs:
+        rewards = [item["reward"] for _, item in runs.items()]
+        (figures,) = runs.figures()
+    curve = figures["rewards"]
+    assert curve["terms"] == ["tests", "format"]
+    assert curve["mean"] == pytest.approx(sum(rewards) / len(rewards))
+    means = [sum(one["means"]) for one in curve["stretches"]]
+    assert sum(means) / len(means) == pytest.approx(curve["mean"])
+    assert [one["first"] for one in curve["stretches"]] == list(range(8))
+
+
+def test_a_file_is_read_while_it_grows(results, tmp_path):
+    path = tmp_path / "r.jsonl"
+    lines = [json.dumps(row) + "\n" for row in results]
+    path.write_text(lines[0] + lines[1][:50])
+    with Runs([path]) as runs:
+        assert [entry[1] for entry, _ in runs.items()] == [0]
+        assert list(runs.items()) == []
+        with path.open("a") as file:
+            file.write(lines[1][50:] + lines[2])
+        assert [entry[1] for entry, _ in runs.items()] == [1, 2]
+        assert not runs.are_replaced()
+        (tmp_path / "other").write_text(lines[0])
+        (tmp_path / "other").replace(path)
+        assert runs.are_replaced()
+
+
+def test_lines_of_an_unfinished_evaluation_are_read(results, tmp_path):
+    write_rows(tmp_path / "r.jsonl.partial", results[:3])
+    with Runs([tmp_path / "r.jsonl"]) as runs:
+        assert len(list(runs.items())) == 3
+        assert not runs.are_replaced()
+        write_rows(tmp_path / "r.jsonl", results)
+        assert runs.are_replaced()
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", "r.jsonl:2: Expecting"),
+        ("[1]", "r.jsonl:2: an object was expected"),
+        ('{"task_id": "a", "completion": ""}', "r.jsonl:2: a line as `code-env eval`.* it has no 'language'"),
+        ('{"collection": "a"}', "r.jsonl:2: a line as"),
+        ('{"collection": "a", "messages": 3}', "r.jsonl:2: a line as"),
+        ("[" * 100_000, "r.jsonl:2: "),
+    ],
+)
+def test_other_files_are_refused_by_their_line(results, tmp_path, line, reason):
+    path = write_rows(tmp_path / "r.jsonl", results[:1])
+    path.write_text(path.read_text() + line + "\n")
+    with Runs([path]) as runs, pytest.raises(ReportError, match=reason):
+        list(runs.items())
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(ReportError, match="No such file"):
+        Runs([tmp_path / "none.jsonl"])
+
+
+def test_the_lines_of_eval_are_what_a_report_reads(results):
+    assert evaluation.is_row_of(
+        results[0], SAMPLES[0], SUITE.task("a"), item_of(results[0])["about"] | {"limits": results[0]["limits"]}
+    )

@@ -103,7 +103,7 @@ SAMPLED = {
     "tests/tasks/test_drawing.py::test_the_share_of_what_is_drawn": 4,
     "tests/report/test_page.py": 6,
     "tests/report/test_server.py": 3,
-    "tests/test_cli.py": 10,
+    "tests/cli/": 10,
     "tests/test_doctor.py": 4,
     "tests/environments/test_environments.py": 5,
     "tests/test_rollout.py": 2,

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from cli.command_line import run
 from code_env import load_suite
 from models.chat_endpoint import Endpoint
-from test_cli import run
 
 
 @pytest.fixture
@@ -68,3 +68,26 @@ def test_a_model_that_fails_ends_a_command_with_one_line(endpoint, tmp_path):
 
 def test_a_hosted_model_needs_a_key(endpoint, tmp_path):
     assert "set OPENAI_API_KEY" in run("generate", "starter", "--model", "m", cwd=tmp_path, code=2)
+
+
+def test_one_command_asks_and_judges_and_goes_on(endpoint, tmp_path):
+    endpoint.refuses_after = 7
+    asked = ("eval", "--suite", "starter", "--model", "m", "--base-url", endpoint.url, "--concurrency", 1)
+    assert "AuthenticationError" in run(*asked, cwd=tmp_path, code=2)
+    endpoint.refuses_after = None
+    shown = run(*asked, "--resume", cwd=tmp_path)
+    tasks = len(load_suite("starter"))
+    assert f"samples passed: {tasks - 1} of {tasks}" in shown
+    assert f"{tasks} samples in starter_samples.jsonl; now {3 * (tasks - 7)} tokens were read" in shown
+    # What is there is neither asked for nor judged again.
+    before = len(endpoint.requests)
+    again = json.loads(run(*asked, "--resume", "--json", cwd=tmp_path))
+    assert (again["samples"], "generated" in again, len(endpoint.requests)) == (tasks, False, before)
+    few = json.loads(run(*asked, "--limit", 3, "-n", 2, "--json", cwd=tmp_path))
+    assert (few["samples"], few["generated"]["samples"]) == (3, 4)
+
+
+def test_only_one_source_of_samples(tmp_path):
+    for arguments in ((), ("--references", "--model", "m")):
+        refused = run("eval", "--suite", "starter", *arguments, cwd=tmp_path, code=2)
+        assert "give a file of samples, --references or --model, and only one of them" in " ".join(refused.split())

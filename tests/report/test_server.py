@@ -10,12 +10,12 @@ from contextlib import contextmanager
 
 import pytest
 
+from cli.command_line import run
 from code_env import StdinTest, Task, TaskSuite
 from code_env.errors import ReportError
 from code_env.evaluation import Sample
 from code_env.report.server import listening_socket
 from report.conftest import rows_of, write_rows
-from test_cli import run
 
 SUITE = TaskSuite("prints", [Task(f"task {number}", "Print 1.", (StdinTest("", "1"),)) for number in range(6)])
 SAMPLES = [Sample(task.id, f"print({number % 2})") for number, task in enumerate(SUITE)]

@@ -14,7 +14,7 @@ app = typer.Typer(
     name="code-env",
     help="A Gymnasium environment for reinforcement learning on code.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 

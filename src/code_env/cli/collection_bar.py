@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -33,10 +34,13 @@ class CollectionBar:
             TextColumn("{task.fields[rates]}"),
         )
         self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self.done = 0
+        """Episodes that were in the file at the start or were played."""
         self._bar = self._progress.add_task("collecting", total=None, rates="")
 
     def __call__(self, summary: RolloutSummary) -> None:
         """Show the progress."""
+        self.done = summary.done
         rates = f"{summary.episodes_per_second:.1f} episodes/s, passed {summary.pass_rate:.0%}, {status_rates(summary)}"
         self._progress.update(self._bar, total=summary.episodes, completed=summary.done, rates=rates)
 
@@ -54,6 +58,17 @@ def status_rates(summary: RolloutSummary) -> str:
     """The share of programs that ended with each status, most frequent first."""
     total = sum(summary.statuses.values())
     return ", ".join(f"{status} {count / total:.1%}" for status, count in summary.statuses.most_common())
+
+
+def collection_row(summary: RolloutSummary) -> dict[str, Any]:
+    """The results of a collection as data for JSON."""
+    return vars(summary) | {
+        "timing": dataclasses.asdict(summary.timing),
+        "done": summary.done,
+        "pass_rate": summary.pass_rate,
+        "mean_return": summary.mean_return,
+        "episodes_per_second": summary.episodes_per_second,
+    }
 
 
 def collection_table(summary: RolloutSummary) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Column, Table
@@ -13,7 +13,10 @@ from code_env.executors import make_executor
 from code_env.text import printable
 
 from .application import app
-from .console import out, progress_bar, say, user_errors
+from .console import JsonOption, out, print_json, progress_bar, say, user_errors
+
+if TYPE_CHECKING:
+    from code_env.testing import Finding  # Its checks are imported by this command only.
 
 _SIGNS = {"holds": "[green]holds[/]", "declared": "declared", "fails": "[red]fails[/]"}
 
@@ -24,13 +27,16 @@ def conformance(
         list[str] | None,
         typer.Argument(help='Names of executors, `local` by default; with arguments as `local={"workers": 2}`.'),
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Run the conformance suite on executors: a table of checks, and why those fail that do.
+    """Run the conformance suite on executors, and show why a check fails. The exit code is 1 if one fails.
 
-    "declared" is what an executor says that it does not do, and refuses clearly. `restricted` refuses programs that
-    import anything unless it is told what they may: `restricted={"allowed_imports": ["json", "sys", "time"]}`.
+    "declared" is what an executor says that it does not do, and refuses clearly. `restricted` refuses imports that were
+    not allowed, so allow those of the checks: `restricted={"allowed_imports": ["json", "sys", "time"]}`.
+
+    Example: code-env conformance local subprocess
     """
-    from code_env.testing import CHECKS, LIFE_CHECKS, Finding, examine
+    from code_env.testing import CHECKS, LIFE_CHECKS, examine
 
     with user_errors():
         chosen = [_named(text) for text in executors or ["local"]]
@@ -40,20 +46,30 @@ def conformance(
                 checks = examine(lambda name=name, arguments=arguments: make_executor(name, **arguments))  # type: ignore[misc]
                 total = len(CHECKS) + len(LIFE_CHECKS)
                 columns.append({found.check: found for found in progress.track(checks, total, description=name)})
-    table = Table(Column("check", no_wrap=True), *(Column(name, overflow="fold") for name, _ in chosen))
+    failed = sum(found.outcome == "fails" for column in columns for found in column.values())
+    if as_json:
+        print_json({name: _as_data(column) for (name, _), column in zip(chosen, columns, strict=True)})
+    else:
+        _show([name for name, _ in chosen], columns)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _as_data(column: dict[str, Finding]) -> dict[str, Any]:
+    return {check: {"outcome": found.outcome, "reason": found.reason} for check, found in column.items()}
+
+
+def _show(names: list[str], columns: list[dict[str, Finding]]) -> None:
+    table = Table(Column("check", no_wrap=True), *(Column(name, overflow="fold") for name in names))
     for check in columns[0]:
         table.add_row(check, *(_SIGNS[found[check].outcome] for found in columns))
     out.print(table)
-    failed = 0
-    for (name, _), column in zip(chosen, columns, strict=True):
+    for name, column in zip(names, columns, strict=True):
         counts = {sign: sum(found.outcome == sign for found in column.values()) for sign in _SIGNS}
-        failed += counts["fails"]
         say(f"{name}: {counts['holds']} of {len(column)} hold, {counts['declared']} declared, {counts['fails']} fail")
         for found in column.values():
             if found.outcome != "holds":
                 say(f"  {found.check}: {printable(found.reason)}", style="red" if found.outcome == "fails" else None)
-    if failed:
-        raise typer.Exit(1)
 
 
 def _named(text: str) -> tuple[str, dict[str, Any]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import Annotated
+import json
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
 
 import gymnasium as gym
 import typer
@@ -39,12 +40,16 @@ BaseUrlOption = Annotated[
     str | None,
     typer.Option("--base-url", help="The endpoint, up to and with /v1; OpenAI's own, with OPENAI_API_KEY, by default."),
 ]
+SamplesPerTaskOption = Annotated[
+    int, typer.Option("--samples-per-task", "-n", min=1, help="How many answers the model gives to each task.")
+]
 MaxTokensOption = Annotated[int | None, typer.Option("--max-tokens", min=1, help="The longest answer, in tokens.")]
 TemperatureOption = Annotated[float | None, typer.Option("--temperature", min=0, help="The sampling temperature.")]
 SystemOption = Annotated[str | None, typer.Option("--system", help="A system message before each prompt.")]
 ConcurrencyOption = Annotated[int, typer.Option("--concurrency", min=1, help="Requests at the same time.")]
 
 
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 KsOption = Annotated[str, typer.Option("--k", help="Values of k for pass@k, separated by commas.")]
 
 
@@ -83,6 +88,25 @@ def progress_bar() -> Progress:
     """A progress bar on standard error for long work; nothing is shown if standard error is not a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON on one line."""
+    typer.echo(json.dumps(value))
+
+
+@contextlib.contextmanager
+def told_interrupt(kept: Callable[[], str]) -> Iterator[None]:
+    """After Ctrl-C, say on standard error what was kept and how to go on.
+
+    Args:
+        kept: Returns what was kept.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        err.print(f"interrupted; {kept()}: go on with --resume", highlight=False, soft_wrap=True)
+        raise
 
 
 def say(text: str, style: str | None = None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +14,7 @@ from code_env.errors import ExecutorError
 from code_env.text import printable
 
 from .application import app
-from .console import out, progress_bar, user_errors
+from .console import JsonOption, out, print_json, progress_bar, user_errors
 
 if TYPE_CHECKING:
     from code_env.doctor import Examination  # Linux only
@@ -23,16 +22,21 @@ if TYPE_CHECKING:
 
 @app.command("doctor")
 def doctor(
-    min_isolation: Annotated[str, typer.Option(help="The least level to be content with: contained or full.")] = (
+    min_isolation: Annotated[str, typer.Option(help="The lowest level that is enough for you: contained or full.")] = (
         "contained"
     ),
     python: Annotated[str | None, typer.Option(help="Interpreter that runs programs.")] = None,
     probe: Annotated[
         bool, typer.Option("--probe", help="Also run programs that try what they must not, and show what held.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """Show what this machine grants the local executor. Exit code 1 below the least level, or if it did not hold."""
+    """Show what this machine grants the local executor.
+
+    The exit code is 1 if the level is lower than --min-isolation, or if a program of --probe got what it must not get.
+
+    Example: code-env doctor --probe
+    """
     with user_errors():
         if sys.platform != "linux":
             raise ExecutorError(f"the local executor needs Linux, not {sys.platform}; there is nothing to examine")
@@ -45,7 +49,7 @@ def doctor(
 
         found = examine(min_isolation, python, probing if probe else None)
     if as_json:
-        typer.echo(json.dumps(found.to_dict()))
+        print_json(found.to_dict())
     else:
         _show_examination(found)
     if not found.passed:

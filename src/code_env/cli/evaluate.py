@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -18,25 +17,35 @@ from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
 from code_env.judging import Outcome
 from code_env.judging.rows import judged_by
-from code_env.numbered_lines import NumberedLines, Row
+from code_env.models import ChatModel
+from code_env.numbered_lines import NumberedLines, Row, partial_path
 from code_env.tasks import TaskSuite, load_suite
 from code_env.text import clip, printable
 
 from .application import app
 from .console import (
+    BaseUrlOption,
+    ConcurrencyOption,
     ExecutorOption,
     FormatOption,
+    JsonOption,
     KsOption,
+    MaxTokensOption,
+    SamplesPerTaskOption,
+    SystemOption,
+    TemperatureOption,
     TimeoutOption,
     WorkersOption,
-    err,
     limits_of,
     out,
     parse_ks,
+    print_json,
     progress_bar,
     say,
+    told_interrupt,
     user_errors,
 )
+from .generate import answer_suite, samples_line, samples_path
 
 _EXAMPLE_CHARS = 200
 
@@ -48,6 +57,15 @@ def evaluate(
         Path | None, typer.Argument(help="File of JSON lines with task_id and completion.", show_default=False)
     ] = None,
     references: Annotated[bool, typer.Option("--references", help="Score the suite's references instead.")] = False,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Have this model answer the suite first, as `generate` does.")
+    ] = None,
+    base_url: BaseUrlOption = None,
+    samples_per_task: SamplesPerTaskOption = 1,
+    max_tokens: MaxTokensOption = None,
+    temperature: TemperatureOption = None,
+    system: SystemOption = None,
+    concurrency: ConcurrencyOption = 16,
     field: Annotated[str, typer.Option(help="Field of a sample that holds the completion.")] = "completion",
     k: KsOption = "1,10,100",
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Score the first samples only.")] = None,
@@ -59,7 +77,7 @@ def evaluate(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an evaluation that was interrupted.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Take completions as code; look for no fences.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
+    as_json: JsonOption = False,
     format: FormatOption = None,
     executor: ExecutorOption = DEFAULT_EXECUTOR,
     workers: WorkersOption = None,
@@ -68,12 +86,28 @@ def evaluate(
     """Score completions: pass@k with standard errors, and one JSON line per sample.
 
     Example: code-env eval samples.jsonl --suite HumanEval.jsonl.gz --k 1,10
+
+    Example: code-env eval --suite starter --model Qwen3 --base-url http://127.0.0.1:8000/v1
     """
     with user_errors():
-        if (samples is None) == (not references):
-            raise CodeEnvError("give either a file of samples or --references")
+        if [samples is not None, references, model is not None].count(True) != 1:
+            raise CodeEnvError("give a file of samples, --references or --model, and only one of them")
         ks = parse_ks(k)
         tasks = load_suite(suite, format).with_limits(limits_of(timeout))
+        told: dict[str, Any] = {}
+        if model is not None:
+            samples = samples_path(tasks)
+            asked_tasks = tasks if limit is None else tasks[: -(-limit // samples_per_task)]
+            if not (resume and samples.exists() and not partial_path(samples).exists()):
+                with ChatModel(
+                    model,
+                    base_url,
+                    max_tokens=max_tokens,
+                    temperature=temperature,
+                    system=system,
+                    concurrency=concurrency,
+                ) as asked:
+                    told = answer_suite(asked_tasks, asked, samples, samples_per_task, resume=resume)
         chosen = evaluation.read_samples(samples, tasks, field) if samples else evaluation.reference_samples(tasks)
         chosen = chosen[:limit]
         target = output or _results_path(samples.name if samples else f"{tasks.name}_references.jsonl")
@@ -87,8 +121,10 @@ def evaluate(
             summary = evaluation.summarize(tasks, file.rows(), ks)
         missing = set(ks) - {estimate.k for estimate in summary.pass_at_k}
     if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(summary) | {"results": str(target)}))
+        print_json(dataclasses.asdict(summary) | {"results": str(target)} | ({"generated": told} if told else {}))
         return
+    if told:
+        say(samples_line(told))
     _show_summary(summary, missing)
     say(f"one line per sample in {target}")
 
@@ -103,17 +139,15 @@ def _judge(
     """Judge the samples that have no line in the results file yet, and write their lines."""
     about = judged_by(runner)
     judged = file.numbers
-    with progress_bar() as progress:
+    with (
+        progress_bar() as progress,
+        told_interrupt(lambda: f"{len(file.numbers)} of {len(samples)} samples are judged and kept"),
+    ):
         bar = progress.add_task("judging", total=len(samples), completed=len(judged))
-        try:
-            for number, verdict in evaluation.judge_samples(tasks, samples, runner, extract, leave_out=judged):
-                sample = samples[number]
-                file.write(evaluation.sample_row(number, sample, tasks.task(sample.task_id), verdict, about))
-                progress.advance(bar)
-        except KeyboardInterrupt:
-            done = f"{len(file.numbers)} of {len(samples)} samples are judged and kept"
-            err.print(f"interrupted; {done}: go on with --resume", highlight=False, soft_wrap=True)
-            raise
+        for number, verdict in evaluation.judge_samples(tasks, samples, runner, extract, leave_out=judged):
+            sample = samples[number]
+            file.write(evaluation.sample_row(number, sample, tasks.task(sample.task_id), verdict, about))
+            progress.advance(bar)
 
 
 def _rows_of(samples: list[evaluation.Sample], tasks: TaskSuite, about: dict[str, str]) -> Callable[[Row], bool]:

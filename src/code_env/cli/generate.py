@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from code_env.models import ChatModel, generate
 from code_env.numbered_lines import Row
-from code_env.tasks import load_suite
+from code_env.tasks import TaskSuite, load_suite
 
 from .application import app
 from .console import (
     BaseUrlOption,
     ConcurrencyOption,
     FormatOption,
+    JsonOption,
     MaxTokensOption,
+    SamplesPerTaskOption,
     SystemOption,
     TemperatureOption,
+    print_json,
     progress_bar,
     say,
+    told_interrupt,
     user_errors,
 )
 
@@ -31,7 +34,7 @@ def generate_samples(
     suite: Annotated[str, typer.Argument(help="Name of a suite, or path of its file.")],
     model: Annotated[str, typer.Option("--model", "-m", help="The model's name, as the endpoint knows it.")],
     base_url: BaseUrlOption = None,
-    samples_per_task: Annotated[int, typer.Option("--samples-per-task", "-n", min=1)] = 1,
+    samples_per_task: SamplesPerTaskOption = 1,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File of samples; SUITE_samples.jsonl by default.")
     ] = None,
@@ -40,7 +43,7 @@ def generate_samples(
     temperature: TemperatureOption = None,
     system: SystemOption = None,
     concurrency: ConcurrencyOption = 16,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: JsonOption = False,
     format: FormatOption = None,
 ) -> None:
     """Have a model behind an OpenAI-compatible endpoint answer a suite; `code-env eval` scores the file.
@@ -49,24 +52,43 @@ def generate_samples(
     """
     with user_errors():
         tasks = load_suite(suite, format)
-        target = output or Path(f"{tasks.name}_samples.jsonl")
-        tokens = [0, 0]
-        with (
-            ChatModel(
-                model, base_url, max_tokens=max_tokens, temperature=temperature, system=system, concurrency=concurrency
-            ) as asked,
-            progress_bar() as progress,
-        ):
-            bar = progress.add_task("generating", total=len(tasks) * samples_per_task)
-
-            def note(row: Row) -> None:
-                tokens[0] += row["prompt_tokens"]
-                tokens[1] += row["completion_tokens"]
-                progress.advance(bar)
-
-            count = generate(tasks, asked, target, samples_per_task=samples_per_task, resume=resume, on_sample=note)
-    told = {"samples": count, "prompt_tokens": tokens[0], "completion_tokens": tokens[1], "file": str(target)}
+        target = output or samples_path(tasks)
+        with ChatModel(
+            model, base_url, max_tokens=max_tokens, temperature=temperature, system=system, concurrency=concurrency
+        ) as asked:
+            told = answer_suite(tasks, asked, target, samples_per_task, resume=resume)
     if as_json:
-        typer.echo(json.dumps(told))
+        print_json(told)
     else:
-        say(f"{count} samples in {target}; now {tokens[0]} tokens were read and {tokens[1]} written")
+        say(samples_line(told))
+
+
+def samples_path(tasks: TaskSuite) -> Path:
+    """Return the file of a model's samples, if no other is named."""
+    return Path(f"{tasks.name}_samples.jsonl")
+
+
+def answer_suite(
+    tasks: TaskSuite, model: ChatModel, target: Path, samples_per_task: int, *, resume: bool
+) -> dict[str, Any]:
+    """Have a model answer a suite, with a bar on the terminal; return what there is to tell, as data for JSON."""
+    wanted = len(tasks) * samples_per_task
+    tokens, done = [0, 0], 0
+
+    def note(row: Row) -> None:
+        nonlocal done
+        tokens[0] += row["prompt_tokens"]
+        tokens[1] += row["completion_tokens"]
+        done += 1
+        progress.advance(bar)
+
+    with progress_bar() as progress, told_interrupt(lambda: f"{done} new samples of {wanted} are kept"):
+        bar = progress.add_task("generating", total=wanted)
+        count = generate(tasks, model, target, samples_per_task=samples_per_task, resume=resume, on_sample=note)
+    return {"samples": count, "prompt_tokens": tokens[0], "completion_tokens": tokens[1], "file": str(target)}
+
+
+def samples_line(told: dict[str, Any]) -> str:
+    """Return what `answer_suite` tells, as a line for users."""
+    read, written = told["prompt_tokens"], told["completion_tokens"]
+    return f"{told['samples']} samples in {told['file']}; now {read} tokens were read and {written} written"

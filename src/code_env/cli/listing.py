@@ -16,48 +16,66 @@ from code_env.tasks import load_suite
 from code_env.wrappers.reward_names import REWARDS
 
 from .application import app
-from .console import out, say, user_errors
+from .console import JsonOption, out, print_json, say, user_errors
 
 
 @app.command("list")
-def list_all() -> None:
-    """List environments, executors and rewards."""
+def list_all(as_json: JsonOption = False) -> None:
+    """List environments, executors and rewards.
+
+    Example: code-env list
+    """
     with user_errors():
-        id_column = Column("Gymnasium id", no_wrap=True)  # Users copy it.
-        table = Table("environment", id_column, "tasks", "rewards", title="environments", title_justify="left")
-        for name in environment_names():
-            defined = load_definition(name).rewards or DEFAULT_REWARDS
-            rewards = ", ".join(f"{key} {_shown(value)}" for key, value in defined.items())
-            table.add_row(name, environment_id(name), _count(name), rewards)
-        out.print(table)
-        table = Table("executor", "isolation", "peer", "enforces", title="executors", title_justify="left")
-        missing: dict[str, str] = {}
-        for name in executor_names():
-            default = " (default)" if name == DEFAULT_EXECUTOR else ""
-            try:
-                with make_executor(name) as executor:
-                    isolation = executor.describe()
-            except ExecutorError as error:
-                missing[name] = str(error)
-                table.add_row(name + default, "not here", "", "")
-            else:
-                table.add_row(name + default, isolation.level, isolation.peer, ", ".join(sorted(isolation.enforces)))
-        out.print(table)
-        for name, why in missing.items():
-            say(f"{name}: {why}")
-        table = Table("reward", "wrapper", "what it does", title="rewards", title_justify="left")
-        for name, wrapper in REWARDS.items():
-            summary = (wrapper.__doc__ or "").partition("\n")[0]
-            table.add_row(name, wrapper.__name__, summary)
-        out.print(table)
+        environments = {name: _environment(name) for name in environment_names()}
+        executors = {name: _executor(name) for name in executor_names()}
+    rewards = {
+        name: {"wrapper": wrapper.__name__, "summary": (wrapper.__doc__ or "").partition("\n")[0]}
+        for name, wrapper in REWARDS.items()
+    }
+    if as_json:
+        print_json({"environments": environments, "executors": executors, "rewards": rewards})
+        return
+    id_column = Column("Gymnasium id", no_wrap=True)  # Users copy it.
+    table = Table("environment", id_column, "tasks", "rewards", title="environments", title_justify="left")
+    for name, one in environments.items():
+        shown = ", ".join(f"{key} {_shown(value)}" for key, value in one["rewards"].items())
+        table.add_row(name, one["id"], "not shipped" if one["tasks"] is None else str(one["tasks"]), shown)
+    out.print(table)
+    table = Table("executor", "isolation", "peer", "enforces", title="executors", title_justify="left")
+    for name, one in executors.items():
+        default = " (default)" if name == DEFAULT_EXECUTOR else ""
+        table.add_row(name + default, one["isolation"] or "not here", one["peer"] or "", ", ".join(one["enforces"]))
+    out.print(table)
+    for name, one in executors.items():
+        if one["missing"] is not None:
+            say(f"{name}: {one['missing']}")
+    table = Table("reward", "wrapper", "what it does", title="rewards", title_justify="left")
+    for name, one in rewards.items():
+        table.add_row(name, one["wrapper"], one["summary"])
+    out.print(table)
 
 
-def _count(name: str) -> str:
-    """The number of tasks of an environment, if it is known without a request to the hub."""
+def _environment(name: str) -> dict[str, Any]:
+    rewards = load_definition(name).rewards or DEFAULT_REWARDS
+    return {"id": environment_id(name), "tasks": _count(name), "rewards": dict(rewards)}
+
+
+def _executor(name: str) -> dict[str, Any]:
+    """What an executor says of itself, or why it cannot be made here."""
+    try:
+        with make_executor(name) as executor:
+            found = executor.describe()
+    except ExecutorError as error:
+        return {"isolation": None, "peer": None, "enforces": [], "missing": str(error)}
+    return {"isolation": found.level, "peer": found.peer, "enforces": sorted(found.enforces), "missing": None}
+
+
+def _count(name: str) -> int | None:
+    """The number of tasks of an environment; None if it is not known without a request to the hub."""
     source = load_definition(name).source
     if source is not None and source.path is None:
-        return "not shipped"
-    return str(len(load_suite(name)))
+        return None
+    return len(load_suite(name))
 
 
 def _shown(reward: Any) -> str:

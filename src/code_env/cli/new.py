@@ -10,7 +10,7 @@ import typer
 from code_env.environments.scaffolding import new_environment
 
 from .application import app
-from .console import say, user_errors
+from .console import JsonOption, print_json, say, user_errors
 
 
 @app.command()
@@ -19,8 +19,15 @@ def new(
     directory: Annotated[
         Path, typer.Option("--directory", "-d", help="Where its folder is made.", file_okay=False)
     ] = Path("envs"),
+    as_json: JsonOption = False,
 ) -> None:
-    """Make the folder of a new environment, with two tasks to begin with."""
+    """Make the folder of a new environment, with two tasks to begin with.
+
+    Example: code-env new my_tasks -d my_envs
+    """
     with user_errors():
         folder = new_environment(name, directory)
+    if as_json:
+        print_json({"folder": str(folder)})
+        return
     say(f"{folder} is made; next: edit {folder / 'tasks.jsonl'}, then `code-env validate {folder}`")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 from code_env.report import write_report
 
 from .application import app
-from .console import KsOption, parse_ks, say, user_errors
+from .console import JsonOption, KsOption, parse_ks, print_json, say, user_errors
 
 
 @app.command()
@@ -22,7 +21,7 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option("--title", help="Its title; the names of the files by default.")] = None,
     k: KsOption = "1,10,100",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Write one HTML file that shows each answer, and why it failed; with two files it compares them.
 
@@ -31,6 +30,6 @@ def report(
     with user_errors():
         count = write_report(files, output, title=title, ks=parse_ks(k))
     if as_json:
-        typer.echo(json.dumps({"samples": count, "page": str(output)}))
+        print_json({"samples": count, "page": str(output)})
     else:
         say(f"{count} samples in {output}: open it in a browser")

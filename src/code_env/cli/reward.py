@@ -13,7 +13,7 @@ from code_env.importing import named_function
 from code_env.integrations import rewardkit
 
 from .application import app
-from .console import out, say, user_errors
+from .console import JsonOption, out, print_json, say, user_errors
 
 
 @app.command("reward")
@@ -25,8 +25,12 @@ def reward(
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write all results as JSON.")] = None,
     at_once: Annotated[int, typer.Option("--at-once", min=1, help="Rows scored at once.")] = 32,
+    as_json: JsonOption = False,
 ) -> None:
-    """Score the answers in a file by a reward function, as `evaluate_dataset` does."""
+    """Score the answers in a file by a reward function, as `evaluate_dataset` does.
+
+    Example: code-env reward fractional_code_reward answers.jsonl
+    """
     with user_errors():
         try:
             called = named_function(function if ":" in function else f"{rewardkit.__name__}:{function}")
@@ -38,6 +42,9 @@ def reward(
                 output.write_text(json.dumps(found.to_dict(), indent=2) + "\n", encoding="utf-8")
             except OSError as error:
                 raise CodeEnvError(f"the results cannot be written: {error}") from None
+    if as_json:
+        print_json({"mean_score": found.mean_score, "rows": len(found), "missing": found.missing})
+        return
     mean = "none" if found.mean_score is None else f"{found.mean_score:.4f}"
     out.print(f"mean score: {mean} over {len(found) - found.missing} rows", highlight=False)
     if found.missing:

@@ -18,10 +18,11 @@ from code_env.rollout import Policy, collect
 from code_env.tasks import TaskSuite
 
 from .application import app
-from .collection_bar import CollectionBar, collection_table
+from .collection_bar import CollectionBar, collection_row, collection_table
 from .console import (
     BaseUrlOption,
     ConcurrencyOption,
+    JsonOption,
     MaxTokensOption,
     SystemOption,
     TemperatureOption,
@@ -30,7 +31,9 @@ from .console import (
     err,
     limits_of,
     out,
+    print_json,
     say,
+    told_interrupt,
     user_errors,
 )
 from .environments import make_environment
@@ -54,7 +57,7 @@ def rollout(
     env: Annotated[
         str, typer.Option("--env", help="Name of an environment, a Gymnasium id, or a file of tasks.")
     ] = "starter",
-    episodes: Annotated[int, typer.Option("--episodes", "-n", min=1)] = 100,
+    episodes: Annotated[int, typer.Option("--episodes", "-n", min=1, help="How many episodes to collect.")] = 100,
     num_envs: Annotated[int, typer.Option("--num-envs", min=1, max=MAX_ENVS, help="Environments side by side.")] = 32,
     max_turns: Annotated[
         int | None, typer.Option("--max-turns", min=1, help="Answers in an episode; the environment's own by default.")
@@ -70,15 +73,23 @@ def rollout(
     ] = None,
     workers: WorkersOption = None,
     timeout: TimeoutOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Collect trajectories; a killed collection goes on with --resume. Exit code 1 if the alarm was raised.
+    """Collect trajectories; a killed collection goes on with --resume.
+
+    The exit code is 1 if the share of episodes without a verdict rose above --alarm-rate.
 
     Example: code-env rollout episodes.jsonl --env starter --model Qwen3 --base-url http://127.0.0.1:8000/v1
     """
     with user_errors():
         kwargs = {} if max_turns is None else {"max_turns": max_turns}
         made = make_environment(env, executor, workers, limits_of(timeout), num_envs=num_envs, **kwargs)
-        with contextlib.closing(made), CollectionBar(err) as bar, contextlib.ExitStack() as stack:
+        with (
+            contextlib.closing(made),
+            CollectionBar(err) as bar,
+            told_interrupt(lambda: f"{bar.done} of {episodes} episodes are in {output}"),
+            contextlib.ExitStack() as stack,
+        ):
             if model is None:
                 chosen = _policy(policy, made.unwrapped.suite)
             else:
@@ -103,10 +114,16 @@ def rollout(
                 on_progress=bar,
                 on_alarm=lambda message: err.print(f"alarm: {message}", style="red", markup=False, soft_wrap=True),
             )
-    out.print(collection_table(summary))
+    tokens = None
     if isinstance(chosen, ModelPolicy):
-        say(f"the model read {chosen.prompt_tokens} tokens and wrote {chosen.completion_tokens}")
-    say(f"one line per episode in {output}")
+        tokens = {"prompt_tokens": chosen.prompt_tokens, "completion_tokens": chosen.completion_tokens}
+    if as_json:
+        print_json(collection_row(summary) | (tokens or {}) | {"file": str(output)})
+    else:
+        out.print(collection_table(summary))
+        if tokens is not None:
+            say(f"the model read {tokens['prompt_tokens']} tokens and wrote {tokens['completion_tokens']}")
+        say(f"one line per episode in {output}")
     if summary.alarms:
         raise typer.Exit(1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +19,17 @@ from code_env.text import printable
 from code_env.validating import Validation, validate
 
 from .application import app
-from .console import ExecutorOption, FormatOption, WorkersOption, out, progress_bar, say, user_errors
+from .console import (
+    ExecutorOption,
+    FormatOption,
+    JsonOption,
+    WorkersOption,
+    out,
+    print_json,
+    progress_bar,
+    say,
+    user_errors,
+)
 
 WIDE = 10_000
 """Width of a table that is written to a file or a pipe, in characters."""
@@ -29,19 +38,24 @@ WIDE = 10_000
 @app.command("validate")
 def validate_suite(
     suite: Annotated[str, typer.Argument(help="Name of a suite, or path of its file.")],
-    repetitions: Annotated[int, typer.Option("--repetitions", "-n", min=1, help="Judge each reference so often.")] = 3,
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", "-n", min=1, help="How many times each reference is judged.")
+    ] = 3,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Set time limits by what references take on this host.")
+        bool, typer.Option("--calibrate", help="Set time limits from the time that references take on this machine.")
     ] = False,
     write: Annotated[
         Path | None, typer.Option("--write", help="Save the suite as proven: all tasks, with modes and limits set.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: JsonOption = False,
     format: FormatOption = None,
     executor: ExecutorOption = DEFAULT_EXECUTOR,
     workers: WorkersOption = None,
 ) -> None:
-    """Prove a suite: references pass, answers that solve nothing do not. Exit code 1 if there are errors."""
+    """Prove a suite: references pass, and answers that solve nothing do not. The exit code is 1 if there are errors.
+
+    Example: code-env validate starter
+    """
     with user_errors():
         tasks = load_suite(suite, format)
         if write is not None:
@@ -58,7 +72,7 @@ def validate_suite(
         if write is not None:
             _write_suite(found.suite, write)
     if as_json:
-        typer.echo(json.dumps(_validation_row(found)))
+        print_json(_validation_row(found))
     else:
         _show_validation(found)
         if write is not None:

@@ -19,7 +19,7 @@ from code_env.report.server import GrowingPage, listening_socket, serve
 from code_env.text import printable
 
 from .application import app
-from .console import KsOption, out, parse_ks, say, user_errors
+from .console import JsonOption, KsOption, out, parse_ks, print_json, say, user_errors
 
 FilesArgument = Annotated[
     list[Path], typer.Argument(help="Results of `code-env eval`, or trajectories of `code-env rollout`.")
@@ -33,6 +33,7 @@ def view(
     files: FilesArgument,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1; a free one if 0.")] = 0,
     k: KsOption = "1,10,100",
+    as_json: JsonOption = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
     """Serve the page of `code-env report` on loopback, and follow the files while they grow, until Ctrl-C.
@@ -45,7 +46,10 @@ def view(
         listening_socket(port) as listening,
     ):
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/"
-        say(f"{address} shows {', '.join(map(str, files))}; Ctrl-C ends it")
+        if as_json:
+            print_json({"address": address})
+        else:
+            say(f"{address} shows {', '.join(map(str, files))}; Ctrl-C ends it")
         if browser:
             webbrowser.open(address)
         serve(growing, listening)
@@ -56,6 +60,7 @@ def watch(
     files: FilesArgument,
     once: Annotated[bool, typer.Option("--once", help="Show the figures so far, and end.")] = False,
     k: KsOption = "1",
+    as_json: JsonOption = False,
 ) -> None:
     """Show the figures of files in the terminal while they grow, until Ctrl-C; once if the output is no terminal.
 
@@ -63,6 +68,9 @@ def watch(
     """
     with user_errors(), Runs(files, parse_ks(k)) as runs:
         last = _read(runs, [])
+        if as_json:
+            print_json({"runs": runs.figures()})
+            return
         if once or not out.is_terminal:
             out.print(_figures(runs, last))
             return

@@ -1,6 +1,5 @@
 """The command line, as a user runs it."""
 
-import contextlib
 import json
 import signal
 import subprocess
@@ -11,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import code_env
+from cli.command_line import run
 from code_env import ExecutionResult, Status
 from code_env.cli import app
 from code_env.executors.local import LocalExecutor
@@ -28,15 +28,6 @@ OWN_CLASS = """class P:
     def __init__(self, x): self.x = x
     def __eq__(self, other): return self.x == other.x
 """
-
-
-def run(*arguments, cwd, code=0):
-    """What a command prints; in this process, since a start of the interpreter takes longer than most commands."""
-    with contextlib.chdir(cwd):
-        done = CliRunner().invoke(app, [*map(str, arguments)])
-    assert done.exit_code == code, done.output
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return done.stdout if code == 0 else done.output
 
 
 def test_a_command_is_a_process_of_its_own(tmp_path):

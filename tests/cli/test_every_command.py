@@ -1,0 +1,57 @@
+"""What all commands have: help with an example, a short form of it, and an answer as JSON."""
+
+import json
+
+import pytest
+import typer.main
+
+from cli.command_line import run
+from code_env.cli import app
+
+COMMANDS = typer.main.get_command(app).commands
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_an_example_and_every_option_is_told(name, tmp_path):
+    shown = run(name, "-h", cwd=tmp_path)
+    assert run(name, "--help", cwd=tmp_path) == shown
+    command = COMMANDS[name]
+    assert f"Example: code-env {name}" in command.help
+    untold = [parameter.name for parameter in command.params if not getattr(parameter, "help", None)]
+    assert untold == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_it_has_json(name):
+    assert "as_json" in {parameter.name for parameter in COMMANDS[name].params}
+
+
+@pytest.mark.parametrize(
+    ("command", "keys"),
+    [
+        (("list",), {"environments", "executors", "rewards"}),
+        (("run", "starter", "-n", 2), {"episodes", "mean_reward", "steps"}),
+        (("rollout", "e.jsonl", "-n", 4, "--num-envs", 2), {"done", "mean_return", "pass_rate", "statuses", "file"}),
+        (("new", "my_tasks"), {"folder"}),
+        (("eval", "--suite", "starter", "--references", "--limit", 2), {"samples", "outcomes", "pass_at_k", "results"}),
+        (("doctor",), {"level", "layers"}),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_json_is_one_object(command, keys, tmp_path):
+    shown = run(*command, "--json", cwd=tmp_path)
+    assert shown.count("\n") == 1
+    assert keys <= json.loads(shown).keys()
+
+
+def test_a_line_of_run_says_why_an_answer_failed(tmp_path):
+    samples = tmp_path / "s.jsonl"
+    answers = {"starter/seat-total": "def seat_total(*seats): return -1", "starter/print-sixes": "I cannot do that."}
+    samples.write_text(
+        "".join(json.dumps({"task_id": one, "completion": text}) + "\n" for one, text in answers.items())
+    )
+    first, second, _ = run("run", "starter", "-s", samples, cwd=tmp_path).splitlines()
+    assert "expected" in first
+    assert "NoProgram: the answer holds no code" in second
+    told = json.loads(run("run", "starter", "-s", samples, "--json", cwd=tmp_path))
+    assert [step["why"] != "" for step in told["steps"]] == [True, True]

@@ -51,3 +51,10 @@ def test_a_report_is_measured(tmp_path):
     rows, _ = run("report.py", "--results", str(results), "--samples", "450", "--rounds", "1")
     assert rows[0]["samples"] == 450
     assert all(value > 0 for value in rows[0].values())
+
+
+def test_cheats_are_counted():
+    rows, _ = run("cheats.py")
+    counts = {row["judge"]: (row["right"], row["wrong"], row["cheat"]) for row in rows}
+    assert counts["code_env"] == ("3 of 3", "0 of 2", "0 of 8")
+    assert counts["exit code of a process"] == ("3 of 3", "0 of 2", "8 of 8")

@@ -90,6 +90,7 @@ def test_a_command_of_the_documents_runs(code, tmp_path, request):
     """Lines that begin with `$` are commands; those of `scripts/` make a checkout's own .venv."""
     bin_directory = str(ROOT / "scripts")
     path = f"{sys.prefix}/bin:{bin_directory}"
+    printed = ""
     if ENDPOINT in code:
         code = code.replace(ENDPOINT, request.getfixturevalue("endpoint").url)
     for line in code.splitlines():
@@ -99,3 +100,7 @@ def test_a_command_of_the_documents_runs(code, tmp_path, request):
         shell = ["sh", "-c", f"PATH={path}:$PATH; {command}"]
         done = subprocess.run(shell, capture_output=True, text=True, timeout=PATIENCE_S, cwd=tmp_path)
         assert done.returncode == 0, line + done.stdout + done.stderr
+        printed += " ".join((done.stdout + done.stderr).split()) + " "
+    # What a document says that a command prints, it prints.
+    told = [" ".join(line.split()) for line in code.splitlines() if line and not line.startswith("$ ")]
+    assert [line for line in told if line not in printed] == []

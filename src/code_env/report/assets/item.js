@@ -37,7 +37,7 @@ function itemProgram(one, at) {
     one.stage === 'nothing' ? el('p', {}, 'No code was found in this answer.') : program(one.code, one.language),
     one.answer.trim() === one.code.trim() ? '' : folded('the whole answer', one.stage === 'nothing', block(one.answer, 'the whole answer')),
     el('p', {}, outcomeMark(one.outcome), ` · ${one.tests_passed} of ${counted(one.tests_total, 'case')} passed`),
-    one.message ? block(one.message, 'why it failed') : '',
+    one.message && !one.failed_cases.length ? block(one.message, 'why it failed') : '',
     one.failed_cases.map(itemCase),
     more > 0 && one.failed_cases.length ? el('p', {}, `${counted(more, 'case')} more did not pass.`) : '',
     one.stdout ? folded('what it wrote to standard output', false, block(one.stdout, 'standard output')) : '',

@@ -41,6 +41,7 @@ from code_env.executors import (
     make_executor,
 )
 from code_env.extract import extract_code
+from code_env.field_docs import show_fields as _show_fields
 from code_env.judging import (
     CaseResult,
     Outcome,
@@ -217,5 +218,8 @@ __all__ = [
     "validate",
     "well_formed",
 ]
+
+for _name in __all__:
+    _show_fields(globals()[_name])
 
 register_environments()

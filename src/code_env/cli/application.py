@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated
 
 import typer
@@ -30,5 +31,11 @@ def main(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Log to standard error: levels, starts, retries, slow programs.")
+    ] = False,
 ) -> None:
     """A Gymnasium environment for reinforcement learning on code."""
+    if verbose:
+        logging.basicConfig(format="%(relativeCreated)d ms %(name)s: %(message)s")
+        logging.getLogger("code_env").setLevel(logging.DEBUG)

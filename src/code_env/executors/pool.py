@@ -11,6 +11,7 @@ must make sure that its programs end together with the interpreter.
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
 import queue
 import threading
@@ -22,8 +23,17 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Any
 
+from code_env.text import printable
+
 from .program import Program
-from .result import ExecutionResult, sandbox_error
+from .result import ExecutionResult, Status, sandbox_error
+
+_log = logging.getLogger(__name__)
+
+_AT_A_LIMIT = (Status.TIMEOUT, Status.MEMORY, Status.OUTPUT_LIMIT)
+
+_SLOW = 0.5
+"""A program is slow if it takes more than this share of its CPU time."""
 
 _LINGER_S = 2.0
 """How long an extra thread waits for its next program, in seconds. While some program sleeps, each batch needs the
@@ -212,7 +222,24 @@ class Pool:
         if self.closing:
             future.cancel()  # `close` ended the run, so its result says nothing about the program.
         if future.set_running_or_notify_cancel():
+            _tell(self._name, program, result)
             future.set_result(result)
+
+
+def _tell(name: str, program: Program, result: ExecutionResult) -> None:
+    """Log a run that failed, was ended at a limit, or took long."""
+    if not _log.isEnabledFor(logging.DEBUG):
+        return
+    if result.status is Status.SANDBOX_ERROR:
+        _log.debug("%s: a run failed, not by the program: %s", name, result.error and printable(result.error.message))
+    elif result.status in _AT_A_LIMIT:
+        _log.debug("%s: a program was ended (%s): %s", name, result.status, _figures(result))
+    elif result.cpu_s > _SLOW * program.limits.cpu_s:
+        _log.debug("%s: a program was slow: %s", name, _figures(result))
+
+
+def _figures(result: ExecutionResult) -> str:
+    return f"{result.cpu_s:.2f} s of CPU time in {result.wall_s:.2f} s, {result.peak_memory_bytes >> 20} MiB"
 
 
 _owners: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -7,6 +7,7 @@ space, lone surrogates, a megabyte or more) gets a verdict too; it does not rais
 from __future__ import annotations
 
 import dataclasses
+import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -14,12 +15,15 @@ from weakref import WeakKeyDictionary
 
 from code_env.executors.base import Executor
 from code_env.executors.program import Program
-from code_env.executors.result import ErrorInfo, ExecutionResult
+from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.tasks.task import Task
+from code_env.text import printable
 
 from .job import may_be_together, program_for
 from .report import failed_before_tests, no_verdict, sandbox_fault, verdict_of, were_together
 from .verdict import Verdict
+
+_log = logging.getLogger(__name__)
 
 MAX_CODE_CHARS = 1_000_000
 """Longest answer that is run."""
@@ -133,9 +137,15 @@ class PendingVerdict:
         if fault is None:
             verdict = verdict_of(self.task, self.response, self.code, result)
             self.verdict = dataclasses.replace(verdict, judge_s=time.monotonic() - began)
+            status = self.verdict.execution.status
+            if status is not Status.OK:
+                _log.debug("task %s: %s (%s) after %.2f s", self.task.id, self.verdict.outcome, status, result.wall_s)
             if self.then is not None:
                 self.then(self.verdict)
-        elif self._attempts >= ATTEMPTS:
+            return
+        why = printable(fault.error.message) if fault.error is not None else "unknown"
+        _log.warning("task %s: attempt %d of %d gave no verdict: %s", self.task.id, self._attempts, ATTEMPTS, why)
+        if self._attempts >= ATTEMPTS:
             self.verdict = no_verdict(self.task, self.response, self.code, fault)
 
     async def arun(self, executor: Executor) -> Verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from code_env import html
 from code_env.executors.result import ExecutionResult, Status
 from code_env.tasks.task import JudgeMode
 
@@ -104,6 +105,17 @@ class Verdict:
     """How far the answer got; None if there is no verdict."""
     judge_s: float = field(default=0.0, compare=False)
     """How long it took to make the verdict from the results of the run, in seconds."""
+
+    def _repr_html_(self) -> str:
+        """Called by notebooks."""
+        failed = [case for case in self.cases if not case.passed]
+        rows = [(f"{c.test}.{c.case}", c.status, c.message, c.expected, c.actual) for c in failed[: html.MOST_ROWS]]
+        title = f"{self.outcome}: {self.tests_passed} of {self.tests_total} cases passed, judged {self.judge}"
+        columns = ("case", "status", "why not", "expected", "actual")
+        cases = html.table(columns, rows, len(failed)) if failed else ""
+        error = self.execution.error
+        reason = html.block(f"{error.name}: {error.message}") if error is not None and not failed else ""
+        return html.titled(title, html.block(self.code), cases, reason)
 
     @property
     def passed(self) -> bool:

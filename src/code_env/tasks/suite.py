@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args, overload
 
 import numpy as np
 
+from code_env import html
 from code_env.checks import meant, require_choice, require_whole
 from code_env.errors import TaskError, TaskNotFound
 from code_env.executors.limits import Limits
@@ -74,6 +75,15 @@ class TaskSuite(Sequence[Task]):
 
     def __repr__(self) -> str:
         return f"<TaskSuite {self.name!r}, {len(self)} tasks>"
+
+    def _repr_html_(self) -> str:
+        """Called by notebooks."""
+        rows = [
+            (task.id, task.prompt.strip().partition("\n")[0][:100], len(task.tests), task.reference is not None)
+            for task in self._tasks[: html.MOST_ROWS]
+        ]
+        table = html.table(("task", "prompt", "tests", "has a reference"), rows, len(self))
+        return html.titled(f"{self.name}: {len(self)} tasks", table)
 
     def task(self, task_id: str) -> Task:
         """The task with this id.

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from code_env import html
 from code_env.checks import require_choice
 from code_env.errors import TaskError
 from code_env.executors.limits import Limits
@@ -79,6 +80,12 @@ class Task:
     """Any other data, such as difficulty, source and licence."""
     prefix: str = ""
     """Code that is put before every answer, as HumanEval does with its prompt."""
+
+    def _repr_html_(self) -> str:
+        """Called by notebooks."""
+        rows = [(test.kind, "hidden" if test.hidden else "public", test.cases) for test in self.tests[: html.MOST_ROWS]]
+        tests = html.table(("test", "shown to the policy", "cases"), rows, len(self.tests))
+        return html.titled(f"{self.id} ({self.language}, judged {self.judge})", html.block(self.prompt), tests)
 
     def __post_init__(self) -> None:
         for name in ("id", "prompt", "language", "setup", "prefix"):

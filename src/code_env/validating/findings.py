@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from code_env import html
 from code_env.tasks.suite import TaskSuite
 
 Level = Literal["error", "warning"]
@@ -86,6 +87,13 @@ class Validation:
     """All tasks of the suite, with the judge modes that their references need, and with new limits if calibrated."""
     findings: tuple[ValidationFinding, ...]
     """The findings, in the order of the tasks."""
+
+    def _repr_html_(self) -> str:
+        """Called by notebooks."""
+        rows = [(one.level, one.task_id, one.kind, one.problem) for one in (*self.errors, *self.warnings)]
+        title = f"{self.suite.name}: {self.sound_tasks} of {len(self.suite)} tasks are sound"
+        table = html.table(("level", "task", "kind", "problem"), rows[: html.MOST_ROWS], len(rows)) if rows else ""
+        return html.titled(title, table)
 
     @property
     def sound(self) -> bool:

@@ -13,6 +13,7 @@ program has begun is run again in the same way.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import threading
 import weakref
@@ -38,6 +39,8 @@ from .peer import PeerKeeper
 from .servers import LEVELS, Level, Servers, refuse_unsupported_machine
 from .stocks import COMMON, Stock, stock_for
 from .worker import ServerDied, Worker
+
+_log = logging.getLogger(__name__)
 
 HEAVY_MODULES = ("numpy", "pandas", "matplotlib.pyplot")
 """Modules that take long to import; by default, programs that name them get a server that has loaded them."""
@@ -236,7 +239,9 @@ class _Slot:
             result = self._attempt(program, used[0], self._peers, place)
             if result.status is not Status.SANDBOX_ERROR or found_no_space(result):
                 return result
-        except ServerDied:
+            _log.warning("a program is run again, alone: %s", result.error and result.error.message)
+        except ServerDied as died:
+            _log.warning("a program is run again, alone, because its server died: %s", died)
             self._close_keeper()
             for worker in used:
                 self._servers.drop(worker.server)
@@ -252,6 +257,7 @@ class _Slot:
             try:
                 return self._attempt(program, own, peers, place)
             except ServerDied as died:
+                _log.warning("the server of a program that ran alone died too, so the program is to blame: %s", died)
                 return sandbox_killed(str(died), with_peer=program.peer is not None, queue_s=place.queue_s)
 
     def close(self) -> None:

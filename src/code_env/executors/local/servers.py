@@ -10,12 +10,14 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import logging
 import os
 import socket
 import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -34,6 +36,8 @@ from .stocks import LEAN, Stock
 from .users import own_users, programs_user, users_taken
 from .work_directory import WorkDirectory, all_may_pass, make_base
 from .worker import ServerDied, Worker, may_notice, signal_descendant
+
+_log = logging.getLogger(__name__)
 
 Level = Literal["full", "contained"]
 
@@ -363,6 +367,8 @@ class Servers:
                 refusals[level] = str(error)
             else:
                 self._level, self.refused = level, refusals.get("full", self.refused)
+                why = f", because level full is not granted: {refusals['full']}" if "full" in refusals else ""
+                _log.info("programs run at level %s%s", level, why)
                 return server
         hint = "run `code-env doctor` for what this machine grants"
         if "contained" not in refusals:
@@ -377,7 +383,10 @@ class Servers:
         )
 
     def _server(self, level: Level, stock: Stock) -> Server:
+        began = time.monotonic()
         server = Server(cast(Interpreter, self._interpreter), self._python, level, stock, self._readable, self._policy)
+        took, loaded = time.monotonic() - began, len(stock.modules)
+        _log.info("a server started in %.2f s at level %s, with %d modules", took, level, loaded)
         if self._level is None:
             # Workers can fail to start although the server has started.
             try:

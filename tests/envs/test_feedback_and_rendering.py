@@ -167,6 +167,15 @@ def test_prompts_can_be_flattened(executor):
     assert spaces.unflatten(env.unwrapped.observation_space, flat) == env.unwrapped.suite.task("add").prompt
 
 
+def test_rendering_in_a_notebook_returns_the_same_text(executor):
+    with CodeExecEnv(SUITE, executor, render_mode="ansi") as env:
+        env.reset(seed=0, options={"task_id": "add"})
+        env.step(HALF)
+        drawn = env.render()
+        with mock.patch("rich.console._is_jupyter", return_value=True):
+            assert env.render() == drawn != ""
+
+
 def test_rendering_without_a_mode_warns_and_gives_nothing(env):
     with pytest.warns(UserWarning, match="render_mode"):
         assert env.render() is None

@@ -36,7 +36,10 @@ class Drawing(str):
 
 def render_step(task: Task, info: dict[str, Any]) -> Drawing:
     """The step that `info` describes, as text. It contains ANSI escapes of this package, but none from the program."""
-    console = Console(file=io.StringIO(), force_terminal=True, width=_WIDTH, color_system="standard")
+    # In a notebook, rich would show the text by IPython instead of writing it to the file.
+    console = Console(
+        file=io.StringIO(), force_terminal=True, force_jupyter=False, width=_WIDTH, color_system="standard"
+    )
     console.print(step_panels(task, info))
     file = console.file
     return Drawing(file.getvalue() if isinstance(file, io.StringIO) else "")

@@ -4,8 +4,29 @@ import typing
 import gymnasium as gym
 import pytest
 
-from code_env import CodeExecEnv, CodeExecVectorEnv, RewardError, TaskError, load_suite
-from code_env.checks import meant, require_choice, require_flag, require_known, require_number, require_whole
+from code_env import (
+    CallTest,
+    CodeExecEnv,
+    CodeExecVectorEnv,
+    Comparison,
+    ExecutionResult,
+    Isolation,
+    Limits,
+    Program,
+    RewardError,
+    Task,
+    TaskError,
+    load_suite,
+)
+from code_env.checks import (
+    meant,
+    names_keywords,
+    require_choice,
+    require_flag,
+    require_known,
+    require_number,
+    require_whole,
+)
 from code_env.envs.rules import EpisodeOptions, EpisodeRules
 from code_env.registration import make_code_exec, make_code_exec_vec
 
@@ -51,6 +72,49 @@ def test_what_was_meant_is_named():
     assert meant("weight", ["color", "size"]) == meant(3, ["color"]) == ""
 
 
+def test_a_hint_takes_the_place_of_the_nearest_name():
+    with pytest.raises(TypeError, match=r"^no field 'colour'; known are color; paint it$"):
+        require_known("no field", ["colour"], ["color"], TypeError, {"colour": "paint it"})
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "nearest"),
+    [
+        (Limits, "cpu_sec", "cpu_s"),
+        (Program, "cod", "code"),
+        (Task, "promt", "prompt"),
+        (CallTest, "arg", "args"),
+        (CallTest, "hiden", "hidden"),
+        (Comparison, "rules", "rule"),
+        (Isolation, "peers", "peer"),
+        (ExecutionResult, "exitcode", "exit_code"),
+    ],
+)
+def test_a_misspelt_field_is_named(make, name, nearest):
+    with pytest.raises(TypeError) as refused:
+        make(**{name: 1})
+    assert str(refused.value).startswith(f"{make.__name__}() has no argument {name!r}; known are ")
+    assert str(refused.value).endswith(f"; did you mean {nearest!r}?")
+    assert refused.value.__context__ is None
+
+
+def test_other_errors_of_a_class_that_names_keywords_stay():
+    @names_keywords
+    @dataclasses.dataclass
+    class Point:
+        x: int
+
+        def __post_init__(self):
+            if self.x == 0:
+                raise TypeError("x is 0")
+
+    assert Point(1) == dataclasses.replace(Point(2), x=1)
+    with pytest.raises(TypeError, match=r"^x is 0$"):
+        Point(x=0)
+    with pytest.raises(TypeError, match="missing 1 required"):
+        Point()
+
+
 def test_a_huge_value_is_shown_in_brief():
     with pytest.raises(TaskError) as refused:
         require_whole("count", -(10**10_000), TaskError, least=1)
@@ -83,3 +147,18 @@ def test_the_options_are_what_the_rules_have():
 def test_a_misspelt_option_of_an_environment_is_named(make, name, meant_name):
     with pytest.raises(TypeError, match=rf"\(\) has no argument '{name}'; known are .*; did you mean '{meant_name}'\?"):
         make(**{name: 1})
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("timeout", r"limits=\{'cpu_s': \.\.\.\}"),
+        ("memory_limit", r"limits=\{'memory_bytes': \.\.\.\}"),
+        ("wall_s", r"limits=\{'wall_s': \.\.\.\}"),
+        ("workers", r"executor_kwargs=\{'workers': \.\.\.\}"),
+    ],
+)
+def test_an_argument_that_belongs_elsewhere_is_told_where(name, hint):
+    for make in (make_code_exec, make_code_exec_vec, CodeExecEnv, CodeExecVectorEnv):
+        with pytest.raises(TypeError, match=f"has no argument '{name}'; known are .* is given as {hint}"):
+            make(**{name: 3})

@@ -7,11 +7,13 @@ import functools
 import inspect
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from code_env.errors import CodeEnvError
 from code_env.harness.wire.shown import brief
+
+_C = TypeVar("_C", bound=type)
 
 Error = type[CodeEnvError] | type[ValueError] | type[TypeError]
 """The kind of error that a check raises."""
@@ -105,7 +107,9 @@ def require_choice(name: str, value: Any, choices: Iterable[str], error: Error) 
         raise error(f"{name} must be one of {', '.join(known)}; got {brief(value)}{meant(value, known)}")
 
 
-def require_known(what: str, names: Iterable[Any], known: Iterable[str], error: Error) -> None:
+def require_known(
+    what: str, names: Iterable[Any], known: Iterable[str], error: Error, hints: Mapping[str, str] | None = None
+) -> None:
     """Refuse a name that is not known.
 
     Args:
@@ -113,6 +117,7 @@ def require_known(what: str, names: Iterable[Any], known: Iterable[str], error: 
         names: The names that came.
         known: Those that there are.
         error: What is raised.
+        hints: What to do instead, for names that are often tried; for other names the nearest known name is told.
 
     Raises:
         Exception: `error`, for the first that is not known.
@@ -125,7 +130,8 @@ def require_known(what: str, names: Iterable[Any], known: Iterable[str], error: 
     known = list(known)
     for name in names:
         if name not in known:
-            raise error(f"{what} {brief(name)}; known are {', '.join(known)}{meant(name, known)}")
+            hint = f"; {hints[name]}" if hints and name in hints else meant(name, known)
+            raise error(f"{what} {brief(name)}; known are {', '.join(known)}{hint}")
 
 
 @functools.lru_cache(maxsize=256)
@@ -140,19 +146,57 @@ def arguments_of(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(name for name, one in inspect.signature(function).parameters.items() if one.kind in kinds)
 
 
-def require_arguments(takers: Sequence[Callable[..., Any]], names: Iterable[str], options: Iterable[str]) -> None:
+def require_arguments(
+    takers: Sequence[Callable[..., Any]],
+    names: Iterable[str],
+    options: Iterable[str],
+    hints: Mapping[str, str] | None = None,
+) -> None:
     """Refuse keywords that are no arguments.
 
     Args:
         takers: The function that was called, and those that it hands its `**options` to.
         names: The keywords that it was called with.
         options: What the last takes among its `**options`.
+        hints: See `require_known`.
 
     Raises:
         TypeError: For the first that none of them takes.
     """
     known = dict.fromkeys([*(name for taker in takers for name in arguments_of(taker)), *options])
-    require_known(f"{takers[0].__name__}() has no argument", names, known, TypeError)
+    require_known(f"{takers[0].__name__}() has no argument", names, known, TypeError, hints)
+
+
+def names_keywords(cls: _C) -> _C:
+    """Make a class refuse unknown keywords with a message that lists the known ones; a decorator for dataclasses.
+
+    Python's own message names only what came. A call without a mistake is not checked, so it costs next to nothing.
+
+    Example:
+        >>> import dataclasses
+        >>> @names_keywords
+        ... @dataclasses.dataclass
+        ... class Point:
+        ...     x: int
+        ...     height: int
+        >>> Point(1, heigth=2)
+        Traceback (most recent call last):
+        TypeError: Point() has no argument 'heigth'; known are x, height; did you mean 'height'?
+    """
+    init = cls.__init__  # type: ignore[misc]  # Of this very class: it is replaced below.
+
+    @functools.wraps(init)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            init(self, *args, **kwargs)
+            return
+        except TypeError as error:
+            refused = error
+        require_known(f"{cls.__name__}() has no argument", kwargs, arguments_of(cls), TypeError)
+        raise refused
+
+    cls.__init__ = checked  # type: ignore[misc]
+    return cls
 
 
 def meant(name: Any, known: Iterable[str], *, least_similarity: float = 0.6) -> str:

@@ -14,7 +14,7 @@ from code_env.checks import require_arguments
 from code_env.environments.definitions import environment_names, environments_directory, is_environment, read_definition
 from code_env.envs.code_exec import CodeExecEnv
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
-from code_env.envs.rules import EpisodeOptions, refuse_secrets
+from code_env.envs.rules import HINTS, EpisodeOptions, refuse_secrets
 from code_env.errors import SuiteNotFound, TaskError
 from code_env.executors.base import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
@@ -68,7 +68,7 @@ def make_code_exec(
         CodeEnvError: If something named does not exist or does not fit.
         TypeError: If there is no such argument.
     """
-    require_arguments([make_code_exec, CodeExecEnv], options, EpisodeOptions.__annotations__)
+    require_arguments([make_code_exec, CodeExecEnv], options, EpisodeOptions.__annotations__, HINTS)
     env = CodeExecEnv(suite, executor, **options)
     try:
         return apply_rewards(env, DEFAULT_REWARDS if rewards is None else rewards)
@@ -99,7 +99,7 @@ def make_code_exec_vec(
         CodeEnvError: If something named does not exist or does not fit.
         TypeError: If there is no such argument.
     """
-    require_arguments([make_code_exec_vec, CodeExecVectorEnv], options, EpisodeOptions.__annotations__)
+    require_arguments([make_code_exec_vec, CodeExecVectorEnv], options, EpisodeOptions.__annotations__, HINTS)
     env = CodeExecVectorEnv(num_envs, suite, executor, **options)
     try:
         return apply_vector_rewards(env, DEFAULT_REWARDS if rewards is None else rewards)

@@ -45,3 +45,9 @@ def test_an_installed_package_adds_an_executor(plugin):
 def test_what_is_no_executor_is_refused(plugin):
     with pytest.raises(ExecutorError, match="acme:wrong gave a int"):
         make_executor("no_executor")
+
+
+@pytest.mark.parametrize("name", ["local", "subprocess", "e2b", "restricted", "acme"])
+def test_an_unknown_argument_gets_the_known_ones_and_the_nearest(plugin, name):
+    with pytest.raises(TypeError, match=f"^the executor '{name}' has no argument 'worker'; known are .*mean 'workers'"):
+        make_executor(name, worker=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass
 from typing import Any, TypedDict, get_args
@@ -11,6 +12,7 @@ from gymnasium import spaces
 from code_env.checks import require_arguments, require_choice, require_flag, require_whole
 from code_env.errors import ExecutorError, RenderModeError, TaskError, UnsupportedProgram
 from code_env.executors.base import Executor
+from code_env.executors.limits import Limits
 from code_env.executors.registry import make_executor
 from code_env.extract import Extraction
 from code_env.judging.sharing import SharedJudging
@@ -31,6 +33,20 @@ class EpisodeOptions(TypedDict, total=False):
     cache_size: int
     limits: Mapping[str, Any] | None
     examples: int
+
+
+_INSTEAD = {
+    **dict.fromkeys(("timeout", "timeout_s", "time_limit"), "cpu_s"),
+    **dict.fromkeys(("memory", "memory_limit"), "memory_bytes"),
+    **{item.name: item.name for item in dataclasses.fields(Limits)},
+}
+
+HINTS: Mapping[str, str] = {
+    **{name: f"a limit of programs is given as limits={{{limit!r}: ...}}" for name, limit in _INSTEAD.items()},
+    "workers": "an argument of the executor is given as executor_kwargs={'workers': ...}",
+    "k": "a number of samples is given as rewards={'pass@4': 1.0} with samples_per_step=4",
+}
+"""What to do instead, for arguments that users try and that no environment has."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +128,7 @@ def rules_of(taker: Callable[..., Any], suite: TaskSuite, options: EpisodeOption
         TypeError: If an option is unknown.
         TaskError: If an option is out of range.
     """
-    require_arguments([taker], options, EpisodeOptions.__annotations__)
+    require_arguments([taker], options, EpisodeOptions.__annotations__, HINTS)
     return EpisodeRules(suite, **options)
 
 
@@ -163,6 +179,11 @@ class OwnJudging(SharedJudging):
             made = executor
         else:
             refuse_secrets(executor_kwargs)
+            if not isinstance(executor_kwargs, Mapping | None):
+                raise ExecutorError(
+                    "executor_kwargs must be a mapping from argument to value, such as {'workers': 2}; "
+                    f"got {type(executor_kwargs).__name__}"
+                )
             made = make_executor(executor, **(executor_kwargs or {}))
         super().__init__(made, cache_size=rules.cache_size, until_failure=rules.until_failure)
         isolation = made.describe()

@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Self
 
+from code_env.checks import names_keywords
+
 from .program import Program
 from .result import ExecutionResult
 
 
+@names_keywords
 @dataclass(frozen=True)
 class Isolation:
     """What an executor isolates, and what it enforces. An executor must not claim more than it does."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from code_env.checks import require_known
+from code_env.checks import names_keywords, require_known
 from code_env.errors import TaskError
 from code_env.harness.wire.shown import brief
 
@@ -18,6 +18,7 @@ MAX_SECONDS = 1_000_000
 """Longest time limit, in seconds: as milliseconds it still fits into the timeout of poll(2)."""
 
 
+@names_keywords
 @dataclass(frozen=True)
 class Limits:
     """The limits of one run of a program.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from code_env.checks import names_keywords
 from code_env.errors import TaskError
 from code_env.harness.wire.shown import brief
 from code_env.languages import PYTHON, canonical_name, find_language
@@ -15,6 +16,7 @@ from .limits import Limits
 _MAX_NAME_BYTES = 255
 
 
+@names_keywords
 @dataclass(frozen=True)
 class Program:
     """A program to run, with its input and its limits.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from code_env.checks import meant
+from code_env.checks import arguments_of, meant, require_known
 from code_env.errors import ExecutorError, ExecutorNotFound
 
 from .base import Executor
@@ -40,6 +42,7 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
     Raises:
         ExecutorNotFound: If no executor has that name.
         ExecutorError: If the entry point with that name does not make an executor, or cannot be loaded on this system.
+        TypeError: If the executor has no such argument.
 
     Example:
         >>> from code_env import Program
@@ -58,10 +61,21 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
         make = matches[0].load()
     except ImportError as error:
         raise ExecutorError(f"the executor {name!r} cannot be loaded here: {error}") from error
+    _require_arguments(name, make, kwargs)
     executor = make(**kwargs)
     if not isinstance(executor, Executor):
         raise ExecutorError(f"{matches[0].value} gave a {type(executor).__name__}, which is no Executor")
     return executor
+
+
+def _require_arguments(name: str, make: Callable[..., Any], kwargs: Iterable[str]) -> None:
+    """Refuse keywords that an executor does not take, unless it does not say what it takes."""
+    try:
+        parameters = inspect.signature(make).parameters.values()
+    except (TypeError, ValueError):
+        return
+    if not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
+        require_known(f"the executor {name!r} has no argument", kwargs, arguments_of(make), TypeError)
 
 
 def _entry_points() -> list[EntryPoint]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from code_env.checks import names_keywords
 from code_env.harness.wire.records import text_of_cell
 
 
@@ -31,6 +32,7 @@ class Status(StrEnum):
     """The fault of this package or of the sandbox's provider, never of the program."""
 
 
+@names_keywords
 @dataclass(frozen=True)
 class ErrorInfo:
     """An uncaught exception, as its own process described it."""
@@ -43,6 +45,7 @@ class ErrorInfo:
     """The traceback, showing the program's own frames."""
 
 
+@names_keywords
 @dataclass(frozen=True)
 class CellResult:
     """The result of one cell of `Program.cells`.
@@ -67,6 +70,7 @@ class CellResult:
         return text_of_cell(self.results, self.stdout, self.variable)
 
 
+@names_keywords
 @dataclass(frozen=True)
 class ExecutionResult:
     """The result of one run. Measurements are ignored when results are compared."""

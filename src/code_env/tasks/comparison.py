@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from code_env.checks import require_choice, require_number
+from code_env.checks import names_keywords, require_choice, require_number
 from code_env.errors import TaskError
 
 
+@names_keywords
 @dataclass(frozen=True)
 class Comparison:
     """How an actual output or value is compared with the expected one.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from code_env.checks import require_choice, require_whole
+from code_env.checks import names_keywords, require_choice, require_whole
 from code_env.errors import TaskError
 from code_env.executors.program import check_path
 from code_env.harness.judge.asserting import case_sources, compile_suite
@@ -34,6 +34,7 @@ _FIND_CASES = {"javascript": find_cases}
 """Finds the cases of test code, by its language, where that is not Python."""
 
 
+@names_keywords
 @dataclass(frozen=True)
 class StdinTest(BaseTest):
     """The program runs with this standard input; its standard output is compared.
@@ -69,6 +70,7 @@ class StdinTest(BaseTest):
         return _input_and_output(self.stdin, actual)
 
 
+@names_keywords
 @dataclass(frozen=True)
 class OutputTest(BaseTest):
     """The program runs without input; its standard output is compared.
@@ -98,6 +100,7 @@ class OutputTest(BaseTest):
         return f"Output:\n{self.expected.rstrip()}"
 
 
+@names_keywords
 @dataclass(frozen=True)
 class CallTest(BaseTest):
     """The task's entry point is called; what it returns is compared.
@@ -159,6 +162,7 @@ class CallTest(BaseTest):
         return f"{entry_point}({', '.join(args)})"
 
 
+@names_keywords
 @dataclass(frozen=True)
 class AssertTest(BaseTest):
     """Test code with `assert` statements runs against the program's entry point.
@@ -216,6 +220,7 @@ class AssertTest(BaseTest):
         return self.code.strip()
 
 
+@names_keywords
 @dataclass(frozen=True)
 class CheckerTest(BaseTest):
     """The program runs with this standard input; a checker decides whether its standard output is right.
@@ -258,6 +263,7 @@ class CheckerTest(BaseTest):
         return _input_and_output(self.stdin, actual)
 
 
+@names_keywords
 @dataclass(frozen=True)
 class CellTest(BaseTest):
     """Code that runs after the program, in its names; what it gives is compared.
@@ -297,6 +303,7 @@ class CellTest(BaseTest):
         return f"Cell {clip(self.code, MAX_SHOWN_CHARS)!r}, gave {clip(actual, MAX_SHOWN_CHARS)!r}: "
 
 
+@names_keywords
 @dataclass(frozen=True)
 class FileTest(BaseTest):
     """The program leaves a file, in its working directory or below.
@@ -342,6 +349,7 @@ class FileTest(BaseTest):
         return f"File {self.path!r}: "
 
 
+@names_keywords
 @dataclass(frozen=True)
 class InsightTest(BaseTest):
     """The program's output mentions a finding: what it prints, or the value of its last expression.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from code_env import html
-from code_env.checks import require_choice
+from code_env.checks import names_keywords, require_choice
 from code_env.errors import TaskError
 from code_env.executors.limits import Limits
 from code_env.executors.program import check_files, main_file
@@ -41,6 +41,7 @@ _FUTURE_IMPORT = re.compile(
 )
 
 
+@names_keywords
 @dataclass(frozen=True)
 class Task:
     """One problem. Tasks are compared by value and never change.

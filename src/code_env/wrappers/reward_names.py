@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.vector import VectorEnv, VectorWrapper
 
-from code_env.checks import meant
+from code_env.checks import arguments_of, meant, require_known
 from code_env.errors import RewardError
 
 from . import groups, shaping
@@ -52,12 +52,16 @@ def apply_vector_rewards(env: VectorEnv[Any, Any, Any], rewards: Mapping[str, An
 
 def _applied(env: Any, rewards: Mapping[str, Any], known: Mapping[str, type[Recorded]]) -> Any:
     if not isinstance(rewards, Mapping):
-        raise RewardError(f"rewards must be a mapping from name to weight; got {type(rewards).__name__}")
+        raise RewardError(
+            f"rewards must be a mapping from name to weight, such as {{'tests': 1.0}}; got {type(rewards).__name__}"
+        )
     for name, value in rewards.items():
         wrapper, arguments = _wrapper_for(name, known)
         given = dict(value) if isinstance(value, Mapping) else {"weight": value}
         if given.keys() & arguments.keys():
             raise RewardError(f"reward {name!r}: its name says what k is, and so does {given!r}; leave one out")
+        known_arguments = [one for one in arguments_of(wrapper) if one != "env"]
+        require_known(f"reward {name!r} has no argument", given, known_arguments, RewardError)
         arguments |= given
         try:
             env = wrapper(env, **arguments)

@@ -139,7 +139,9 @@ def checked_rewards(rewards: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if rewards is None:
         return DEFAULT_REWARDS
     if not isinstance(rewards, Mapping):
-        raise RewardError(f"rewards must be a mapping from name to weight; got {type(rewards).__name__}")
+        raise RewardError(
+            f"rewards must be a mapping from name to weight, such as {{'tests': 1.0}}; got {type(rewards).__name__}"
+        )
     if "schedule" in rewards:
         raise RewardError(
             "'schedule' changes a weight from step to step of an environment, and a reward function has no steps; give "

@@ -45,6 +45,7 @@ from envs.small_suite import GOOD, SUITE
         ({"rewards": {"tests": float("nan")}}, code_env.RewardError, "number"),
         ({"rewards": {"tests": {"wieght": 1.0}}}, code_env.RewardError, "no argument 'wieght'.*mean 'weight'"),
         ({"rewards": ["tests"]}, code_env.RewardError, "a mapping .*such as {'tests': 1.0}; got list"),
+        ({"rewards": {"pass@k": 1.0}}, code_env.RewardError, "must say what k is: 'pass@4', or 'pass@k': {'k': 4}"),
         ({"executor_kwargs": ["workers"]}, ExecutorError, "a mapping from argument to value.* got list"),
         ({"executor_kwargs": {"worker": 1}}, TypeError, "executor 'local' has no argument 'worker'.*mean 'workers'"),
         ({"executer": "subprocess"}, TypeError, "executer"),

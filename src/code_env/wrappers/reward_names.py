@@ -62,6 +62,11 @@ def _applied(env: Any, rewards: Mapping[str, Any], known: Mapping[str, type[Reco
             raise RewardError(f"reward {name!r}: its name says what k is, and so does {given!r}; leave one out")
         known_arguments = [one for one in arguments_of(wrapper) if one != "env"]
         require_known(f"reward {name!r} has no argument", given, known_arguments, RewardError)
+        if "k" in known_arguments and name == wrapper.key and "k" not in given:
+            numbered = name.replace("k", "4")
+            raise RewardError(
+                f"reward {name!r} must say what k is: {numbered!r}, or {name!r}: {{'k': 4}}; got {value!r}"
+            )
         arguments |= given
         try:
             env = wrapper(env, **arguments)

@@ -1,8 +1,9 @@
+import asyncio
 import math
 
 import pytest
 
-from code_env import Limits, Program, TaskError
+from code_env import Limits, Program, TaskError, make_executor
 from code_env.executors.capture import HeadAndTail
 
 
@@ -53,6 +54,8 @@ def test_a_path_out_of_the_working_directory_is_refused(path):
         {"code": b"x"},
         {"code": "", "stdin": b"x"},
         {"code": "", "argv": ["x"]},
+        {"code": "", "limits": {"cpu_s": 1}},
+        {"code": "", "peer": "pass"},
         {"code": "", "argv": ("x\0",)},
         {"code": "", "files": ["x"]},
         {"code": "", "files": {"x": "text"}},
@@ -111,3 +114,18 @@ def test_limits_replace_those_that_are_named():
     ):
         with pytest.raises(TaskError, match=told):
             limits.with_values(values)
+
+
+@pytest.mark.parametrize("name", ["local", "subprocess", "restricted"])
+def test_what_is_no_program_is_refused(name):
+    with make_executor(name) as executor:
+        for misused in (
+            lambda: executor.submit("print(1)"),
+            lambda: executor.run("print(1)"),
+            lambda: executor.run_many("print(1)"),
+            lambda: asyncio.run(executor.arun("print(1)")),
+        ):
+            with pytest.raises(TypeError, match=r"^an executor runs a Program; got str; .*: Program\(code\)$"):
+                misused()
+        with pytest.raises(TypeError, match="list of programs; got one Program"):
+            executor.run_many(Program("print(1)"))

@@ -19,6 +19,7 @@ from code_env import (
     ajudge,
     ajudge_many,
     judge,
+    judge_each,
     judge_many,
 )
 from judging.answers import ADD, HONEST, WRONG, asserts, task
@@ -80,6 +81,42 @@ def test_responses_must_match_the_answers(executor):
         judge_many([(ADD, "x")], executor, responses=["a", "b"])
     with pytest.raises(TypeError, match="an answer is text"):
         judge(ADD, None, executor)
+
+
+@pytest.mark.parametrize(
+    ("misused", "words"),
+    [
+        (lambda executor: judge(ADD, "x", "local"), r"got str; .*make_executor\('local'\)"),
+        (lambda executor: judge(ADD, "", None), "executor must be an Executor; got NoneType"),
+        (lambda executor: judge({"id": "add"}, "x", executor), "a Task is needed.* got dict; load_suite"),
+        (lambda executor: judge_many([ADD], executor), r"pairs .* \[\(task, code\), ...\]; got Task"),
+        (lambda executor: judge_many(["ab"], executor), "pairs .* got str"),
+        (lambda executor: list(judge_each([(ADD, "x", "y")], executor)), "pairs .* got tuple"),
+        (lambda executor: asyncio.run(ajudge(ADD, "x", "local")), "executor must be an Executor; got str"),
+    ],
+)
+def test_an_argument_of_another_type_gets_a_clear_error(misused, words, executor):
+    with pytest.raises(TypeError, match=words):
+        misused(executor)
+
+
+class NoPeers(code_env.Executor):
+    def describe(self):
+        return code_env.Isolation(level="none", peer="none")
+
+    def submit(self, program):
+        raise AssertionError("nothing must be run")
+
+    def close(self):
+        pass
+
+
+def test_an_executor_without_peers_is_refused_before_anything_runs():
+    with pytest.raises(code_env.UnsupportedProgram, match=r"NoPeers cannot judge answers.*such as 'local'"):
+        judge(ADD, "x", NoPeers())
+    with pytest.raises(code_env.UnsupportedProgram, match="NoPeers cannot judge answers"):
+        asyncio.run(ajudge(ADD, "x", NoPeers()))
+    assert judge(ADD, "", NoPeers()).outcome is Outcome.POLICY_ERROR
 
 
 class Flaky(code_env.Executor):

@@ -56,6 +56,19 @@ def test_a_suite_without_tasks_is_refused():
         suite()[5:5]
 
 
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: TaskSuite("rows", [suite(1)[0], {}]), r"tasks\[1\] must be a Task; got dict; load_suite\(rows\)"),
+        (lambda: TaskSuite("one", suite(1)[0]), "suite 'one' takes a list of tasks; got Task"),
+        (lambda: TaskSuite([suite(1)[0]], "name"), "the name of a suite is text.* got list"),
+    ],
+)
+def test_what_is_no_task_is_refused(make, words):
+    with pytest.raises(TaskError, match=words):
+        make()
+
+
 def test_two_tasks_with_one_id_are_refused():
     with pytest.raises(TaskError, match=r"^suite 'twice' has two tasks with id 'n/1'$"):
         TaskSuite("twice", [*suite(3), suite(3)[1]])

@@ -40,6 +40,11 @@ def only(validation, kind, level):
     return validation.findings[0].problem
 
 
+def test_what_is_no_suite_is_refused(executor):
+    with pytest.raises(TypeError, match="suite must be a TaskSuite; got list; load_suite makes one"):
+        validate([], executor)
+
+
 def test_a_sound_task_has_no_findings(executor):
     validation = proven(SOUND, executor=executor)
     assert validation.findings == ()

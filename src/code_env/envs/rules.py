@@ -15,6 +15,7 @@ from code_env.executors.base import Executor
 from code_env.executors.limits import Limits
 from code_env.executors.registry import make_executor
 from code_env.extract import Extraction
+from code_env.judging.pending import isolation_for_judging
 from code_env.judging.sharing import SharedJudging
 from code_env.tasks.suite import Order, TaskOrder, TaskSuite
 
@@ -186,15 +187,11 @@ class OwnJudging(SharedJudging):
                 )
             made = make_executor(executor, **(executor_kwargs or {}))
         super().__init__(made, cache_size=rules.cache_size, until_failure=rules.until_failure)
-        isolation = made.describe()
-        if isolation.peer == "none":
+        try:
+            self.isolation = isolation_for_judging(made).level
+        except UnsupportedProgram:
             self.close()
-            why = f": {isolation.details}" if isolation.details else ""
-            raise UnsupportedProgram(
-                f"{type(made).__name__} cannot judge answers, because it joins no program to a peer, which holds the "
-                f"tests (its describe().peer is 'none'){why}; take an executor that does, such as 'local'"
-            )
-        self.isolation = isolation.level
+            raise
         """The executor's level of isolation."""
 
     def close(self) -> None:

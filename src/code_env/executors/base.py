@@ -17,7 +17,7 @@ from typing import Literal, Self
 
 from code_env.checks import names_keywords
 
-from .program import Program
+from .program import Program, require_program
 from .result import ExecutionResult
 
 
@@ -46,6 +46,17 @@ class Isolation:
     """Other facts that a user should know, in one sentence."""
 
 
+def require_executor(value: object) -> None:
+    """Refuse what is not an executor.
+
+    Raises:
+        TypeError: If it is something else, such as the name of an executor.
+    """
+    if not isinstance(value, Executor):
+        hint = f": with make_executor({value!r}) as executor: ..." if isinstance(value, str) else ""
+        raise TypeError(f"executor must be an Executor; got {type(value).__name__}; make_executor makes one{hint}")
+
+
 class Executor(abc.ABC):
     """Runs programs. It can be used as a context manager, from any thread, and from asyncio."""
 
@@ -71,10 +82,17 @@ class Executor(abc.ABC):
         return self.run_many([program])[0]
 
     def run_many(self, programs: Iterable[Program]) -> list[ExecutionResult]:
-        """Run programs at the same time; the results are in the order of the programs."""
+        """Run programs at the same time; the results are in the order of the programs.
+
+        Raises:
+            TypeError: If one of them is not a `Program`.
+        """
+        if isinstance(programs, Program):
+            raise TypeError("run_many takes a list of programs; got one Program, which run takes")
         futures: list[Future[ExecutionResult]] = []
         try:
             for program in programs:
+                require_program(program)
                 futures.append(self.submit(program))
             wait(futures)  # Waits once for all: waking up for each future takes a measurable part of a short run.
             return [future.result() for future in futures]
@@ -84,6 +102,7 @@ class Executor(abc.ABC):
 
     async def arun(self, program: Program) -> ExecutionResult:
         """Like `run`, for asyncio; cancelling the task that awaits it ends the program."""
+        require_program(program)
         return await asyncio.wrap_future(self.submit(program))
 
     async def arun_many(self, programs: Iterable[Program]) -> list[ExecutionResult]:

@@ -22,7 +22,7 @@ from code_env.harness.interpreted.commands import Command
 from code_env.languages import LANGUAGES, PYTHON, Language, find_language
 
 from .limits import Limits
-from .program import Program
+from .program import Program, require_program
 
 _TIMEOUT_S = 60.0
 """How long an interpreter may take to print its path, in seconds: the first read from disk is slow."""
@@ -75,7 +75,9 @@ def refuse_unsupported(
     Raises:
         UnsupportedProgram: If the program is in none of these languages, if its peer is not in Python or cannot drive
             it, or if its interpreter is not installed.
+        TypeError: If it is not a `Program`.
     """
+    require_program(program)
     language = find_language(program.language)
     if language is None or (languages is not None and language.name not in languages):
         known = ", ".join(one.name for one in LANGUAGES if languages is None or one.name in languages)

@@ -22,7 +22,7 @@ class Program:
     """A program to run, with its input and its limits.
 
     Raises:
-        TaskError: If a path leaves the working directory, or a peer has a peer.
+        TaskError: If a field is malformed; the message names it.
 
     Example:
         >>> Program("print(input())", stdin="hello").language
@@ -80,6 +80,10 @@ class Program:
             raise TaskError("cells are run after a program with notebook=True, and this one has notebook=False")
         if self.notebook and self.peer is not None:
             raise TaskError("a program with a peer is no notebook: its peer asks for what it runs")
+        if not isinstance(self.limits, Limits):
+            raise TaskError(f"limits must be a Limits, such as Limits(cpu_s=1); got {type(self.limits).__name__}")
+        if not isinstance(self.peer, Program | None):
+            raise TaskError(f"peer must be a Program or None; got {type(self.peer).__name__}")
         object.__setattr__(self, "language", canonical_name(self.language))
         check_files(self.files, main_file(self.language))
         for path in self.collect:
@@ -88,6 +92,17 @@ class Program:
             raise TaskError("one_process says how a peer is answered, and there is none")
         if self.peer is not None and self.peer.peer is not None:
             raise TaskError("a peer cannot have a peer of its own")
+
+
+def require_program(value: object) -> None:
+    """Refuse what is not a program.
+
+    Raises:
+        TypeError: If it is something else.
+    """
+    if not isinstance(value, Program):
+        hint = "; make one of its text: Program(code)" if isinstance(value, str) else ""
+        raise TypeError(f"an executor runs a Program; got {type(value).__name__}{hint}")
 
 
 def check_path(path: str) -> None:

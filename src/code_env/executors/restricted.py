@@ -25,7 +25,7 @@ from code_env.languages import PYTHON
 from .base import Isolation
 from .loader import loader_environment
 from .local import LocalExecutor
-from .program import Program
+from .program import Program, require_program
 from .result import ExecutionResult
 
 _CHECK = Path(harness.__file__).with_name("restricted") / "check.py"
@@ -146,6 +146,7 @@ class RestrictedExecutor(LocalExecutor):
             UnsupportedProgram: If the program is a notebook, or not in Python.
             IsolationUnavailable: If this machine grants less than `min_isolation`.
         """
+        require_program(program)
         if program.notebook:
             raise UnsupportedProgram('the restricted executor runs no notebooks; use executor="local"')
         if program.language != PYTHON.name:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from queue import SimpleQueue
 
@@ -29,7 +29,7 @@ def judge(task: Task, code: str, executor: Executor, *, response: str | None = N
         response: What the policy wrote, for the record; `code` if None.
 
     Raises:
-        TypeError: If `code` is not text.
+        TypeError: If `task` is not a task, `code` is not text, or `executor` is not an executor.
         UnsupportedProgram: If the executor cannot do what the task asks.
     """
     return judge_many([(task, code)], executor, responses=None if response is None else [response])[0]
@@ -46,7 +46,7 @@ def judge_many(
         responses: What the policy wrote, one for each answer; the answers themselves if None.
 
     Raises:
-        TypeError: If an answer is not text.
+        TypeError: If an answer is not a pair of a task and a text, or `executor` is not an executor.
         ValueError: If there are not as many responses as answers.
         UnsupportedProgram: If the executor cannot do what a task asks.
     """
@@ -64,10 +64,10 @@ def judge_each(answers: Iterable[tuple[Task, str]], executor: Executor, *, in_fl
             Finished verdicts wait while an earlier one is missing, at most `MAX_AHEAD` of them.
 
     Raises:
-        TypeError: If an answer is not text.
+        TypeError: If an answer is not a pair of a task and a text, or `executor` is not an executor.
         UnsupportedProgram: If the executor cannot do what a task asks.
     """
-    return _settle_in_turn((PendingVerdict(task, code, code) for task, code in answers), executor, in_flight)
+    return _settle_in_turn((PendingVerdict(task, code, code) for task, code in _pairs(answers)), executor, in_flight)
 
 
 def judge_as_completed(
@@ -81,10 +81,10 @@ def judge_as_completed(
         in_flight: How many answers are being judged at the same time; it should be enough to keep the workers busy.
 
     Raises:
-        TypeError: If an answer is not text.
+        TypeError: If an answer is not a pair of a task and a text, or `executor` is not an executor.
         UnsupportedProgram: If the executor cannot do what a task asks.
     """
-    return _settle((PendingVerdict(task, code, code) for task, code in answers), executor, in_flight)
+    return _settle((PendingVerdict(task, code, code) for task, code in _pairs(answers)), executor, in_flight)
 
 
 def _settle_in_turn(answers: Iterable[PendingVerdict], executor: Executor, in_flight: int) -> Iterator[Verdict]:
@@ -153,8 +153,19 @@ async def ajudge_many(
     return await asyncio.gather(*[ajudge(j.task, j.code, executor, response=j.response) for j in judged])
 
 
+def _pairs(answers: Iterable[tuple[Task, str]]) -> Iterator[tuple[Task, str]]:
+    """Yield the answers, and refuse those that are not pairs."""
+    for one in answers:
+        if not isinstance(one, Sequence) or isinstance(one, str) or len(one) != 2:
+            raise TypeError(
+                f"answers must be pairs of a task and an answer, as [(task, code), ...]; got {type(one).__name__}"
+            )
+        task, code = one
+        yield task, code
+
+
 def _all(answers: Iterable[tuple[Task, str]], responses: Iterable[str] | None) -> list[PendingVerdict]:
-    pairs = list(answers)
+    pairs = list(_pairs(answers))
     written = [code for _, code in pairs] if responses is None else list(responses)
     if len(written) != len(pairs):
         raise ValueError(f"{len(pairs)} answers and {len(written)} responses; each answer needs one")

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from weakref import WeakKeyDictionary
 
-from code_env.executors.base import Executor
+from code_env.errors import UnsupportedProgram
+from code_env.executors.base import Executor, Isolation, require_executor
 from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.tasks.task import Task
@@ -42,10 +43,12 @@ class PendingVerdict:
         until_failure: Whether tests after the first that fails need not run.
 
     Raises:
-        TypeError: If `code` is not text.
+        TypeError: If `task` is not a task, or `code` is not text.
     """
 
     def __init__(self, task: Task, code: str, response: str, *, until_failure: bool = False) -> None:
+        if not isinstance(task, Task):
+            raise TypeError(f"a Task is needed for an answer; got {type(task).__name__}; load_suite(rows) makes tasks")
         self.task, self.code, self.response, self._until_failure = task, code, response, until_failure
         self.verdict: Verdict | None = None
         """The verdict, once there is one."""
@@ -65,10 +68,13 @@ class PendingVerdict:
         """Submit the program, unless the answer already has a verdict.
 
         Raises:
+            TypeError: If `executor` is not an executor.
             UnsupportedProgram: If the executor cannot do what the task asks.
         """
+        require_executor(executor)
         self._executor = executor
         if self.verdict is None:
+            _isolation_of(executor)
             self._together = self._may_be_together(executor)
             self._submit()
 
@@ -150,7 +156,10 @@ class PendingVerdict:
 
     async def arun(self, executor: Executor) -> Verdict:
         """Run the program and return the verdict, for asyncio."""
-        self._together = self._may_be_together(executor)
+        require_executor(executor)
+        if self.verdict is None:
+            _isolation_of(executor)
+            self._together = self._may_be_together(executor)
         while self.verdict is None:
             self._attempts += 1
             self.take(await executor.arun(self._program()))
@@ -163,16 +172,37 @@ class PendingVerdict:
             self._future.cancel()
 
 
-_forking: WeakKeyDictionary[Executor, bool] = WeakKeyDictionary()
+def isolation_for_judging(executor: Executor) -> Isolation:
+    """What an executor isolates, which must be able to judge answers.
+
+    Raises:
+        UnsupportedProgram: If it cannot, because it runs no peers.
+    """
+    isolation = executor.describe()
+    if isolation.peer == "none":
+        why = f": {isolation.details}" if isolation.details else ""
+        raise UnsupportedProgram(
+            f"{type(executor).__name__} cannot judge answers, because it joins no program to a peer, which holds the "
+            f"tests (its describe().peer is 'none'){why}; take an executor that does, such as 'local'"
+        )
+    return isolation
+
+
+_known: WeakKeyDictionary[Executor, Isolation] = WeakKeyDictionary()
+
+
+def _isolation_of(executor: Executor) -> Isolation:
+    """As `isolation_for_judging`; an executor is asked once."""
+    known = _known.get(executor)
+    if known is None:
+        known = _known[executor] = isolation_for_judging(executor)
+    return known
 
 
 def _forks(executor: Executor) -> bool:
     """Whether a second run costs little on this executor; only then it pays to try all calls in one process first."""
-    known = _forking.get(executor)
-    if known is None:
-        about = executor.describe()
-        known = _forking[executor] = about.level != "machine" and not about.policy
-    return known
+    about = _isolation_of(executor)
+    return about.level != "machine" and not about.policy
 
 
 def _problem(code: str) -> ErrorInfo | None:

@@ -25,11 +25,12 @@ time."""
 class TaskSuite(Sequence[Task]):
     """A named sequence of tasks with unique ids.
 
-    Args: name: The suite's name.
+    Args:
+        name: The suite's name.
         tasks: The tasks, in order.
 
     Raises:
-        TaskError: If there are no tasks, or two tasks have the same id.
+        TaskError: If there are no tasks, two tasks have the same id, or something is not a task.
 
     Example:
         >>> from code_env import load_suite
@@ -40,10 +41,19 @@ class TaskSuite(Sequence[Task]):
     """
 
     def __init__(self, name: str, tasks: Iterable[Task]) -> None:
+        if not isinstance(name, str):
+            raise TaskError(f"the name of a suite is text, as in TaskSuite('mine', tasks); got {type(name).__name__}")
+        if not isinstance(tasks, Iterable):
+            raise TaskError(f"suite {name!r} takes a list of tasks; got {type(tasks).__name__}")
         self.name = name
         self._tasks = tuple(tasks)
         self._by_id: dict[str, Task] = {}
-        for task in self._tasks:
+        for index, task in enumerate(self._tasks):
+            if not isinstance(task, Task):
+                raise TaskError(
+                    f"suite {name!r}: tasks[{index}] must be a Task; got {type(task).__name__}; load_suite(rows) makes "
+                    "a suite of rows"
+                )
             if task.id in self._by_id:
                 raise TaskError(f"suite {name!r} has two tasks with id {task.id!r}")
             self._by_id[task.id] = task

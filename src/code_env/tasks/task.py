@@ -120,7 +120,7 @@ class Task:
         except TaskError as error:
             raise TaskError(f"files: {error}") from None
         if not isinstance(self.limits, Limits):
-            raise TaskError(f"limits must be a Limits; got {type(self.limits).__name__}")
+            raise TaskError(f"limits must be a Limits, such as Limits(cpu_s=1); got {type(self.limits).__name__}")
 
     def _check_language(self) -> None:
         """Check that the answer's language supports these kinds of test."""

@@ -69,6 +69,7 @@ def validate(
         progress: Called with the number of tasks done.
 
     Raises:
+        TypeError: If `suite` is not a `TaskSuite`.
         ValueError: If `repetitions` is less than 1.
         UnsupportedProgram: If the executor cannot do what a task asks.
 
@@ -78,6 +79,8 @@ def validate(
         ...     validate(load_suite("starter")[:2], executor).sound
         True
     """
+    if not isinstance(suite, TaskSuite):
+        raise TypeError(f"suite must be a TaskSuite; got {type(suite).__name__}; load_suite makes one")
     if repetitions < 1:
         raise ValueError(f"repetitions must be at least 1; got {repetitions}")
     proven: list[Task] = []

@@ -122,9 +122,10 @@ def environment_id(name: str) -> str:
 
 
 def register_environments(directory: str | Path | None = None) -> list[str]:
-    """Register the environments in a directory; anew, as a reload of the package does, replaces quietly.
+    """Register the environments in a directory. To register the same folder again, as a reload does, changes nothing.
 
-    On import, the package does this for its own. A folder whose `env.toml` is malformed is left out with a warning.
+    On import, the package does this for its own. If an id belongs to another folder's environment, that is replaced
+    with a warning. A folder whose `env.toml` is malformed is left out with a warning.
 
     Args:
         directory: Holds a folder for each environment; None stands for the package's own, and `CodeExec-v0` and
@@ -154,6 +155,11 @@ def register_environments(directory: str | Path | None = None) -> list[str]:
         own = [path for path in sorted(Path(directory).glob("*")) if is_environment(path)]
         folders = {str(path.resolve()): path for path in own}
         if not folders:
+            if is_environment(Path(directory)):
+                parent = str(Path(directory).resolve().parent)
+                raise SuiteNotFound(
+                    f"{str(directory)!r} is an environment itself; give the directory that holds it: {parent!r}"
+                )
             raise SuiteNotFound(f"{str(directory)!r} holds no environment: a folder with a file env.toml is one")
     for suite, folder in folders.items():
         try:
@@ -168,6 +174,11 @@ def register_environments(directory: str | Path | None = None) -> list[str]:
             "max_turns": definition.max_turns,
         }
     for env_id, kwargs in specs.items():
-        gym.registry.pop(env_id, None)
+        replaced = gym.registry.pop(env_id, None)
+        if replaced is not None and replaced.kwargs.get("suite") != kwargs.get("suite"):
+            gym.logger.warn(
+                f"{env_id} is now the environment in {kwargs.get('suite')!r} and no longer that of "
+                f"{replaced.kwargs.get('suite')!r}; give the folder another name to have both"
+            )
         gym.register(env_id, entry_point=ENTRY_POINT, vector_entry_point=VECTOR_ENTRY_POINT, kwargs=kwargs)
     return list(specs)

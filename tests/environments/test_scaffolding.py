@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import warnings
 
 import gymnasium as gym
 import pytest
@@ -60,6 +61,22 @@ def test_a_folder_that_is_broken_is_left_out_alone(tmp_path, registry):
         assert code_env.register_environments(tmp_path) == ["code_env/Good-v0"]
     with pytest.raises(TaskError, match="suite: str was expected"):
         load_suite(bad)
+
+
+def test_an_environment_that_takes_the_id_of_another_is_told(tmp_path, registry):
+    new_environment("starter", tmp_path)
+    with pytest.warns(UserWarning, match=r"Starter-v0 is now the environment in '.*starter' and no longer that"):
+        code_env.register_environments(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        code_env.register_environments(tmp_path)
+
+
+def test_the_folder_of_an_environment_is_refused_in_favour_of_its_parent(tmp_path):
+    folder = new_environment("mine", tmp_path)
+    with pytest.raises(SuiteNotFound, match="is an environment itself; give the directory that holds it") as refused:
+        code_env.register_environments(folder)
+    assert str(refused.value).endswith(f": {str(tmp_path.resolve())!r}")
 
 
 @pytest.mark.parametrize("make", [lambda path: path, lambda path: path / "missing"])

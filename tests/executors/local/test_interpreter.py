@@ -99,12 +99,27 @@ def supported(path):
     return ask.stdout == "True\n"
 
 
-@pytest.mark.parametrize("python", ["/bin/false", "/bin/cat"])
-def test_what_is_no_interpreter_is_refused_with_a_message(python):
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("exit 1", "exit code 1"),
+        ("echo 'shim: not installed' >&2; echo see help >&2; exit 127", "exit code 127, 'shim: not installed'"),
+        ("echo Traceback: >&2; echo ' x' >&2; echo KeyError >&2; exit 1", "exit code 1, 'KeyError'"),
+        ("kill -9 $$", "killed by signal 9"),
+        ("echo hello", "it printed something else than its description"),
+    ],
+)
+def test_what_is_no_interpreter_is_refused_with_a_message(script, why, tmp_path):
     from code_env import make_executor
 
-    with make_executor("local", python=python) as executor, pytest.raises(ExecutorError, match="Python interpreter"):
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n{script}\n")
+    python.chmod(0o755)
+    with make_executor("local", python=str(python)) as executor, pytest.raises(ExecutorError) as refused:
         executor.describe()
+    assert str(refused.value).startswith(f"{python} does not answer as a Python interpreter: {why}")
+    assert str(refused.value).endswith("give the path of CPython 3.11 or newer as python=")
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

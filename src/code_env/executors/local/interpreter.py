@@ -19,6 +19,7 @@ from typing import Any
 
 from code_env.errors import ExecutorError
 from code_env.executors.loader import loader_environment
+from code_env.harness.wire.shown import brief
 
 _LEAST_VERSION = (3, 11)
 
@@ -105,10 +106,10 @@ def ask_interpreter(python: str) -> Interpreter:
         ).stdout
         told: dict[str, Any] = json.loads(answer)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
-        detail = getattr(error, "stderr", b"") or b""
         raise ExecutorError(
-            f"{python} does not answer as a Python interpreter: {error}: {detail.decode(errors='replace')[-300:]}"
-        ) from error
+            f"{python} does not answer as a Python interpreter: {_why(error)}; give the path of CPython "
+            f"{'.'.join(map(str, _LEAST_VERSION))} or newer as python="
+        ) from None
     if tuple(told["version"]) < _LEAST_VERSION or told["implementation"] != "cpython":
         version = ".".join(map(str, told["version"]))
         least = ".".join(map(str, _LEAST_VERSION))
@@ -124,6 +125,19 @@ def ask_interpreter(python: str) -> Interpreter:
         path=tuple(path),
         readable=tuple(_outermost([one for one in installed if os.path.exists(one)])),
     )
+
+
+def _why(error: Exception) -> str:
+    """Why a process gave no description, in one line."""
+    if isinstance(error, subprocess.CalledProcessError):
+        said = error.stderr.decode(errors="replace").split("\n")
+        lines = [line.strip() for line in said if line.strip()]
+        ends = f"killed by signal {-error.returncode}" if error.returncode < 0 else f"exit code {error.returncode}"
+        # The last line of a traceback names the error; other programs begin with what is wrong.
+        return f"{ends}, {brief(lines[-1] if lines[0].startswith('Traceback') else lines[0])}" if lines else ends
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"no answer in {_TIMEOUT_S:g} s"
+    return f"it printed something else than its description ({error})" if isinstance(error, ValueError) else str(error)
 
 
 def _is_below(path: str, directory: str) -> bool:

@@ -192,6 +192,21 @@ def test_an_unknown_suite_is_an_error_that_lists_the_known_ones(name):
         load_suite(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("HumanEval", "did you mean 'humaneval'?"),
+        ("stater", "did you mean 'starter'?"),
+        ("openai/mbpp-x", "load_suite(datasets.load_dataset('openai/mbpp-x', split=...))"),
+        ("some/rows.jsonl", "a path leads to a file of JSON lines"),
+    ],
+)
+def test_an_unknown_suite_is_an_error_that_says_what_may_be_meant(name, hint):
+    with pytest.raises(SuiteNotFound) as refused:
+        load_suite(name)
+    assert str(refused.value).endswith(hint)
+
+
 def test_a_directory_without_problem_packages_is_no_suite(tmp_path):
     with pytest.raises(SuiteNotFound, match=r"is a directory without env.toml .*; known suites are .*starter"):
         load_suite(tmp_path)
@@ -216,6 +231,7 @@ def test_a_row_of_no_known_format_is_refused_with_its_fields(write):
         load_suite(path)
     assert str(caught.value).startswith(f"{path}:1: fields of one of the formats humaneval+, ")
     assert "; got question, answer; docs/formats.md lists" in str(caught.value)
+    assert str(caught.value).endswith("; code_env's own rows have id, prompt and tests")
 
 
 def test_the_starter_suite_has_tasks_with_references():

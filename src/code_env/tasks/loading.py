@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from code_env.checks import require_choice
+from code_env.checks import meant, require_choice
 from code_env.environments.definitions import (
     EnvironmentDefinition,
     environment_names,
@@ -94,8 +94,14 @@ def _suite_of(definition: EnvironmentDefinition) -> TaskSuite:
 
 
 def _not_found(text: str, what: str) -> SuiteNotFound:
-    known = ", ".join(environment_names())
-    return SuiteNotFound(f"{text!r} is {what}; known suites are {known}; a path leads to a file of JSON lines")
+    known = environment_names()
+    hint = meant(text.lower(), known)
+    if not hint and text.count("/") == 1 and not Path(text).suffix and not _is(Path(text).parent, Path.is_dir):
+        # A data set on the hub has such a name.
+        hint = f"; for rows on the Hugging Face hub: load_suite(datasets.load_dataset({text!r}, split=...))"
+    return SuiteNotFound(
+        f"{text!r} is {what}; known suites are {', '.join(known)}; a path leads to a file of JSON lines{hint}"
+    )
 
 
 def _is(path: Path, kind: Callable[[Path], bool]) -> bool:
@@ -193,6 +199,7 @@ def _format_of(row: Mapping[str, Any]) -> str:
         names = ", ".join(name for name, reader in FORMATS.items() if isinstance(reader, RowFormat))
         raise TaskError(
             f"fields of one of the formats {names} were expected; got {', '.join(row) or 'none'}; "
-            "docs/formats.md lists each format's fields, and format= names one"
+            "docs/formats.md lists each format's fields, and format= names one; "
+            "code_env's own rows have id, prompt and tests"
         )
     return found

@@ -274,14 +274,19 @@ def test_a_file_of_something_else_is_left_as_it_is(make, tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "env_kwargs"),
-    [({"group_size": 2}, {}), ({"order": "random"}, {}), ({}, {"max_turns": 2}), ({}, {"rewards": {"pass@1": 1.0}})],
+    ("kwargs", "env_kwargs", "words"),
+    [
+        ({"group_size": 2}, {}, "with other prompts, rewards, order, group size or options"),
+        ({"order": "random"}, {}, "with other prompts, rewards, order, group size or options"),
+        ({}, {"max_turns": 2}, "with other prompts, rewards, order, group size or options"),
+        ({}, {"rewards": {"pass@1": 1.0}}, "with other prompts, rewards, order, group size or options"),
+    ],
     ids=repr,
 )
-def test_other_arguments_are_another_collection(make, tmp_path, kwargs, env_kwargs):
+def test_other_arguments_are_another_collection(make, tmp_path, kwargs, env_kwargs, words):
     path = tmp_path / "rows.jsonl"
     collect(make(), references, 8, path)
-    with pytest.raises(RolloutError, match="none of this collection"):
+    with pytest.raises(RolloutError, match=words):
         collect(make(**env_kwargs), references, 8, path, resume=True, **kwargs)
 
 
@@ -290,6 +295,8 @@ def test_a_collection_may_be_made_longer(make, tmp_path):
     collect(make(), references, 4, path)
     summary = collect(make(), references, 10, path, resume=True)
     assert (summary.resumed, summary.collected) == (4, 6)
+    with pytest.raises(RolloutError, match="is not among the 4 episodes of this collection; ask for more, or name"):
+        collect(make(), references, 4, path, resume=True)
 
 
 def test_lines_in_which_an_episode_is_lost_or_doubled_are_refused(make, tmp_path):
@@ -323,7 +330,7 @@ def test_a_full_disk_is_an_error_of_ours_and_costs_no_episode(make, tmp_path):
 def test_another_seed_is_another_collection(make, tmp_path):
     path = tmp_path / "rows.jsonl"
     collect(make(), references, 8, path, seed=1)
-    with pytest.raises(RolloutError, match="none of this collection"):
+    with pytest.raises(RolloutError, match="played with another seed than 2; use the same seed, or name another file"):
         collect(make(), references, 8, path, seed=2, resume=True)
 
 

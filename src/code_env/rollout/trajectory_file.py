@@ -94,6 +94,20 @@ _LINE_BEGINS = b'{"collection": "'
 """The beginning of each line. An unfinished last line begins with it too, or is a prefix of it."""
 
 
+def _why_not_ours(row: dict[str, Any], plan: Plan) -> str:
+    """Return why an episode does not belong to a collection, and what would change that; empty if it does."""
+    if row["collection"] == plan.fingerprint:
+        if 0 <= row["episode"] < plan.episodes:
+            return ""
+        return f"episode {row['episode']} is not among the {plan.episodes} episodes of this collection; ask for more"
+    if row["episode"] >= 0 and row["seed"] != plan.seed_of(row["episode"]):
+        return f"the file's episodes were played with another seed than {plan.seed}; use the same seed"
+    return (
+        "the file's episodes belong to a collection with other prompts, rewards, order, group size or options of the "
+        "environment, such as turns, samples and limits; use the same"
+    )
+
+
 def _read(path: Path, plan: Plan) -> tuple[list[dict[str, Any]], int]:
     """Read the episodes of a file, without an unfinished line or group at its end.
 
@@ -130,14 +144,11 @@ def _read(path: Path, plan: Plan) -> tuple[list[dict[str, Any]], int]:
                         for turn in row["turns"]
                     ],
                 }
-                is_ours = row["collection"] == plan.fingerprint and 0 <= row["episode"] < plan.episodes
+                refused = _why_not_ours(row, plan)
             except (ValueError, KeyError, TypeError):
                 raise RolloutError(f"{path}:{number}: this is no line of a collection; name another file") from None
-            if not is_ours:
-                raise RolloutError(
-                    f"{path}:{number}: this episode is none of this collection, of which prompts, turns, samples, "
-                    "rewards, seed, order, group size or number of episodes are other; name another file"
-                )
+            if refused:
+                raise RolloutError(f"{path}:{number}: {refused}, or name another file")
             if known["episode"] in found:
                 raise RolloutError(f"{path}:{number}: episode {known['episode']} is there for the second time")
             found[known["episode"]] = known, length

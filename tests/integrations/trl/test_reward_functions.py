@@ -4,11 +4,12 @@ import asyncio
 import copy
 import inspect
 import pickle
+from unittest import mock
 
 import gymnasium as gym
 import pytest
 
-from code_env import CallTest, ExecutorNotFound, Task, TaskError, TaskSuite, make_executor
+from code_env import CallTest, ExecutorNotFound, RewardError, Task, TaskError, TaskSuite, make_executor
 from code_env.integrations.trl import async_reward_function, reward_function
 from integrations.trl.tasks import RIGHT, ROWS, SUITE
 from support import WHEN, BrokenExecutor, killed_meanwhile, unstartable
@@ -157,8 +158,29 @@ def test_misuse_is_an_error(make, executor):
         call(reward, ["x"], task=["42"])
     with pytest.raises(TypeError, match="completions are missing"):
         reward_function(executor=executor)(prompts=["x"], task=[ROWS["one"]["task"]])
-    with pytest.raises(ExecutorNotFound):
-        call(make(executor="locale"), ["x"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"rewards": {"test": 1.0}}, RewardError, "no reward is named 'test'.*did you mean 'tests'"),
+        ({"rewards": ["tests"]}, RewardError, "mapping from name to weight, such as"),
+        ({"rewards": {"group_pass@2": {"group_size": 3, "credit": "x"}}}, RewardError, "credit must be one of"),
+        ({"rewards": {"schedule": 1.0}}, RewardError, "a reward function has no steps"),
+        ({"limits": {"cpu": 1}}, TaskError, "unknown limit 'cpu'"),
+        ({"executor": "locale"}, ExecutorNotFound, "did you mean 'local'"),
+    ],
+    ids=str,
+)
+def test_wrong_settings_are_refused_before_training(make, settings, error, words):
+    with pytest.raises(error, match=words):
+        make(**settings)
+
+
+@pytest.mark.parametrize("rewards", [{"similarity": 1.0, "cpu": 1.0}, {"group_pass@2": {"group_size": 6}}])
+def test_rewards_that_fit_are_taken_without_an_executor(make, rewards):
+    with mock.patch("code_env.integrations._common.scoring.executor_for", side_effect=AssertionError):
+        make(rewards)
 
 
 def test_more_kinds_of_task(executor):

@@ -12,6 +12,7 @@ import dataclasses
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,9 @@ from code_env.errors import (
     RewardError,
     UnsupportedProgram,
 )
-from code_env.executors.base import Executor
+from code_env.executors.base import Executor, Isolation
+from code_env.executors.program import Program
+from code_env.executors.registry import executor_names, make_executor
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.judging.report import no_verdict
 from code_env.judging.verdict import Verdict
@@ -181,6 +184,34 @@ def require_settings(
         _log.warning("the executor cannot be asked what it isolates: %s", error)
 
 
+def require_rewards(
+    rewards: Mapping[str, Any] | None, executor: Executor | str | None, limits: Mapping[str, Any] | None = None
+) -> None:
+    """Check that the rewards and the limits exist and fit, and that the executor has a known name. Starts nothing.
+
+    Raises:
+        CodeEnvError: If they do not exist or do not fit.
+    """
+    rewards = checked_rewards(rewards)
+    suite = TaskSuite("settings", [_REST_OF_THE_DATA])
+    make_code_exec_vec(_group_of(rewards), suite, _NotRun(), rewards=rewards, limits=limits).close()
+    if isinstance(executor, str) and executor not in executor_names():
+        make_executor(executor)  # Its message says which names are known.
+
+
+class _NotRun(Executor):
+    """Stands for any executor while settings are checked."""
+
+    def submit(self, program: Program) -> Future[ExecutionResult]:
+        raise UnsupportedProgram("this executor runs nothing")
+
+    def describe(self) -> Isolation:
+        return Isolation(level="none", peer="isolated")
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to free."""
+
+
 def _scored(
     tasks: Sequence[Task],
     responses: Sequence[str],
@@ -231,6 +262,12 @@ def _suite(tasks: Sequence[Task]) -> tuple[TaskSuite, list[str]]:
 
 def _most_at_once(rewards: Mapping[str, Any]) -> int:
     """Return how many responses one environment takes: as many as fit without splitting a group."""
+    whole = _group_of(rewards)
+    return MAX_ENVS // whole * whole
+
+
+def _group_of(rewards: Mapping[str, Any]) -> int:
+    """Return the least number of responses that all groups divide; an environment refuses groups that are too large."""
     sizes = [given.get("group_size") for given in rewards.values() if isinstance(given, Mapping)]
     whole = math.lcm(*(size for size in sizes if type(size) is int and size > 0), 2)
-    return MAX_ENVS // whole * whole or MAX_ENVS
+    return whole if whole <= MAX_ENVS else MAX_ENVS

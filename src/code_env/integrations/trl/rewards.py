@@ -7,12 +7,11 @@ from typing import Any
 
 from code_env.errors import TaskError
 from code_env.executors.base import Executor
-from code_env.executors.limits import Limits
 from code_env.tasks.task import Task
 from code_env.tasks.trainer_rows import task_from_text
 
 from .._common.conversations import answer_of
-from .._common.scoring import Score, ascore, checked_rewards, score
+from .._common.scoring import Score, ascore, checked_rewards, require_rewards, score
 from .environments import NO_TASK
 
 _LogMetric = Callable[[str, float], None]
@@ -29,7 +28,7 @@ class _Rewarding:
         name: str,
         limits: Mapping[str, Any] | None,
     ) -> None:
-        Limits().with_values(limits)  # Raises here if a limit is wrong, before training begins.
+        require_rewards(rewards, executor, limits)  # Raises here if one is wrong, before training begins.
         self._rewards, self._executor, self._limits = checked_rewards(rewards), executor, limits
         self.__name__ = name  # TRL logs under this name.
 
@@ -111,7 +110,8 @@ def reward_function(
         limits: Limits that replace the task's own limits, for example `{"cpu_s": 1}`; see `Limits` for their names.
 
     Raises:
-        CodeEnvError: If the rewards are not a mapping or contain `schedule`, or a limit is unknown or out of range.
+        CodeEnvError: If a reward, a limit or the executor's name is unknown or does not fit, or the rewards contain
+            `schedule`.
 
     Example:
         >>> from code_env import load_suite

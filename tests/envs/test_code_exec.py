@@ -183,3 +183,15 @@ def test_an_env_closes_only_what_it_made(executor):
     own.close()
     with pytest.raises(code_env.ExecutorClosed):
         own.executor.submit(code_env.Program("print(1)"))
+
+
+def test_an_env_that_was_closed_says_so_at_once(executor):
+    own = gym.make("CodeExec-v0", suite=SUITE, executor="subprocess")
+    own.reset(seed=0)
+    own.close()
+    for call in (lambda: own.step("x"), own.reset):
+        with pytest.raises(code_env.ExecutorClosed, match=r"this environment was closed.* make a new one by gym.make"):
+            call()
+    shared = CodeExecEnv(SUITE, executor)
+    shared.close()
+    assert shared.reset(seed=0)[0]

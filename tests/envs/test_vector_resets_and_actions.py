@@ -165,6 +165,15 @@ def test_an_executor_that_is_closed_is_said_each_time():
     env.reset()
 
 
+def test_a_closed_environment_is_not_reset():
+    env = make_code_exec_vec(2, SUITE, "subprocess")
+    env.reset(seed=0)
+    env.close()
+    for call in (lambda: env.step(("a", "b")), env.reset):
+        with pytest.raises(ExecutorClosed, match="this environment was closed"):
+            call()
+
+
 def test_a_step_needs_a_reset_and_a_wait_needs_a_step(vec):
     with pytest.raises(ResetNeeded):
         vec.step(("a",) * 4)

@@ -87,9 +87,11 @@ class CodeExecEnv(gym.Env[str, Any]):
             options: `{"task_id": ...}` chooses this task instead of the next one.
 
         Raises:
+            ExecutorClosed: If the env was closed, and its executor with it.
             TaskNotFound: If the suite has no such task.
             TaskError: If an option is unknown.
         """
+        self._judging.require_open()
         chosen = chosen_task(self.suite, options or {})
         super().reset(seed=seed)
         if seed is not None:

@@ -138,11 +138,13 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
                 `{"reset_mask": array}` resets only the environments for which the array is True.
 
         Raises:
+            ExecutorClosed: If the env was closed, and its executor with it.
             TaskNotFound: If the suite has no such task.
             TaskError: If an option is unknown, or does not fit the number of environments.
             TypeError: If a seed is not a number.
             ValueError: If the numbers of seeds and environments differ, or a seed is below 0. Then nothing is reset.
         """
+        self._judging.require_open()
         seeds = self._seeds_of(seed)
         options = options or {}
         tasks = chosen_tasks(self.suite, options, self.num_envs)

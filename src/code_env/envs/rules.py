@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass
 from typing import Any, TypedDict, get_args
 
 from gymnasium import spaces
 
 from code_env.checks import require_arguments, require_choice, require_flag, require_whole
-from code_env.errors import ExecutorError, RenderModeError, TaskError, UnsupportedProgram
+from code_env.errors import ExecutorClosed, ExecutorError, RenderModeError, TaskError, UnsupportedProgram
 from code_env.executors.base import Executor
 from code_env.executors.limits import Limits
 from code_env.executors.registry import make_executor
 from code_env.extract import Extraction
-from code_env.judging.pending import isolation_for_judging
+from code_env.judging.pending import PendingVerdict, isolation_for_judging
 from code_env.judging.sharing import SharedJudging
 from code_env.tasks.suite import Order, TaskOrder, TaskSuite
+from code_env.tasks.task import Task
 
 from .code_text import CodeText
 
@@ -174,6 +175,7 @@ class OwnJudging(SharedJudging):
         self, executor: str | Executor, executor_kwargs: Mapping[str, Any] | None, rules: EpisodeRules
     ) -> None:
         self._owned = not isinstance(executor, Executor)
+        self._closed = False
         if isinstance(executor, Executor):
             if executor_kwargs:
                 raise TaskError("executor_kwargs are for an executor named by text; this one is made already")
@@ -194,7 +196,26 @@ class OwnJudging(SharedJudging):
             raise
         """The executor's level of isolation."""
 
+    def require_open(self) -> None:
+        """Refuse to go on without an executor.
+
+        Raises:
+            ExecutorClosed: If the executor was made here and is closed.
+        """
+        if self._closed:
+            raise ExecutorClosed("this environment was closed, and its executor with it; make a new one by gym.make")
+
+    def submit(self, answers: Iterable[tuple[Task, str]]) -> list[PendingVerdict]:
+        """Submit answers; see `SharedJudging.submit`.
+
+        Raises:
+            ExecutorClosed: If the environment was closed.
+        """
+        self.require_open()
+        return super().submit(answers)
+
     def close(self) -> None:
         """Close the executor, if it was made here. May be called several times."""
         if self._owned:
+            self._closed = True
             self.executor.close()

@@ -87,8 +87,9 @@ def test_async_vector_envs_work_without_shared_memory():
 
 
 def test_async_vector_envs_with_shared_memory_are_refused_with_the_remedy():
-    with pytest.raises(ValueError, match="shared_memory=False"):
+    with pytest.raises(ValueError, match="shared_memory=False") as refused:
         AsyncVectorEnv([lambda: gym.make("code_env:CodeExec-v0")] * 2)
+    assert "gym.make_vec with vector_kwargs={'shared_memory': False}" in str(refused.value.__cause__)
 
 
 def test_make_vec_works():
@@ -195,3 +196,11 @@ def test_an_env_that_was_closed_says_so_at_once(executor):
     shared = CodeExecEnv(SUITE, executor)
     shared.close()
     assert shared.reset(seed=0)[0]
+
+
+def test_an_env_shows_its_suite_and_its_executor(executor):
+    env = gym.make("CodeExec-v0", suite=SUITE, executor=executor)
+    own = f"suite={SUITE.name!r}, executor={type(executor).__name__}"
+    assert repr(env.unwrapped) == f"<CodeExecEnv<CodeExec-v0, {own}>>"
+    assert repr(env.unwrapped) in repr(env)
+    assert str(CodeExecEnv(SUITE, executor)) == f"<CodeExecEnv<{own}>>"

@@ -79,6 +79,12 @@ class CodeExecEnv(gym.Env[str, Any]):
         self.observation_space = self.rules.observation_space
         self.action_space = self.rules.action_space
 
+    def __str__(self) -> str:
+        spec = "" if self.spec is None else f"{self.spec.id}, "
+        return f"<{type(self).__name__}<{spec}suite={self.suite.name!r}, executor={type(self.executor).__name__}>>"
+
+    __repr__ = __str__  # As Gymnasium's wrappers have it.
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode with the next task.
 

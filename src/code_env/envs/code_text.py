@@ -84,4 +84,7 @@ def _unflattened(space: CodeText, x: npt.NDArray[Any]) -> str:  # type: ignore[m
 @create_shared_memory.register(CodeText)
 def _refuse_shared_memory(space: CodeText, n: int = 1, ctx: Any = None) -> Any:
     # Gymnasium decodes shared text only once, when the vector env is built, and never updates it.
-    raise CustomSpaceError("CodeText cannot be kept in shared memory; build AsyncVectorEnv with shared_memory=False")
+    raise CustomSpaceError(
+        "CodeText cannot be kept in shared memory; build AsyncVectorEnv with shared_memory=False, or call gym.make_vec "
+        "with vector_kwargs={'shared_memory': False}"
+    )

@@ -15,6 +15,7 @@ from code_env import (
     TaskSuite,
     TermReward,
 )
+from code_env.wrappers import vector
 from code_env.wrappers.reward_names import apply_rewards
 
 ADD = Task("add", "Write add.", (CallTest((1, 2), {}, 3), CallTest((5, 7), {}, 12)), entry_point="add")
@@ -140,9 +141,17 @@ def test_a_term_given_by_path_survives_json(executor):
         (lambda env: PassFractionReward(env, weight="1"), "must be a number"),
         (lambda env: PassFractionReward(env, name=""), "must be text"),
         (lambda env: OutputSimilarityReward(env, measure="word"), "tokens"),
-        (lambda env: PassFractionReward(gym.make("CartPole-v1")), "wraps a CodeExecEnv"),
+        (
+            lambda env: PassFractionReward(gym.make("CartPole-v1")),
+            r"wraps a CodeExecEnv; got <.*CartPole.*; gym.make\('CodeExec-v0', rewards=\{\}\) makes one",
+        ),
+        (
+            lambda env: vector.PassFractionReward(gym.make_vec("CartPole-v1", num_envs=1)),
+            r"wraps a CodeExecVectorEnv; got .*; gym.make_vec\('CodeExec-v0', rewards=\{\}\)",
+        ),
+        (lambda env: vector.PassFractionReward(env), "; which code_env.wrappers.PassFractionReward wraps$"),
     ],
-    ids=["path", "no function", "weight", "name", "measure", "another env"],
+    ids=["path", "no function", "weight", "name", "measure", "another env", "another vector env", "single env"],
 )
 def test_a_wrong_argument_gets_a_clear_error(bare, make, words):
     with pytest.raises((RewardError, AttributeError), match=words):

@@ -19,7 +19,7 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 from gymnasium.utils import RecordConstructorArgs
-from gymnasium.vector import VectorEnv, VectorRewardWrapper, VectorWrapper
+from gymnasium.vector import VectorRewardWrapper, VectorWrapper
 from gymnasium.wrappers import NormalizeReward
 from gymnasium.wrappers.vector import NormalizeReward as VectorNormalizeReward
 
@@ -123,9 +123,13 @@ class Recorded(RecordConstructorArgs):
             raise RewardError(f"{name!r} is the name of what other wrappers change; give the reward another name")
         unwrapped = getattr(env, "unwrapped", None)
         if not isinstance(unwrapped, kind):
-            twin = "wrappers.vector" if isinstance(unwrapped, VectorEnv) else "wrappers"
-            hint = f"; its twin in code_env.{twin} wraps that" if isinstance(unwrapped, gym.Env | VectorEnv) else ""
-            raise RewardError(f"{type(self).__module__}.{type(self).__name__} wraps a {kind.__name__}; got {env}{hint}")
+            maker = "make" if kind is CodeExecEnv else "make_vec"
+            hint = f"gym.{maker}('CodeExec-v0', rewards={{}}) makes one, and only its steps have verdicts"
+            if isinstance(unwrapped, CodeExecEnv | CodeExecVectorEnv):
+                twin = "wrappers" if isinstance(unwrapped, CodeExecEnv) else "wrappers.vector"
+                hint = f"which code_env.{twin}.{type(self).__name__} wraps"
+            own = f"{type(self).__module__}.{type(self).__name__}"
+            raise RewardError(f"{own} wraps a {kind.__name__}; got {env}; {hint}")
         names = frozenset(ledger_names(env))
         if name in names:
             raise DuplicateRewardTerm(

@@ -193,11 +193,14 @@ class AssertTest(BaseTest):
             return
         if self.language != PYTHON.name:
             known = ", ".join([PYTHON.name, *_FIND_CASES])
-            raise TaskError(f"language: there are assert tests in {known}, not in {self.language!r}")
+            raise TaskError(
+                f"language: assert tests are for {known}, not for {self.language!r}; for another language that the "
+                "executor runs, use stdin, output or checker tests"
+            )
         try:
             compile_suite(self.code, "<tests>")
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-            hint = f"; tests in another language say so: language={next(iter(_FIND_CASES))!r}"
+            hint = f"; for tests in another language give language={next(iter(_FIND_CASES))!r}"
             raise TaskError(f"code must be Python: {error or type(error).__name__}{hint}") from None
 
     @property

@@ -392,3 +392,10 @@ def test_a_suite_in_another_format_can_be_saved(tmp_path, data):
         suite = load_suite(data / path)
         save_suite(suite, tmp_path / "suite.jsonl")
         assert list(load_suite(tmp_path / "suite.jsonl")) == list(suite)
+
+
+def test_tests_of_an_unknown_language_are_refused_as_that():
+    row = {"id": "a", "prompt": "p", "language": "typescript", "tests": [{"kind": "assert", "code": "assert(1===1)"}]}
+    words = r"tests\[0\]: assert tests are for python, javascript, not for the task's language 'typescript'; taken as"
+    with pytest.raises(TaskError, match=words):
+        task_from_row(row)

@@ -22,7 +22,7 @@ from code_env.checks import meant, require_choice, require_known
 from code_env.errors import TaskError
 from code_env.executors.limits import Limits
 from code_env.executors.program import check_path
-from code_env.languages import PYTHON, find_language
+from code_env.languages import LANGUAGES, PYTHON, find_language
 
 from ..base import DERIVED, PLAIN, REQUIRED
 from ..comparison import Comparison
@@ -82,7 +82,15 @@ def _test(language: Any, row: Any) -> AnyTest:
             fields[name] = in_field(name, partial(_plain, fields[name]))
     if kind == AssertTest.kind and isinstance(language, str) and find_language(language) is not None:
         fields["language"] = language
-    return _KINDS[kind](**fields)
+    try:
+        return _KINDS[kind](**fields)
+    except TaskError as error:
+        if kind == AssertTest.kind and isinstance(language, str) and find_language(language) is None:
+            known = ", ".join(one.name for one in LANGUAGES if one.takes_calls)
+            raise TaskError(
+                f"assert tests are for {known}, not for the task's language {language!r}; taken as Python, {error}"
+            ) from None
+        raise
 
 
 @functools.cache

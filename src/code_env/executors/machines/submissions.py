@@ -171,7 +171,8 @@ class Submissions:
     def _failed(self, faults: list[str], deaths: list[str], queue_s: float) -> ExecutionResult:
         """The result after machines have failed too often."""
         tries = len(faults) + len(deaths)
-        return sandbox_error(f"{self._machines.name} failed in {tries} attempts: {'; '.join(faults)}", queue_s)
+        attempts = f"{tries} attempt{'s' if tries > 1 else ''}"
+        return sandbox_error(f"{self._machines.name} failed in {attempts}: {'; '.join(faults)}", queue_s)
 
     async def _attempt(self, program: Program) -> tuple[ExecutionResult | Exception, float | None]:
         """Run a program once.

@@ -8,7 +8,7 @@ Importing this package registers `CodeExec-v0`, `CodeRepair-v0` and an environme
     env = gym.make("CodeExec-v0")
 """
 
-from code_env.envs import CodeExecEnv, CodeExecVectorEnv, CodeText
+from code_env.envs import CodeExecEnv, CodeExecVectorEnv, CodeText, metrics
 from code_env.errors import (
     CodeEnvError,
     DuplicateRewardTerm,
@@ -205,6 +205,7 @@ __all__ = [
     "max_at_k_rewards",
     "mean_pass_at_k",
     "memory_economy",
+    "metrics",
     "output_similarity",
     "pass_at_k",
     "pass_at_k_bounds",

@@ -6,7 +6,6 @@ Single environments do not need this module: in an encoding (`code_env.wrappers.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,8 +15,8 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from code_env.envs.infos import info_of_one
+from code_env.envs.metrics import MetricsMean
 from code_env.errors import EncodingError
-from code_env.judging.verdict import Verdict
 
 try:
     from stable_baselines3.common.callbacks import BaseCallback
@@ -175,9 +174,9 @@ _COUNT = "code/programs"
 class VerdictCallback(BaseCallback):
     """Logs statistics of the programs since the last log, to TensorBoard and to all other outputs of the logger.
 
-    `code/no_verdict` is the share of programs without a verdict, and `code/pass_rate` is the share that passed among
-    all others. `code/reward/<name>` is the mean of a reward term. `code/outcome/<name>` and `code/status/<name>` are
-    shares of all programs. `code/best` and `code/last` are programs as text, only on TensorBoard.
+    `code/programs` is the number of programs since training began. The rest is what `code_env.metrics` returns, with
+    `code/` in front of each key: `code/passed`, `code/reward/<name>`, `code/status/<status>` and so on. A value is NaN
+    if nothing is known. `code/best` and `code/last` are programs as text, only on TensorBoard.
 
     Args:
         verbose: As for every callback of Stable-Baselines3.
@@ -200,15 +199,14 @@ class VerdictCallback(BaseCallback):
         super().__init__(verbose)
         self.programs = 0
         """The number of programs since training began, with or without a verdict."""
-        self._recent: list[tuple[float, Verdict, dict[str, float]]] = []
+        self._recent: list[tuple[float, dict[str, Any]]] = []
         self._recorded = 0
 
     def _on_step(self) -> bool:
-        rewards, infos = self.locals["rewards"], self.locals["infos"]
-        for reward, info in zip(rewards, infos, strict=True):
-            for verdict in () if info.get("pending") else info.get("verdicts", ()):
-                self._recent.append((float(reward), verdict, info["reward_terms"]))
-                self.programs += 1
+        for reward, info in zip(self.locals["rewards"], self.locals["infos"], strict=True):
+            if not info.get("pending") and info.get("verdicts"):
+                self._recent.append((float(reward), info))
+                self.programs += len(info["verdicts"])
         return True
 
     def _on_rollout_end(self) -> None:
@@ -219,21 +217,14 @@ class VerdictCallback(BaseCallback):
         if not recent:
             return
         self.logger.record(_COUNT, self.programs)
-        verdicts = [verdict for _, verdict, _ in recent]
-        judged = [verdict for verdict in verdicts if verdict.valid]
-        self.logger.record("code/no_verdict", 1 - len(judged) / len(verdicts))
-        if judged:
-            self.logger.record("code/pass_rate", sum(verdict.passed for verdict in judged) / len(judged))
-        for kind, names in (
-            ("outcome", [str(verdict.outcome) for verdict in verdicts]),
-            ("status", [str(verdict.execution.status) for verdict in verdicts]),
-        ):
-            for name, count in Counter(names).items():
-                self.logger.record(f"code/{kind}/{name}", count / len(verdicts))
-        for name in recent[-1][2]:
-            self.logger.record(f"code/reward/{name}", float(np.mean([terms[name] for _, _, terms in recent])))
-        _, best, _ = max(recent, key=lambda one: one[0])
-        for name, verdict in (("best", best), ("last", verdicts[-1])):
+        mean = MetricsMean()
+        for _, info in recent:
+            mean.add(info)
+        for key, value in mean.values().items():
+            self.logger.record(f"code/{key}", value)
+        best = max(recent, key=lambda one: one[0])[1]["verdicts"][0]
+        last = recent[-1][1]["verdicts"][-1]
+        for name, verdict in (("best", best), ("last", last)):
             # TensorBoard renders text as Markdown. Lines that begin with four spaces are shown unchanged.
             text = "".join(f"    {line}\n" for line in verdict.code.splitlines())
             self.logger.record(f"code/{name}", text, exclude=("stdout", "log", "json", "csv"))

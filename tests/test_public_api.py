@@ -33,7 +33,9 @@ def test_importing_loads_neither_torch_nor_any_extra():
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("system", ["agentfly", "code_eval", "eval_framework", "openrlhf", "rewardkit", "trl", "verl"])
+@pytest.mark.parametrize(
+    "system", ["agentfly", "code_eval", "eval_framework", "openrlhf", "rewardkit", "trackers", "trl", "verl"]
+)
 def test_an_integration_lists_what_it_offers(system):
     module = importlib.import_module(f"code_env.integrations.{system}")
     assert module.__all__ == sorted(module.__all__)
@@ -52,8 +54,9 @@ def test_the_package_loads_nothing_for_terminals():
 
 def test_an_integration_loads_no_extra_until_it_is_used():
     code = "import sys\nfrom code_env.integrations import agentfly, code_eval, eval_framework, rewardkit\n"
-    code += "from code_env.integrations import openrlhf, trl, verl\n"
+    code += "from code_env.integrations import openrlhf, trackers, trl, verl\n"
     heavy = ("evaluate", "datasets", "pandas", "e2b", "matplotlib", "torch", "trl", "verl", "openrlhf")
+    heavy += ("tensorboard", "wandb", "mlflow")
     code += f"print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S, check=True)
     assert done.stdout == "[]\n"

@@ -89,6 +89,7 @@ SAMPLED = {
     "tests/integrations/test_sb3.py": 6,
     "tests/integrations/_common/test_scoring.py": 4,
     "tests/integrations/_common/test_shared_executor.py": 3,
+    "tests/integrations/test_trackers.py": 3,
     "tests/integrations/trl/test_environments.py": 8,
     "tests/integrations/trl/test_reward_functions.py": 8,
     "tests/integrations/trl/test_trainer.py": 8,

@@ -9,4 +9,5 @@ from .encodings import TemplateActions as TemplateActions
 from .encodings import TokenActions as TokenActions
 from .rewards import *
 from .shaping import *
+from .statistics import RecordMetrics as RecordMetrics
 from .statistics import RecordPassAtK as RecordPassAtK

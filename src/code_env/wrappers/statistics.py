@@ -1,9 +1,9 @@
-"""`RecordPassAtK`: records pass@k over the last episodes, as `RecordEpisodeStatistics` records returns."""
+"""Wrappers that watch a run: `RecordPassAtK` keeps pass@k over the last episodes, `RecordMetrics` logs metrics."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -13,6 +13,7 @@ from gymnasium.vector import VectorWrapper
 
 from code_env.checks import require_whole
 from code_env.envs.code_exec import CodeExecEnv
+from code_env.envs.metrics import MetricsMean
 from code_env.errors import RewardError
 from code_env.rewards.pass_at_k import PassAtK, mean_pass_at_k
 
@@ -134,3 +135,99 @@ class VectorRecordPassAtK(StepVectorWrapper):
             info[STATS_KEY] = {name: np.where(ended, value, 0.0) for name, value in self.window.values().items()}
             info[f"_{STATS_KEY}"] = ended
         return observations, rewards, terminated, truncated, info
+
+
+class MetricsWindow:
+    """The metrics of the steps since they were logged last.
+
+    Args:
+        log: See `RecordMetrics`.
+        every: See `RecordMetrics`.
+
+    Raises:
+        RewardError: If an argument is of the wrong kind.
+    """
+
+    def __init__(self, log: Callable[[dict[str, float], int], object], every: int) -> None:
+        if not callable(log):
+            raise RewardError(f"log must be a function of metrics and a number of steps; got {type(log).__name__}")
+        self._log, self._every = log, require_whole("every", every, RewardError, least=1)
+        self._steps, self._mean = 0, MetricsMean()
+
+    def add(self, info: dict[str, Any]) -> None:
+        """Add a step, and log if it is time."""
+        self._steps += 1
+        self._mean.add(info)
+        if self._steps % self._every == 0:
+            self.flush()
+
+    def flush(self) -> None:
+        """Log what was not logged yet, if there is an answer among it."""
+        if self._mean.answers:
+            mean, self._mean = self._mean, MetricsMean()
+            self._log(mean.values(), self._steps)
+
+
+class RecordMetrics(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Logs the metrics of each step, or their means over several steps, to a tracker of experiments.
+
+    It logs what `code_env.metrics` returns. A mean is over all answers since the last time. If no verdict came in these
+    steps, nothing is logged until one comes. `close()` logs the steps that are left, so close the env before the
+    tracker. Put the wrapper around the reward wrappers.
+
+    Args:
+        env: The env to wrap.
+        log: A function of the metrics and of the number of steps so far, such as those of
+            `code_env.integrations.trackers`.
+        every: After how many steps the metrics are logged.
+
+    Raises:
+        RewardError: If an argument is of the wrong kind, or out of range.
+
+    Example:
+        >>> env = gym.make("code_env:CodeExec-v0", suite="starter")
+        >>> env = RecordMetrics(env, lambda metrics, step: print(step, metrics["passed"]), every=2)
+        >>> for answer in ("no", env.unwrapped.suite.task("starter/xor-seal").reference):
+        ...     _, info = env.reset(options={"task_id": "starter/xor-seal"})
+        ...     _ = env.step(answer)
+        2 0.5
+        >>> env.close()
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], log: Callable[[dict[str, float], int], object], every: int = 1) -> None:
+        # A client of a tracker cannot be copied.
+        RecordConstructorArgs.__init__(self, log=log, every=every, _disable_deepcopy=True)
+        if not isinstance(env.unwrapped, CodeExecEnv):
+            raise RewardError(f"RecordMetrics wraps a CodeExecEnv, or its twin in wrappers.vector many; got {env}")
+        gym.Wrapper.__init__(self, env)
+        self._window = MetricsWindow(log, every)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Step, and log the metrics if it is time."""
+        step = self.env.step(action)
+        self._window.add(step[4])
+        return step
+
+    def close(self) -> None:
+        """Close the env, and log the steps that are left."""
+        super().close()
+        self._window.flush()
+
+
+@vector_twin
+class VectorRecordMetrics(StepVectorWrapper):
+    """As `RecordMetrics`, for vector environments: one step is a step of all environments."""
+
+    def __init__(self, env: Any, log: Callable[[dict[str, float], int], object], every: int = 1) -> None:
+        VectorWrapper.__init__(self, env)
+        self._window = MetricsWindow(log, every)
+
+    def after(self, step: Any) -> Any:
+        """Return the step, after its metrics are logged if it is time."""
+        self._window.add(step[4])
+        return step
+
+    def close(self, **kwargs: Any) -> None:
+        """Close the environments, and log the steps that are left."""
+        super().close(**kwargs)
+        self._window.flush()

@@ -21,6 +21,7 @@ from .shaping import VectorClipReward as ClipReward
 from .shaping import VectorGateReward as GateReward
 from .shaping import VectorPotentialReward as PotentialReward
 from .shaping import VectorScheduledReward as ScheduledReward
+from .statistics import VectorRecordMetrics as RecordMetrics
 from .statistics import VectorRecordPassAtK as RecordPassAtK
 from .vector_encodings import CandidateActions, EncodedObservation, TemplateActions, TokenActions
 
@@ -41,6 +42,7 @@ __all__ = [
     "PassAtKReward",
     "PassFractionReward",
     "PotentialReward",
+    "RecordMetrics",
     "RecordPassAtK",
     "ScheduledReward",
     "TemplateActions",

@@ -1,9 +1,10 @@
-"""Files that a command writes as a whole: what was there is replaced when all is written, and only a regular file."""
+"""What a command writes as a whole: a file replaces a regular file when all is written; a folder replaces nothing."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -41,3 +42,24 @@ def replaced_file(path: Path) -> Iterator[IO[str]]:
     finally:
         with contextlib.suppress(OSError):
             unfinished.unlink()
+
+
+@contextlib.contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Make a folder that gets the name `path` if the block ends without an exception, and is removed otherwise.
+
+    Raises:
+        OutputError: If something other than an empty folder is there, or the folder cannot be written.
+    """
+    path = Path(os.path.realpath(path))
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise OutputError(f"{path} is there already; remove it, or give another --output")
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        unfinished.mkdir(parents=True)
+        yield unfinished
+        unfinished.rename(path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error}") from None
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)

@@ -6,7 +6,8 @@ import pytest
 
 from support import ROOT
 
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
 DOCUMENTS = [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"))]
 
 
@@ -17,7 +18,7 @@ def links(path):
 
 def test_the_index_lists_every_page_once():
     listed = [link for link in links(ROOT / "docs" / "index.md") if not link.startswith("..")]
-    assert sorted(listed) == [page.name for page in PAGES if page.name != "index.md"]
+    assert sorted(listed) == sorted(page.relative_to(DOCS).as_posix() for page in PAGES if page.name != "index.md")
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

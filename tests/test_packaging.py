@@ -8,6 +8,8 @@ import zipfile
 import pytest
 
 from support import PATIENCE_S, ROOT
+from test_tutorials import TUTORIALS
+from walking import walk
 
 pytestmark = pytest.mark.packaging
 
@@ -53,6 +55,16 @@ def test_an_install_runs_offline_from_another_directory(kind, built, tmp_path):
     assert "starter" in run(tmp_path / "venv" / "bin" / "code-env", "list", cwd=elsewhere, env=environment)
 
 
+def test_a_tutorial_works_in_a_fresh_environment(built, tmp_path):
+    """Word for word, with nothing installed but the package itself."""
+    run(sys.executable, "-m", "venv", tmp_path / "venv")
+    run(tmp_path / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet", *built["wheel"])
+    for name in ("quickstart", "own_tasks", "executor"):
+        folder = tmp_path / name
+        folder.mkdir()
+        walk(ROOT / "docs" / "tutorials" / f"{name}.md", folder, [tmp_path / "venv" / "bin"])
+
+
 def test_a_wheel_holds_the_environments_the_types_and_no_tests(built):
     names = zipfile.ZipFile(built["wheel"][0]).namelist()
     assert "code_env/_environments/starter/tasks.jsonl" in names
@@ -61,3 +73,8 @@ def test_a_wheel_holds_the_environments_the_types_and_no_tests(built):
     assert "code_env/py.typed" in names
     assert "code_env/harness/boot.py" in names
     assert {name.split("/")[0] for name in names} == {"code_env", "code_exec_env-0.1.0.dist-info"}
+
+
+def test_every_tutorial_is_walked():
+    walked = {"quickstart", "own_tasks", "executor", *(page.stem for page in TUTORIALS)}
+    assert walked == {page.stem for page in (ROOT / "docs" / "tutorials").glob("*.md")}

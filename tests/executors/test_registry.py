@@ -47,6 +47,14 @@ def test_what_is_no_executor_is_refused(plugin):
         make_executor("no_executor")
 
 
+def test_a_module_s_path_is_a_name_too(plugin):
+    with make_executor("acme:make", workers=1) as executor:
+        assert executor.describe().level == "none"
+    for name, reason in (("acme:none", "acme"), ("no.such:make", "no")):
+        with pytest.raises(ExecutorError, match=f"cannot be loaded here: .*{reason}"):
+            make_executor(name)
+
+
 @pytest.mark.parametrize("name", ["local", "subprocess", "e2b", "restricted", "acme"])
 def test_an_unknown_argument_gets_the_known_ones_and_the_nearest(plugin, name):
     with pytest.raises(TypeError, match=f"^the executor '{name}' has no argument 'worker'; known are .*mean 'workers'"):

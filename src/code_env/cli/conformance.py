@@ -9,11 +9,10 @@ import typer
 from rich.table import Column, Table
 
 from code_env.errors import ExecutorError
-from code_env.executors import make_executor
 from code_env.text import printable
 
 from .application import app
-from .console import JsonOption, out, print_json, progress_bar, say, user_errors
+from .console import JsonOption, open_executor, out, print_json, progress_bar, say, user_errors
 
 if TYPE_CHECKING:
     from code_env.testing import Finding  # Its checks are imported by this command only.
@@ -43,7 +42,7 @@ def conformance(
         columns: list[dict[str, Finding]] = []
         with progress_bar() as progress:
             for name, arguments in chosen:
-                checks = examine(lambda name=name, arguments=arguments: make_executor(name, **arguments))  # type: ignore[misc]
+                checks = examine(lambda name=name, arguments=arguments: open_executor(name, **arguments))  # type: ignore[misc]
                 total = len(CHECKS) + len(LIFE_CHECKS)
                 columns.append({found.check: found for found in progress.track(checks, total, description=name)})
     failed = sum(found.outcome == "fails" for column in columns for found in column.values())
@@ -82,7 +81,7 @@ def _named(text: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(arguments, dict):
         raise ExecutorError(f"the arguments of {name} must be a JSON object; got {given!r}")
     try:
-        make_executor(name, **arguments).close()
+        open_executor(name, **arguments).close()
     except TypeError as error:  # Reported once, before the first check.
         raise ExecutorError(f"{name} does not take these arguments: {error}") from None
     return name, arguments

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from code_env.errors import CodeEnvError
+from code_env.executors import Executor, make_executor
 from code_env.executors.limits import Limits
 from code_env.text import printable
 
@@ -66,6 +68,32 @@ def parse_ks(text: str) -> list[int]:
     if not ks or min(ks) < 1:
         raise CodeEnvError(f"--k takes whole numbers of at least 1, separated by commas; got {text!r}")
     return ks
+
+
+def open_executor(name: str, workers: int | None = None, **arguments: Any) -> Executor:
+    """Return an executor by its name, or by a `module:name` that may be in the current folder, as for `python -m`.
+
+    Raises:
+        ExecutorError: If there is no such executor, or it does not take the arguments.
+    """
+    with modules_from_here():
+        return make_executor(name, **({"workers": workers} if workers else {}), **arguments)
+
+
+def note_isolation(executor: Executor) -> None:
+    """Say on standard error if programs have all rights of the user."""
+    if executor.describe().level == "none":
+        err.print("note: nothing is isolated, programs run with your rights", style="yellow", highlight=False)
+
+
+@contextlib.contextmanager
+def modules_from_here() -> Iterator[None]:
+    """Let modules be imported from the current folder, as `python -m` does."""
+    sys.path.insert(0, "")
+    try:
+        yield
+    finally:
+        sys.path.remove("")
 
 
 def limits_of(timeout: float | None) -> dict[str, float] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from code_env.checks import meant
 from code_env.environments.definitions import environment_names, is_environment, read_definition
 from code_env.errors import CodeEnvError
 from code_env.registration import ENTRY_POINT, environment_id
+
+from .console import modules_from_here
 
 
 def make_environment(
@@ -26,7 +28,18 @@ def make_environment(
     Raises:
         CodeEnvError: If the text does not name an environment of this package.
     """
-    make = gym.make_vec if "num_envs" in kwargs else gym.make
+    with modules_from_here():
+        return _made(gym.make_vec if "num_envs" in kwargs else gym.make, env, executor, workers, limits, kwargs)
+
+
+def _made(
+    make: Callable[..., Any],
+    env: str,
+    executor: str | None,
+    workers: int | None,
+    limits: Mapping[str, Any] | None,
+    kwargs: dict[str, Any],
+) -> Any:
     kwargs["order"] = "sequential"
     if executor is not None:
         kwargs["executor"] = executor

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from code_env import evaluation
 from code_env.errors import CodeEnvError
-from code_env.executors import Executor, make_executor
+from code_env.executors import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
 from code_env.judging import Outcome
@@ -37,6 +37,8 @@ from .console import (
     TimeoutOption,
     WorkersOption,
     limits_of,
+    note_isolation,
+    open_executor,
     out,
     parse_ks,
     print_json,
@@ -114,7 +116,7 @@ def evaluate(
         if samples is not None and target.resolve() == samples.resolve():
             raise CodeEnvError(f"the results would replace the samples in {samples}; give another --output")
         with (
-            make_executor(executor, **({"workers": workers} if workers else {})) as runner,
+            open_executor(executor, workers) as runner,
             NumberedLines.opened(target, _rows_of(chosen, tasks, judged_by(runner)), resume=resume) as file,
         ):
             _judge(tasks, chosen, runner, file, "raw" if raw else "fence")
@@ -137,6 +139,7 @@ def _judge(
     extract: Extraction,
 ) -> None:
     """Judge the samples that have no line in the results file yet, and write their lines."""
+    note_isolation(runner)
     about = judged_by(runner)
     judged = file.numbers
     with (

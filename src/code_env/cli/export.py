@@ -12,7 +12,7 @@ from code_env.errors import CodeEnvError
 from code_env.report.exports import export_run
 
 from .application import app
-from .console import say, user_errors
+from .console import JsonOption, print_json, say, user_errors
 
 
 class Viewer(StrEnum):
@@ -34,6 +34,7 @@ def export(
             "--output", "-o", help="For `inspect` a folder of logs, or a .json file; for `atif` a folder to make."
         ),
     ],
+    as_json: JsonOption = False,
 ) -> None:
     """Write results or trajectories in a format that another viewer opens.
 
@@ -43,7 +44,9 @@ def export(
         if output.resolve() == file.resolve():
             raise CodeEnvError(f"the export would replace the results in {file}; give another --output")
         count, written = export_run(file, output, to)
-    if to is Viewer.ATIF:
+    if as_json:
+        print_json({"samples": count, "written": str(written)})
+    elif to is Viewer.ATIF:
         say(f"{count} trajectories in {written}: open them with `harbor view {written.parent}`")
     elif written == output:
         say(f"{count} samples in {written}: open it with `inspect_ai.log.read_eval_log`")

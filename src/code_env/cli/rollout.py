@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +29,8 @@ from .console import (
     WorkersOption,
     err,
     limits_of,
+    modules_from_here,
+    note_isolation,
     out,
     print_json,
     say,
@@ -84,6 +85,7 @@ def rollout(
     with user_errors():
         kwargs = {} if max_turns is None else {"max_turns": max_turns}
         made = make_environment(env, executor, workers, limits_of(timeout), num_envs=num_envs, **kwargs)
+        note_isolation(made.unwrapped.executor)
         with (
             contextlib.closing(made),
             CollectionBar(err) as bar,
@@ -141,8 +143,8 @@ def _policy(name: str, suite: TaskSuite) -> Policy:
         return lambda prompts, infos: [""] * len(prompts)
     if ":" not in name:
         raise CodeEnvError(f"--policy is `references`, `blank`, or package.module:function; got {name!r}")
-    sys.path.insert(0, "")  # To import modules from the current directory, as `python -m` does.
     try:
-        return named_function(name)
+        with modules_from_here():
+            return named_function(name)
     except LookupError as error:
         raise CodeEnvError(f"--policy: {error}") from None

@@ -18,7 +18,17 @@ from code_env.judging.verdict import Outcome, Verdict
 from code_env.tasks import Task, TaskSuite
 
 from .application import app
-from .console import JsonOption, TimeoutOption, WorkersOption, limits_of, out, print_json, say, user_errors
+from .console import (
+    JsonOption,
+    TimeoutOption,
+    WorkersOption,
+    limits_of,
+    note_isolation,
+    out,
+    print_json,
+    say,
+    user_errors,
+)
 from .environments import make_environment
 
 _MOST_TOLD = 160
@@ -48,6 +58,7 @@ def run(
     Example: code-env run starter --episodes 3
     """
     with user_errors(), contextlib.closing(make_environment(env, executor, workers, limits_of(timeout))) as made:
+        note_isolation(made.unwrapped.executor)
         suite: TaskSuite = made.get_wrapper_attr("suite")
         chosen = evaluation.read_samples(samples, suite) if samples else evaluation.reference_samples(suite)
         steps: list[dict[str, Any]] = []

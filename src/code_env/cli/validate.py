@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from code_env.environments.definitions import environment_names, load_definition
 from code_env.errors import CodeEnvError, TaskError
-from code_env.executors import make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.tasks import TaskSuite, load_suite, row_from_task, save_suite
 from code_env.text import printable
-from code_env.validating import Validation, validate
+from code_env.validating import Validation, ValidationFinding, validate
 
 from .application import app
 from .console import (
@@ -24,15 +22,13 @@ from .console import (
     FormatOption,
     JsonOption,
     WorkersOption,
+    open_executor,
     out,
     print_json,
     progress_bar,
     say,
     user_errors,
 )
-
-WIDE = 10_000
-"""Width of a table that is written to a file or a pipe, in characters."""
 
 
 @app.command("validate")
@@ -60,7 +56,7 @@ def validate_suite(
         tasks = load_suite(suite, format)
         if write is not None:
             _check_target(write, suite, tasks)
-        with make_executor(executor, **({"workers": workers} if workers else {})) as runner, progress_bar() as progress:
+        with open_executor(executor, workers) as runner, progress_bar() as progress:
             bar = progress.add_task("validating", total=len(tasks))
             found = validate(
                 tasks,
@@ -125,13 +121,26 @@ def _validation_row(found: Validation) -> dict[str, Any]:
 
 
 def _show_validation(found: Validation) -> None:
-    if found.findings:
+    ordered = (*found.errors, *found.warnings)
+    if ordered and out.is_terminal:
         table = Table("task", "level", "kind", "problem")
-        for finding in (*found.errors, *found.warnings):
+        for finding in ordered:
             style = "red" if finding.level == "error" else "yellow"
             cells = (Text(printable(finding.task_id)), Text(finding.level, style), finding.kind.value)
-            table.add_row(*cells, Text(" ".join(printable(finding.problem).split("\n")), overflow="fold"))
-        # In a file or a pipe, each finding must stay on one line.
-        (out if out.is_terminal else Console(width=WIDE)).print(table)
-    sound = f"{found.sound_tasks} of {len(found.suite)} tasks are sound"
-    out.print(f"{sound}; {len(found.errors)} errors, {len(found.warnings)} warnings", highlight=False)
+            table.add_row(*cells, Text(_problem(finding), overflow="fold"))
+        out.print(table)
+    else:  # In a file or a pipe, each finding is a line.
+        for finding in ordered:
+            say(f"{finding.task_id}: {finding.level}: {finding.kind}: {_problem(finding)}")
+    errors, warnings = (
+        _counted(len(some), word) for some, word in ((found.errors, "error"), (found.warnings, "warning"))
+    )
+    out.print(f"{found.sound_tasks} of {len(found.suite)} tasks are sound; {errors}, {warnings}", highlight=False)
+
+
+def _problem(finding: ValidationFinding) -> str:
+    return " ".join(printable(finding.problem).split("\n"))
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"

@@ -123,6 +123,8 @@ def _definition(name: str, path: Path) -> EnvironmentDefinition:
         raise TaskError("suite: the key is missing" if "suite" not in values else "either suite or source is expected")
     if values.get("max_turns", 1) < 1:
         raise TaskError(f"max_turns: at least 1 was expected; got {values['max_turns']}")
+    if ":" in values.get("executor", ""):
+        raise TaskError(f"executor: a name was expected; got {values['executor']!r}, and a folder must not import code")
     try:
         Limits.from_dict(values.get("limits", {}))
     except TaskError as error:

@@ -35,8 +35,8 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
     """Build an executor by name.
 
     Args:
-        name: `local`, `restricted` (the same with RestrictedPython's policy), `subprocess`, `e2b`, or the name of an
-            executor that an installed package adds.
+        name: `local`, `restricted` (the same with RestrictedPython's policy), `subprocess`, `e2b`, the name of an
+            executor that an installed package adds, or `package.module:name` of what makes one.
         kwargs: Arguments of the executor, as plain data.
 
     Raises:
@@ -50,7 +50,8 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
         ...     executor.run(Program("print(6 * 7)")).stdout
         '42\\n'
     """
-    matches = [point for point in _entry_points() if point.name == name]
+    points = [EntryPoint(name, name, ENTRY_POINT_GROUP)] if ":" in name else _entry_points()
+    matches = [point for point in points if point.name == name]
     if not matches:
         known = executor_names()
         raise ExecutorNotFound(
@@ -59,7 +60,7 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
         )
     try:
         make = matches[0].load()
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:
         raise ExecutorError(f"the executor {name!r} cannot be loaded here: {error}") from error
     _require_arguments(name, make, kwargs)
     executor = make(**kwargs)

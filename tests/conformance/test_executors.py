@@ -185,7 +185,7 @@ def test_an_executor_that_cannot_be_made_is_one_line(executor, words):
 
 
 def test_a_failure_is_exit_code_1(monkeypatch):
-    monkeypatch.setattr("code_env.cli.conformance.make_executor", lambda name, **_: LyingExecutor())
+    monkeypatch.setattr("code_env.cli.conformance.open_executor", lambda name, **_: LyingExecutor())
     done = CliRunner().invoke(app, ["conformance", "local"])
     assert done.exit_code == 1
     assert "output_comes_back: status and output" in done.output

@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 
-from code_env import CallTest, Limits, Status, Task, judge, judge_many
+from code_env import CallTest, Executor, Limits, Status, Task, judge, judge_many
 from code_env.judging import pending
 from support import somewhere
 
 
-class Counting:
+class Counting(Executor):
     """An executor that counts the programs that it is given."""
 
     def __init__(self, executor):
@@ -21,6 +21,9 @@ class Counting:
 
     def describe(self):
         return self._executor.describe()
+
+    def close(self):
+        pass
 
 
 @pytest.fixture(scope="module", params=["full", "subprocess"])

@@ -5,6 +5,7 @@ import gc
 import pytest
 
 from code_env import make_executor
+from code_env.executors.machines import machine_run
 from e2b_server import LoopbackServer
 from support import PATIENCE_S
 
@@ -42,8 +43,9 @@ def make(e2b):
 
 
 @pytest.fixture
-def executor(make):
-    """For tests in which no fault is expected: on a busy machine a request takes its time."""
+def executor(make, monkeypatch):
+    """For tests in which no fault is expected: on a busy machine a request takes its time, and so does a run."""
+    monkeypatch.setattr(machine_run, "OUTER_SPARE_S", PATIENCE_S)
     return make(retry=QUICK | {"silence_s": PATIENCE_S}, request_timeout_s=PATIENCE_S)
 
 

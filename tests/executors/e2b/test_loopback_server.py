@@ -320,7 +320,7 @@ def test_many_sandboxes_at_once_leave_nothing():
 
         def use(number):
             with new(server) as sandbox:
-                return sandbox.commands.run(f"echo {number}").stdout
+                return sandbox.commands.run(f"echo {number}", timeout=PATIENCE_S).stdout
 
         with ThreadPoolExecutor(32) as pool:
             assert list(pool.map(use, range(128))) == [f"{number}\n" for number in range(128)]

@@ -92,7 +92,8 @@ def test_killed_in_mid_batch(victim, level, monkeypatch):
             results = killed_meanwhile(lambda: executor.run_many(programs))
             verdicts = killed_meanwhile(lambda: judge_many(answers, executor))
             faults = [(result.status, result.error) for result in results if result.status is not Status.OK]
-            assert ([result.stdout for result in results], faults) == ([f"{n}\n" for n in range(50)], [])
+            assert faults == []
+            assert [result.stdout for result in results] == [f"{n}\n" for n in range(50)]
             assert [verdict.outcome for verdict in verdicts] == ["pass"] * 20, verdicts
         assert executor.run(Program("print('next')")).stdout == "next\n"
         pids = set(descendants(os.getpid())).difference(others)

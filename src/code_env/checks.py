@@ -164,7 +164,7 @@ def require_arguments(
         TypeError: For the first that none of them takes.
     """
     known = dict.fromkeys([*(name for taker in takers for name in arguments_of(taker)), *options])
-    require_known(f"{takers[0].__name__}() has no argument", names, known, TypeError, hints)
+    require_known(f"{takers[-1].__name__}() has no argument", names, known, TypeError, hints)
 
 
 def names_keywords(cls: _C) -> _C:

@@ -155,6 +155,10 @@ async def ajudge_many(
 
 def _pairs(answers: Iterable[tuple[Task, str]]) -> Iterator[tuple[Task, str]]:
     """Yield the answers, and refuse those that are not pairs."""
+    if not isinstance(answers, Iterable):
+        raise TypeError(
+            f"answers must be pairs of a task and an answer, as [(task, code), ...]; got {type(answers).__name__}"
+        )
     for one in answers:
         if not isinstance(one, Sequence) or isinstance(one, str) or len(one) != 2:
             raise TypeError(

@@ -53,8 +53,9 @@ def report(results, tmp_path_factory):
     return page
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
+    """Chromium. While it is open, Playwright has an event loop running in this thread, which tests elsewhere cannot."""
     if CHROMIUM is None:
         pytest.skip("no Chromium; Debian's package is `chromium`")
     from playwright.sync_api import sync_playwright

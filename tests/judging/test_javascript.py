@@ -419,5 +419,5 @@ def test_what_javascript_has_not_is_refused(fields, message):
 def test_a_suite_in_an_unknown_language_is_refused():
     with pytest.raises(TaskError, match="assert tests are for python, javascript, not for 'bash'"):
         AssertTest("[ 1 = 1 ]", language="bash")
-    with pytest.raises(TaskError, match="say so: language='javascript'"):
+    with pytest.raises(TaskError, match="give language='javascript'"):
         AssertTest("assert(f(1) === 1);")

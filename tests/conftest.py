@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from code_env import Executor, make_executor
+from code_env import Executor, load_suite, make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from e2b_server import LoopbackServer
+from models.chat_endpoint import Endpoint
 from support import DATA, HONEST, LEVELS, local, somewhere
 from tiers import holds_quick_tests, quick_part, sample
 
@@ -109,6 +110,21 @@ def cloud() -> Iterator[LoopbackServer]:
     """E2B on this machine, driven by the real SDK over real HTTP; see tests/e2b_server."""
     with LoopbackServer() as server:
         yield server
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    """A chat endpoint, over real HTTP."""
+    with Endpoint() as server:
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def starter_endpoint(endpoint) -> Endpoint:
+    """A chat endpoint that knows the references of `starter`."""
+    endpoint.know(load_suite("starter"))
+    return endpoint
 
 
 @pytest.fixture(scope="module", params=LEVELS)

@@ -6,9 +6,8 @@ import sys
 
 import pytest
 
-from code_env import load_suite
-from models.chat_endpoint import Endpoint
 from support import PATIENCE_S, ROOT
+from walking import call_block
 
 TRAINERS = {"sb3_token_ppo.py", "trl_grpo.py"}
 """Examples that train for minutes; what comes of it is looked at here."""
@@ -32,14 +31,6 @@ def run(arguments, cwd):
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=PATIENCE_S, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-@pytest.fixture
-def endpoint():
-    with Endpoint() as server:
-        server.know(load_suite("starter"))
-        yield server
-        server.shutdown()
 
 
 def test_there_are_examples_each_short():
@@ -87,20 +78,7 @@ def test_a_python_snippet_runs(code, tmp_path):
 
 @pytest.mark.parametrize("code", snippets("console"))
 def test_a_command_of_the_documents_runs(code, tmp_path, request):
-    """Lines that begin with `$` are commands; those of `scripts/` make a checkout's own .venv."""
-    bin_directory = str(ROOT / "scripts")
-    path = f"{sys.prefix}/bin:{bin_directory}"
-    printed = ""
+    """What a document says that a command prints, it prints."""
     if ENDPOINT in code:
-        code = code.replace(ENDPOINT, request.getfixturevalue("endpoint").url)
-    for line in code.splitlines():
-        command = line.removeprefix("$ ")
-        if not line.startswith("$ ") or command.startswith(("scripts/", "pip ", "git ")):
-            continue
-        shell = ["sh", "-c", f"PATH={path}:$PATH; {command}"]
-        done = subprocess.run(shell, capture_output=True, text=True, timeout=PATIENCE_S, cwd=tmp_path)
-        assert done.returncode == 0, line + done.stdout + done.stderr
-        printed += " ".join((done.stdout + done.stderr).split()) + " "
-    # What a document says that a command prints, it prints.
-    told = [" ".join(line.split()) for line in code.splitlines() if line and not line.startswith("$ ")]
-    assert [line for line in told if line not in printed] == []
+        code = code.replace(ENDPOINT, request.getfixturevalue("starter_endpoint").url)
+    call_block(code, tmp_path)

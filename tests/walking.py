@@ -9,7 +9,7 @@ from support import PATIENCE_S, ROOT
 
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.M | re.S)
 _NOT_HERE = ("scripts/", "pip ", "git ")
-"""Beginnings of commands that a test has called before: they install."""
+"""Beginnings of commands that a test has called before: they install, and `scripts/` makes a checkout's own .venv."""
 
 
 def call(command, folder, programs):
@@ -27,7 +27,11 @@ def call(command, folder, programs):
     return " ".join((done.stdout + done.stderr).split())
 
 
-def call_block(block, folder, programs):
+PROGRAMS = (f"{sys.prefix}/bin", ROOT / "scripts")
+"""Folders with the programs that commands name."""
+
+
+def call_block(block, folder, programs=PROGRAMS):
     """Call the commands of a block; each line below one must be in what it and those before it printed."""
     printed = ""
     for line in block.splitlines():
@@ -39,7 +43,7 @@ def call_block(block, folder, programs):
             assert " ".join(line.split()) in printed, f"{line!r} was not printed, but\n{printed}"
 
 
-def walk(page, folder, programs=(f"{sys.prefix}/bin", ROOT / "scripts"), replaced=("", "")):
+def walk(page, folder, programs=PROGRAMS, replaced=("", "")):
     """Walk through a page.
 
     Args:

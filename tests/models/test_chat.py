@@ -8,14 +8,7 @@ from code_env import CallTest, Task, TaskSuite
 from code_env.errors import ModelError, OutputError
 from code_env.evaluation import read_samples
 from code_env.models import ChatModel, Completion, ModelPolicy, generate
-from models.chat_endpoint import Endpoint, completion
-
-
-@pytest.fixture
-def endpoint():
-    with Endpoint() as server:
-        yield server
-        server.shutdown()
+from models.chat_endpoint import completion
 
 
 @pytest.fixture

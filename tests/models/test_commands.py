@@ -6,19 +6,15 @@ import pytest
 
 from cli.command_line import run
 from code_env import load_suite
-from models.chat_endpoint import Endpoint
 
 
 @pytest.fixture
-def endpoint(monkeypatch):
+def endpoint(starter_endpoint, monkeypatch):
     """An endpoint that knows the references of `starter`, but answers the first task wrong."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with Endpoint() as server:
-        server.know(load_suite("starter"))
-        first = load_suite("starter").task("starter/seat-total")
-        server.known[first.prompt] = "I cannot do that."
-        yield server
-        server.shutdown()
+    first = load_suite("starter").task("starter/seat-total")
+    starter_endpoint.known[first.prompt] = "I cannot do that."
+    return starter_endpoint
 
 
 def test_samples_are_generated_and_scored(endpoint, tmp_path):

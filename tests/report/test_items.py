@@ -9,7 +9,7 @@ from code_env import StdinTest, Task, TaskSuite, evaluation
 from code_env.errors import ReportError
 from code_env.evaluation import Sample, summarize
 from code_env.report.items import item_of, last_program
-from code_env.report.runs import COLUMNS, Runs
+from code_env.report.runs import Runs
 from code_env.rollout import collect
 from report.conftest import rows_of, write_rows
 
@@ -59,7 +59,7 @@ def test_a_step_with_several_programs_is_one_turn(tmp_path):
 
 def test_figures_are_those_of_the_summary(results, tmp_path):
     with Runs([write_rows(tmp_path / "r.jsonl", results)], ks=(1, 4)) as runs:
-        entries = [dict(zip(COLUMNS, entry, strict=True)) for entry, _ in runs.items()]
+        entries = [entry._asdict() for entry, _ in runs.items()]
         (figures,) = runs.figures()
     summary = summarize(SUITE, results, ks=(1, 4))
     assert figures["outcomes"] == {str(outcome): count for outcome, count in summary.outcomes.items()}

@@ -16,6 +16,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from code_env.errors import CodeEnvError
 from code_env.executors import Executor, make_executor
 from code_env.executors.limits import Limits
+from code_env.models import ChatModel
+from code_env.rewards.pass_at_k import DEFAULT_KS
 from code_env.text import printable
 
 out = Console()
@@ -51,8 +53,21 @@ SystemOption = Annotated[str | None, typer.Option("--system", help="A system mes
 ConcurrencyOption = Annotated[int, typer.Option("--concurrency", min=1, help="Requests at the same time.")]
 
 
+def chat_model(context: typer.Context) -> ChatModel:
+    """Return the model that the options of a command name: a command with these options needs no more of them.
+
+    Raises:
+        ModelError: If an option is wrong, or a package is missing.
+    """
+    given = context.params
+    settings = {name: given[name] for name in ("max_tokens", "temperature", "system", "concurrency")}
+    return ChatModel(given["model"], given["base_url"], **settings)
+
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 KsOption = Annotated[str, typer.Option("--k", help="Values of k for pass@k, separated by commas.")]
+ALL_KS = ",".join(map(str, DEFAULT_KS))
+"""By default pass@k is shown for all of these, where a task has enough samples."""
 
 
 def parse_ks(text: str) -> list[int]:

@@ -17,13 +17,13 @@ from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
 from code_env.judging import Outcome
 from code_env.judging.rows import judged_by
-from code_env.models import ChatModel
 from code_env.numbered_lines import NumberedLines, Row, partial_path
 from code_env.tasks import TaskSuite, load_suite
 from code_env.text import clip, printable
 
 from .application import app
 from .console import (
+    ALL_KS,
     BaseUrlOption,
     ConcurrencyOption,
     ExecutorOption,
@@ -36,6 +36,7 @@ from .console import (
     TemperatureOption,
     TimeoutOption,
     WorkersOption,
+    chat_model,
     limits_of,
     note_isolation,
     open_executor,
@@ -54,6 +55,7 @@ _EXAMPLE_CHARS = 200
 
 @app.command("eval")
 def evaluate(
+    context: typer.Context,
     suite: Annotated[str, typer.Option("--suite", help="Name of a suite, or path of its file.")],
     samples: Annotated[
         Path | None, typer.Argument(help="File of JSON lines with task_id and completion.", show_default=False)
@@ -69,7 +71,7 @@ def evaluate(
     system: SystemOption = None,
     concurrency: ConcurrencyOption = 16,
     field: Annotated[str, typer.Option(help="Field of a sample that holds the completion.")] = "completion",
-    k: KsOption = "1,10,100",
+    k: KsOption = ALL_KS,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Score the first samples only.")] = None,
     output: Annotated[
         Path | None,
@@ -101,14 +103,7 @@ def evaluate(
             samples = samples_path(tasks)
             asked_tasks = tasks if limit is None else tasks[: -(-limit // samples_per_task)]
             if not (resume and samples.exists() and not partial_path(samples).exists()):
-                with ChatModel(
-                    model,
-                    base_url,
-                    max_tokens=max_tokens,
-                    temperature=temperature,
-                    system=system,
-                    concurrency=concurrency,
-                ) as asked:
+                with chat_model(context) as asked:
                     told = answer_suite(asked_tasks, asked, samples, samples_per_task, resume=resume)
         chosen = evaluation.read_samples(samples, tasks, field) if samples else evaluation.reference_samples(tasks)
         chosen = chosen[:limit]

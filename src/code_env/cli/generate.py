@@ -21,6 +21,7 @@ from .console import (
     SamplesPerTaskOption,
     SystemOption,
     TemperatureOption,
+    chat_model,
     print_json,
     progress_bar,
     say,
@@ -31,6 +32,7 @@ from .console import (
 
 @app.command("generate")
 def generate_samples(
+    context: typer.Context,
     suite: Annotated[str, typer.Argument(help="Name of a suite, or path of its file.")],
     model: Annotated[str, typer.Option("--model", "-m", help="The model's name, as the endpoint knows it.")],
     base_url: BaseUrlOption = None,
@@ -53,9 +55,7 @@ def generate_samples(
     with user_errors():
         tasks = load_suite(suite, format)
         target = output or samples_path(tasks)
-        with ChatModel(
-            model, base_url, max_tokens=max_tokens, temperature=temperature, system=system, concurrency=concurrency
-        ) as asked:
+        with chat_model(context) as asked:
             told = answer_suite(tasks, asked, target, samples_per_task, resume=resume)
     if as_json:
         print_json(told)

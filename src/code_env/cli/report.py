@@ -10,7 +10,7 @@ import typer
 from code_env.report import write_report
 
 from .application import app
-from .console import JsonOption, KsOption, parse_ks, print_json, say, user_errors
+from .console import ALL_KS, JsonOption, KsOption, parse_ks, print_json, say, user_errors
 
 
 @app.command()
@@ -20,7 +20,7 @@ def report(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option("--title", help="Its title; the names of the files by default.")] = None,
-    k: KsOption = "1,10,100",
+    k: KsOption = ALL_KS,
     as_json: JsonOption = False,
 ) -> None:
     """Write one HTML file that shows each answer, and why it failed; with two files it compares them.

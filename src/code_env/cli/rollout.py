@@ -12,7 +12,7 @@ from code_env import evaluation
 from code_env.envs.code_exec_vector import MAX_ENVS
 from code_env.errors import CodeEnvError
 from code_env.importing import named_function
-from code_env.models import ChatModel, ModelPolicy
+from code_env.models import ModelPolicy
 from code_env.rollout import Policy, collect
 from code_env.tasks import TaskSuite
 
@@ -27,6 +27,7 @@ from .console import (
     TemperatureOption,
     TimeoutOption,
     WorkersOption,
+    chat_model,
     err,
     limits_of,
     modules_from_here,
@@ -42,6 +43,7 @@ from .environments import make_environment
 
 @app.command()
 def rollout(
+    context: typer.Context,
     output: Annotated[Path, typer.Argument(help="File of JSON lines to write, one for each episode.")],
     policy: Annotated[
         str,
@@ -95,15 +97,7 @@ def rollout(
             if model is None:
                 chosen = _policy(policy, made.unwrapped.suite)
             else:
-                asked = ChatModel(
-                    model,
-                    base_url,
-                    max_tokens=max_tokens,
-                    temperature=temperature,
-                    system=system,
-                    concurrency=concurrency,
-                )
-                chosen = ModelPolicy(stack.enter_context(asked))
+                chosen = ModelPolicy(stack.enter_context(chat_model(context)))
             summary = collect(
                 made,
                 chosen,

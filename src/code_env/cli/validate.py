@@ -132,9 +132,7 @@ def _show_validation(found: Validation) -> None:
     else:  # In a file or a pipe, each finding is a line.
         for finding in ordered:
             say(f"{finding.task_id}: {finding.level}: {finding.kind}: {_problem(finding)}")
-    errors, warnings = (
-        _counted(len(some), word) for some, word in ((found.errors, "error"), (found.warnings, "warning"))
-    )
+    errors, warnings = _counted(len(found.errors), "error"), _counted(len(found.warnings), "warning")
     out.print(f"{found.sound_tasks} of {len(found.suite)} tasks are sound; {errors}, {warnings}", highlight=False)
 
 

@@ -14,12 +14,13 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from code_env.judging import Outcome
 from code_env.report.runs import Entry, Runs
 from code_env.report.server import GrowingPage, listening_socket, serve
 from code_env.text import printable
 
 from .application import app
-from .console import JsonOption, KsOption, out, parse_ks, print_json, say, user_errors
+from .console import ALL_KS, JsonOption, KsOption, out, parse_ks, print_json, say, user_errors
 
 FilesArgument = Annotated[
     list[Path], typer.Argument(help="Results of `code-env eval`, or trajectories of `code-env rollout`.")
@@ -32,7 +33,7 @@ _LAST = 10
 def view(
     files: FilesArgument,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1; a free one if 0.")] = 0,
-    k: KsOption = "1,10,100",
+    k: KsOption = ALL_KS,
     as_json: JsonOption = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
@@ -83,7 +84,7 @@ def watch(
 
 def _read(runs: Runs, last: list[Entry]) -> list[Entry]:
     """Read what came; return the last entries that did not pass."""
-    return [*last, *(entry for entry, _ in runs.items() if entry[3] != "pass")][-_LAST:]
+    return [*last, *(entry for entry, _ in runs.items() if entry.outcome != Outcome.PASS)][-_LAST:]
 
 
 def _figures(runs: Runs, last: list[Entry]) -> RenderableType:
@@ -95,7 +96,7 @@ def _figures(runs: Runs, last: list[Entry]) -> RenderableType:
         table.add_row(name, *cells)
     failed = Table("task", "outcome", "why", title="the last that did not pass", title_justify="left")
     for entry in last:
-        failed.add_row(Text(printable(entry[2])), entry[3], Text(printable(entry[-1].partition("\n")[0])))
+        failed.add_row(Text(printable(entry.task)), entry.outcome, Text(printable(entry.message.partition("\n")[0])))
     return Group(table, failed) if last else table
 
 

@@ -12,7 +12,6 @@ import asyncio
 from collections.abc import Iterable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Literal, Self
 
 from code_env.checks import names_keywords
@@ -116,7 +115,5 @@ class Executor(abc.ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

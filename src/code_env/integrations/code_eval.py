@@ -23,7 +23,7 @@ from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, Status
 from code_env.judging.judge import judge_each
 from code_env.judging.verdict import Verdict
-from code_env.rewards.pass_at_k import mean_pass_at_k
+from code_env.rewards.pass_at_k import DEFAULT_KS, mean_pass_at_k
 
 from ._common.misspelt import refuse_further
 from ._common.runs import time_limits, why_ended, why_no_verdict
@@ -40,7 +40,7 @@ Results = defaultdict[int, list[tuple[int, dict[str, Any]]]]
 def compute(
     predictions: Sequence[Sequence[str]],
     references: Sequence[str],
-    k: Sequence[int] = (1, 10, 100),
+    k: Sequence[int] = DEFAULT_KS,
     num_workers: int = 4,
     timeout: float = 3.0,
     use_safe_builtins: bool | None = None,

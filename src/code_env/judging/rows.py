@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, TypedDict
 
 from code_env.executors.base import Executor
 from code_env.tasks.kinds import AssertTest
@@ -29,8 +29,30 @@ def judged_by(executor: Executor) -> dict[str, str]:
     return {"executor": type(executor).__name__, "level": executor.describe().level, "version": VERSION}
 
 
-def verdict_row(task: Task, verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as data for JSON, without the answer as it came.
+class VerdictRow(TypedDict):
+    """A verdict as data for JSON. The names are those of `Verdict` and its execution, unless a comment says more."""
+
+    language: str
+    code: str
+    passed: bool
+    outcome: str
+    stage: str | None
+    fraction: float | None
+    tests_passed: int
+    tests_total: int
+    judge: str
+    status: str
+    message: str  # Why the first case failed, or the program's own error.
+    failed_cases: list[dict[str, Any]]  # The first of them.
+    stdout: str  # Shortened, as `stderr` is.
+    stderr: str
+    cpu_s: float
+    peak_memory_bytes: int
+    timing: dict[str, float]  # The fields of `StepTiming`.
+
+
+def verdict_row(task: Task, verdict: Verdict) -> VerdictRow:
+    """Return a verdict as data for JSON. The response that the program was extracted from is not in it.
 
     Args:
         task: The task that was answered.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -46,8 +47,7 @@ class RunFigures:
     def add(self, item: Item) -> None:
         """Count an item."""
         program = last_program(item)
-        outcome = outcome_of(item)
-        self._outcomes[outcome] += 1
+        self._outcomes[outcome_of(item)] += 1
         about = item["about"]
         self._abouts[f"{about['executor']}, level {about['level']}, code_env {about['version']}"] += 1
         if item["valid"]:
@@ -80,7 +80,7 @@ class RunFigures:
             "abouts": dict(self._abouts.most_common()),
             "without_code": self._without_code,
             "causes": self._causes.most_common(_MOST_CAUSES),
-            "timing": {name: getattr(self._timing, name) for name in ("queue_s", "start_s", "run_s", "judge_s")},
+            "timing": dataclasses.asdict(self._timing),
             "pass_at_k": [
                 {
                     "k": one.k,

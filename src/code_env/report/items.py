@@ -1,8 +1,9 @@
 """The items of a report: one for each sample of an evaluation, and for each episode of a collection.
 
-An item is data for JSON, in the same form for both: `number`, `task`, `seed`, `passed`, `valid`, `reward` (None for a
-sample), `about` (what judged it) and `turns`. A turn has `prompt` (the last message before the answer), `reward`,
-`terms` and `programs`; a program has its `answer` (the response as it came) and what `verdict_row` says of it.
+An item is data for JSON and has the same form for both. Its names are `number`, `task`, `seed`, `passed`, `valid`,
+`reward` (None for a sample), `about` (what judged it) and `turns`. The names of a turn are `prompt` (the last message
+before the answer), `reward`, `terms` and `programs`. A program has the names of `VerdictRow`, and `answer`: the whole
+response of the policy.
 """
 
 from __future__ import annotations
@@ -10,30 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 from code_env.errors import ReportError
+from code_env.judging.rows import VerdictRow
 from code_env.judging.verdict import Outcome
 from code_env.numbered_lines import Row
 
 Item = dict[str, Any]
 
-_PROGRAM = (
-    "language",
-    "code",
-    "passed",
-    "outcome",
-    "stage",
-    "fraction",
-    "tests_passed",
-    "tests_total",
-    "judge",
-    "status",
-    "message",
-    "failed_cases",
-    "stdout",
-    "stderr",
-    "cpu_s",
-    "peak_memory_bytes",
-    "timing",
-)
+_PROGRAM = tuple(VerdictRow.__annotations__)
 _ABOUT = ("executor", "level", "version")
 
 

@@ -18,8 +18,9 @@ from string import Template
 from typing import Any
 
 from code_env.output_file import replaced_file
+from code_env.rewards.pass_at_k import DEFAULT_KS
 
-from .runs import COLUMNS, DEFAULT_KS, Entry, Runs
+from .runs import Entry, Runs
 
 _BLOCK_ITEMS = 200
 """So many items are compressed together; a block is unpacked when one of its items is looked at."""
@@ -84,7 +85,7 @@ def page_parts(runs: Runs, title: str, entries: list[Entry], *, follow: bool = F
         blocks += 1
     overview = {
         "figures": runs.figures(),
-        "columns": COLUMNS,
+        "columns": Entry._fields,
         "entries": entries,
         "block_items": _BLOCK_ITEMS,
         "blocks": blocks,

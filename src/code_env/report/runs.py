@@ -6,40 +6,48 @@ import contextlib
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from code_env.judging.timing import StepTiming
+from code_env.rewards.pass_at_k import DEFAULT_KS
 from code_env.text import clip
 
 from .figures import RunFigures, outcome_of
 from .items import Item, last_program
 from .reading import RunFile
 
-DEFAULT_KS = (1, 10, 100)
-"""The values of k for which pass@k is shown, where a task has enough samples."""
-
 _MESSAGE_CHARS = 120
 
-Entry = list[Any]
-"""The short form of an item, in the order of `COLUMNS`."""
 
-COLUMNS = (
-    "run",  # The number of the run.
-    "number",  # The item's number in its run.
-    "task",  # The task's id.
-    "outcome",  # See `Outcome`.
-    "status",  # See `Status`.
-    "stage",  # See `Stage`; None without a verdict.
-    "passed",  # How many cases passed.
-    "total",  # How many cases there are.
-    "reward",  # The sum of the item's rewards; None for a sample.
-    "code",  # A number that items with the same program share.
-    "seconds",  # How long its programs took, without the time in the queue.
-    "turns",  # How many turns it has.
-    "message",  # Why the first case failed, shortened.
-)
-"""What the list of items shows, filters and sorts by."""
+class Entry(NamedTuple):
+    """The short form of an item: what the list of items shows, filters and sorts by."""
+
+    run: int
+    """The number of the run."""
+    number: int
+    """The item's number in its run."""
+    task: str
+    """The task's id."""
+    outcome: str
+    """See `Outcome`."""
+    status: str
+    """See `Status`."""
+    stage: str | None
+    """See `Stage`; None without a verdict."""
+    passed: int
+    """How many cases passed."""
+    total: int
+    """How many cases there are."""
+    reward: float | None
+    """The sum of the item's rewards; None for a sample."""
+    code: int
+    """A number that items with the same program share."""
+    seconds: float
+    """How long its programs took, without the time in the queue."""
+    turns: int
+    """How many turns it has."""
+    message: str
+    """Why the first case failed, shortened."""
 
 
 class Runs:
@@ -86,27 +94,25 @@ class Runs:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _entry(self, run: int, item: Item) -> Entry:
         program = last_program(item)
         digest = hashlib.sha256(program["code"].encode("utf-8", "surrogatepass")).digest()
         timings = [StepTiming(**one["timing"]) for turn in item["turns"] for one in turn["programs"]]
-        return [
-            run,
-            item["number"],
-            item["task"],
-            outcome_of(item),
-            program["status"],
-            program["stage"],
-            program["tests_passed"],
-            program["tests_total"],
-            item["reward"],
-            self._codes.setdefault(digest, len(self._codes)),
-            round(sum(timing.start_s + timing.run_s + timing.judge_s for timing in timings), 4),
-            len(item["turns"]),
-            clip(program["message"], _MESSAGE_CHARS),
-        ]
+        return Entry(
+            run=run,
+            number=item["number"],
+            task=item["task"],
+            outcome=outcome_of(item),
+            status=program["status"],
+            stage=program["stage"],
+            passed=program["tests_passed"],
+            total=program["tests_total"],
+            reward=item["reward"],
+            code=self._codes.setdefault(digest, len(self._codes)),
+            seconds=round(sum(timing.start_s + timing.run_s + timing.judge_s for timing in timings), 4),
+            turns=len(item["turns"]),
+            message=clip(program["message"], _MESSAGE_CHARS),
+        )

@@ -1,7 +1,7 @@
 """Serves the page of a report on loopback, with what is added to its files while they grow.
 
-Whoever may connect to this machine's loopback can read what the files hold; no other site can, because requests under
-any other name than that of the loopback are refused.
+Every user of this machine can connect to its loopback, and so read what the files hold. No web site can: a browser
+sends the name of the site in `Host`, and a request that does not name the loopback is refused.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from code_env.errors import ReportError
+from code_env.rewards.pass_at_k import DEFAULT_KS
 
 from .items import Item
 from .page import page_parts, title_of
-from .runs import DEFAULT_KS, Entry, Runs
+from .runs import Entry, Runs
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+DEFAULT_KS = (1, 10, 100)
+"""The values of k for which pass@k is reported by default, where a task has enough samples."""
+
 
 def pass_at_k(n: int, c: int, k: int) -> float:
     """Unbiased estimate of pass@k for a task with `c` correct answers among `n` samples.

@@ -114,7 +114,7 @@ class _Results:
         scored = sum(judged for judged, _ in tasks)
         scores = [_score(_VERDICT, "accuracy", estimate.value, estimate.standard_error, scored, total)]
         for name, by_task in self._terms.items():
-            mean, error = _mean([total / count for count, total in by_task.values()])
+            mean, error = _mean([added / count for count, added in by_task.values()])
             counted = sum(int(count) for count, _ in by_task.values())
             scores.append(_score(_REWARD + name, "mean", mean, error, counted, total))
         return scores

@@ -60,6 +60,11 @@ def test_list_shows_environments_executors_and_rewards(tmp_path):
         assert word in shown
 
 
+def test_list_cuts_no_word_in_a_narrow_terminal(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    assert "…" not in run("list", cwd=tmp_path)
+
+
 def test_run_plays_references_and_shows_each_ledger(tmp_path):
     shown = run("run", "starter", "--episodes", 3, cwd=tmp_path)
     assert len(shown.splitlines()) == 4
@@ -259,6 +264,21 @@ def test_validate_prints_json_and_a_warning_is_no_failure(tmp_path, suite):
     assert found == {"suite": "suite", "tasks": 2, "sound_tasks": 2, "sound": True, "errors": 0, "warnings": 1}
     assert (finding["task_id"], finding["level"], finding["kind"]) == ("zero", "warning", "trivial_scores")
     assert finding["problem"].startswith("an answer scores 0.33 (tests[2]) if it returns its first argument")
+
+
+def test_validate_folds_many_small_scores(tmp_path, suite):
+    third = [*TASK["tests"], {"kind": "call", "args": [0], "expected": 0}]
+    rows = [TASK | {"id": f"third-{number}", "tests": third} for number in range(6)]
+    suite.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    shown = run("validate", suite, "-n", 1, cwd=tmp_path)
+    assert shown.splitlines() == [
+        "in 6 tasks an answer that solves nothing passes some cases, but less than half of them: "
+        "warning: trivial_scores: at most 0.33, in third-0; --json shows all",
+        "6 of 6 tasks are sound; 0 errors, 6 warnings",
+    ]
+    assert len(json.loads(run("validate", suite, "-n", 1, "--json", cwd=tmp_path))["findings"]) == 6
+    suite.write_text("".join(json.dumps(row) + "\n" for row in rows[:5]))
+    assert run("validate", suite, "-n", 1, cwd=tmp_path).count("an answer scores 0.33") == 5
 
 
 def test_validate_writes_all_tasks_with_what_was_found(tmp_path, suite):

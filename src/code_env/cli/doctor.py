@@ -69,8 +69,12 @@ def _show_examination(found: Examination) -> None:
     if found.why_not_full:
         out.print(Text(f"why not full: {found.why_not_full}"))
     if found.timing:
-        times = ", ".join(f"{name} {value} ms" for name, value in found.timing.items())
-        out.print(f"timing: {times}", highlight=False)
+        start, program, judged = (found.timing[name] for name in ("start", "program", "judged"))
+        out.print(
+            f"timing: {start} ms until a server has started and run its first program, then {program} ms for a "
+            f"program, {judged} ms for a verdict on an answer with one test",
+            highlight=False,
+        )
     if found.probe:
         table = Table("kind", "a program that", "held", "how it went")
         for finding in found.probe:

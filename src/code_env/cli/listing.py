@@ -18,6 +18,9 @@ from code_env.wrappers.reward_names import REWARDS
 from .application import app
 from .console import JsonOption, out, print_json, say, user_errors
 
+_ROOMY = 60
+"""A terminal with so many columns has room for a Gymnasium id beside the rest."""
+
 
 @app.command("list")
 def list_all(as_json: JsonOption = False) -> None:
@@ -35,13 +38,14 @@ def list_all(as_json: JsonOption = False) -> None:
     if as_json:
         print_json({"environments": environments, "executors": executors, "rewards": rewards})
         return
-    id_column = Column("Gymnasium id", no_wrap=True)  # Users copy it.
-    table = Table("environment", id_column, "tasks", "rewards", title="environments", title_justify="left")
+    # Users copy it: only a terminal that has no room for it folds it.
+    id_column = Column("Gymnasium id", overflow="fold", no_wrap=out.width >= _ROOMY)
+    table = _table("environments", "environment", id_column, "tasks", "rewards")
     for name, one in environments.items():
         shown = ", ".join(f"{key} {_shown(value)}" for key, value in one["rewards"].items())
         table.add_row(name, one["id"], "not shipped" if one["tasks"] is None else str(one["tasks"]), shown)
     out.print(table)
-    table = Table("executor", "isolation", "peer", "enforces", title="executors", title_justify="left")
+    table = _table("executors", "executor", "isolation", "peer", "enforces")
     for name, one in executors.items():
         default = " (default)" if name == DEFAULT_EXECUTOR else ""
         table.add_row(name + default, one["isolation"] or "not here", one["peer"] or "", ", ".join(one["enforces"]))
@@ -49,10 +53,16 @@ def list_all(as_json: JsonOption = False) -> None:
     for name, one in executors.items():
         if one["missing"] is not None:
             say(f"{name}: {one['missing']}")
-    table = Table("reward", "wrapper", "what it does", title="rewards", title_justify="left")
+    table = _table("rewards", "reward", "wrapper", "what it does")
     for name, one in rewards.items():
         table.add_row(name, one["wrapper"], one["summary"])
     out.print(table)
+
+
+def _table(title: str, *columns: str | Column) -> Table:
+    """A table that folds words rather than cut them in a narrow terminal."""
+    folded = [Column(one, overflow="fold") if isinstance(one, str) else one for one in columns]
+    return Table(*folded, title=title, title_justify="left")
 
 
 def _environment(name: str) -> dict[str, Any]:

@@ -30,6 +30,9 @@ from .console import (
     user_errors,
 )
 
+_SMALL_SCORE, _MOST_SMALL = 0.5, 5
+"""More than so many warnings of a smaller score are shown as one line."""
+
 
 @app.command("validate")
 def validate_suite(
@@ -114,14 +117,22 @@ def _validation_row(found: Validation) -> dict[str, Any]:
         "errors": len(found.errors),
         "warnings": len(found.warnings),
         "findings": [
-            {"task_id": finding.task_id, "level": finding.level, "kind": finding.kind, "problem": finding.problem}
+            {
+                "task_id": finding.task_id,
+                "level": finding.level,
+                "kind": finding.kind,
+                "problem": finding.problem,
+                "score": finding.score,
+            }
             for finding in found.findings
         ],
     }
 
 
 def _show_validation(found: Validation) -> None:
-    ordered = (*found.errors, *found.warnings)
+    small = [finding for finding in found.warnings if finding.score is not None and finding.score < _SMALL_SCORE]
+    folded = small if len(small) > _MOST_SMALL else []
+    ordered = [finding for finding in (*found.errors, *found.warnings) if finding not in folded]
     if ordered and out.is_terminal:
         table = Table("task", "level", "kind", "problem")
         for finding in ordered:
@@ -132,6 +143,10 @@ def _show_validation(found: Validation) -> None:
     else:  # In a file or a pipe, each finding is a line.
         for finding in ordered:
             say(f"{finding.task_id}: {finding.level}: {finding.kind}: {_problem(finding)}")
+    if folded:
+        most = max(folded, key=lambda finding: finding.score or 0.0)
+        told = f"in {len(folded)} tasks an answer that solves nothing passes some cases, but less than half of them"
+        say(f"{told}: warning: {most.kind}: at most {most.score:.2f}, in {most.task_id}; --json shows all")
     errors, warnings = _counted(len(found.errors), "error"), _counted(len(found.warnings), "warning")
     out.print(f"{found.sound_tasks} of {len(found.suite)} tasks are sound; {errors}, {warnings}", highlight=False)
 

@@ -72,6 +72,8 @@ class ValidationFinding:
     """Kind of the finding."""
     problem: str
     """What was found, in one sentence. It shows expected values, so the policy must not see it."""
+    score: float | None = None
+    """For `trivial_scores`, the largest share of the cases that such an answer passes; otherwise None."""
 
     @property
     def level(self) -> Level:

@@ -269,7 +269,8 @@ class _Proof:
                 alike.setdefault(f"{verdict.fraction:.2f} ({self._passed_by(verdict)})", []).append(what)
         if alike:
             scores = [f"{score} if it {' or '.join(answers)}" for score, answers in alike.items()]
-            self._find(FindingKind.TRIVIAL_SCORES, f"an answer scores {'; '.join(scores)}")
+            most = max(verdict.fraction or 0.0 for verdict in trivial.values() if not verdict.passed)
+            self._find(FindingKind.TRIVIAL_SCORES, f"an answer scores {'; '.join(scores)}", most)
 
     def _passed_by(self, verdict: Verdict) -> str:
         """The cases that an answer passed: the hidden ones by name, the public ones as a count."""
@@ -300,8 +301,8 @@ class _Proof:
                 'copy, so a wrong answer may pass: judge="shared" shows it',
             )
 
-    def _find(self, kind: FindingKind, problem: str) -> None:
-        self.findings.append(ValidationFinding(self.task.id, kind, problem))
+    def _find(self, kind: FindingKind, problem: str, score: float | None = None) -> None:
+        self.findings.append(ValidationFinding(self.task.id, kind, problem, score))
 
 
 def _cpu_s(verdict: Verdict) -> float:

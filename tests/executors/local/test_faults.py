@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+import code_env.executors.local.file_watch as file_watch
 import code_env.executors.local.servers as servers
 from code_env import AssertTest, Limits, Program, Status, Task, judge_many
 from code_env.harness.process.watching import children_of, descendants
@@ -100,6 +101,25 @@ def test_killed_in_mid_batch(victim, level, monkeypatch):
     assert len(directories) >= (level == "contained")
     assert left_of(pids, directories) == []
     gc.collect()  # So that the warning, if there is one, is this test's.
+
+
+def test_files_that_another_thread_removed_are_no_fault_of_the_sandbox(monkeypatch):
+    """It ended the server, whose death it noticed first, just before this thread measures the program's files."""
+    with local("contained", workers=1) as executor:
+        executor.run(Program("print(1)"))
+        looks = []
+
+        def room_at(directory):
+            if len(looks) == 2:
+                executor._live.servers.drop(servers_of(executor)[0])
+            looks.append(directory)
+            return room_at_once(directory)
+
+        room_at_once = file_watch.room_at
+        monkeypatch.setattr(file_watch, "room_at", room_at)
+        result = executor.run(Program("import time\ntime.sleep(0.5)\nprint('ran')"))
+        assert (result.status, result.stdout) == (Status.OK, "ran\n"), result
+        assert looks[2] != looks[-1]
 
 
 @pytest.mark.parametrize("level", LEVELS)

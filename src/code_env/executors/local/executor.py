@@ -38,7 +38,7 @@ from .neighbours import Neighbours, found_no_space
 from .peer import PeerKeeper
 from .servers import LEVELS, Level, Servers, refuse_unsupported_machine
 from .stocks import COMMON, Stock, stock_for
-from .worker import ServerDied, Worker
+from .worker import ServerDied, Worker, blamed_on
 
 _log = logging.getLogger(__name__)
 
@@ -284,7 +284,8 @@ class _Slot:
         return self._peers
 
     def _attempt(self, program: Program, worker: Worker, peers: PeerKeeper | None, place: Place) -> ExecutionResult:
-        with contextlib.ExitStack() as stack:
+        servers = [worker.server, *([peers.worker.server] if peers is not None else [])]
+        with blamed_on(*servers), contextlib.ExitStack() as stack:
             if program.peer is None or peers is None:
                 main = stack.enter_context(JailedProgram(worker, program, "program"))
                 watch([main], place)

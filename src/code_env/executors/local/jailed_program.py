@@ -258,22 +258,13 @@ class JailedProgram(RunningProgram):
                 raise ServerDied("a program could not be killed")
 
     def result(self, queue_s: float, peer: ExecutionResult | None = None) -> ExecutionResult:
-        """Return the result, once the program has ended.
-
-        Raises:
-            ServerDied: If its files were removed because the server died.
-        """
-        try:
-            if self._directory is not None:
-                self._untouched = self._directory.is_as_made(self.program.limits.file_bytes)
-                if not self._untouched and self._file_watch is not None and self._file_watch.passed():
-                    self._excess = f"[Errno {errno.ENOSPC}] {self._file_watch.excess}"
-                    self._killed_for = self._killed_for or "error"
-            result = super().result(queue_s, peer)
-        except OSError as error:
-            if not self._worker.usable:  # Another thread has noticed that the server died, and removed its files.
-                raise ServerDied(f"the server was ended meanwhile: {error}") from error
-            raise
+        """Return the result, once the program has ended."""
+        if self._directory is not None:
+            self._untouched = self._directory.is_as_made(self.program.limits.file_bytes)
+            if not self._untouched and self._file_watch is not None and self._file_watch.passed():
+                self._excess = f"[Errno {errno.ENOSPC}] {self._file_watch.excess}"
+                self._killed_for = self._killed_for or "error"
+        result = super().result(queue_s, peer)
         if self._excess is not None and result.status is Status.ERROR:
             result = dataclasses.replace(result, error=ErrorInfo("OSError", self._excess))
         if self._has_policy and result.status is Status.ERROR:

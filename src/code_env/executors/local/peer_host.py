@@ -22,7 +22,7 @@ from .interpreter import find_interpreter
 from .peer import PeerKeeper
 from .servers import LEVELS, Level, Servers, refuse_unsupported_machine
 from .stocks import COMMON
-from .worker import ServerDied
+from .worker import ServerDied, blamed_on
 
 
 class PeerHost:
@@ -74,7 +74,7 @@ class PeerHost:
         servers = self._started()
         keeper = self._take(servers, wanted)
         try:
-            with contextlib.ExitStack() as stack:
+            with blamed_on(keeper.worker.server), contextlib.ExitStack() as stack:
                 with joined(program) as (ours, theirs):
                     take(ours)
                     peer = stack.enter_context(keeper.peer(wanted, theirs))

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,20 @@ if TYPE_CHECKING:
 
 class ServerDied(Exception):
     """A server or one of its workers ended during a request."""
+
+
+@contextlib.contextmanager
+def blamed_on(*servers: Server) -> Iterator[None]:
+    """Raise `ServerDied` in place of an `OSError` if one of the servers was ended meanwhile.
+
+    Another thread ends a server when it notices that the server died, and removes the files of all its programs.
+    """
+    try:
+        yield
+    except OSError as error:
+        if not any(server.closed for server in servers):
+            raise
+        raise ServerDied(f"the server was ended meanwhile: {error}") from error
 
 
 def signal_descendant(pid: int, ancestor: int, number: int = signal.SIGKILL) -> None:

@@ -108,3 +108,7 @@ class ModelError(CodeEnvError):
 
 class ReportError(CodeEnvError):
     """A file is neither a results file of an evaluation nor a file of trajectories."""
+
+
+class ServingError(CodeEnvError):
+    """A server cannot be started."""

@@ -12,9 +12,9 @@ import pytest
 
 from cli.command_line import run
 from code_env import StdinTest, Task, TaskSuite
-from code_env.errors import ReportError
+from code_env.errors import ServingError
 from code_env.evaluation import Sample
-from code_env.report.server import listening_socket
+from code_env.serving.sockets import listening_socket
 from report.conftest import rows_of, write_rows
 
 SUITE = TaskSuite("prints", [Task(f"task {number}", "Print 1.", (StdinTest("", "1"),)) for number in range(6)])
@@ -88,8 +88,8 @@ def test_a_malformed_line_is_told_and_what_was_there_stays(rows, tmp_path, brows
 def test_a_port_in_use_is_told():
     with listening_socket() as taken:
         taken.listen()
-        with pytest.raises(ReportError, match="give another --port"):
-            listening_socket(taken.getsockname()[1])
+        with pytest.raises(ServingError, match="in use; name another address or port"):
+            listening_socket(port=taken.getsockname()[1])
 
 
 def test_figures_in_the_terminal(rows, tmp_path):

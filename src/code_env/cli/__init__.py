@@ -12,6 +12,7 @@ from . import (
     reward,
     rollout,
     run,
+    serve,
     validate,
     view,
 )  # Each module adds its command to the application.
@@ -30,6 +31,7 @@ __all__ = [
     "reward",
     "rollout",
     "run",
+    "serve",
     "validate",
     "view",
 ]

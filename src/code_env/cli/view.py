@@ -16,7 +16,8 @@ from rich.text import Text
 
 from code_env.judging import Outcome
 from code_env.report.runs import Entry, Runs
-from code_env.report.server import GrowingPage, listening_socket, serve
+from code_env.report.server import GrowingPage, serve
+from code_env.serving.sockets import LOOPBACK, listening_socket
 from code_env.text import printable
 
 from .application import app
@@ -44,9 +45,9 @@ def view(
     with (
         user_errors(),
         contextlib.closing(GrowingPage(files, parse_ks(k))) as growing,
-        listening_socket(port) as listening,
+        listening_socket(port=port) as listening,
     ):
-        address = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/"
         if as_json:
             print_json({"address": address})
         else:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from code_env.errors import ReportError
 from code_env.rewards.pass_at_k import DEFAULT_KS
+from code_env.serving.sockets import LOOPBACK
 
 from .items import Item
 from .page import page_parts, title_of
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-_HOST = "127.0.0.1"
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -128,29 +128,9 @@ def application(growing: GrowingPage) -> Starlette:
 
     return Starlette(
         routes=[Route("/", page), Route("/news", news)],
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[_HOST, "localhost"])],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost"])],
         exception_handlers={ReportError: failed},
     )
-
-
-def listening_socket(port: int = 0) -> socket.socket:
-    """Return a socket that listens on loopback.
-
-    Args:
-        port: The port; a free one if 0.
-
-    Raises:
-        ReportError: If the port cannot be had.
-    """
-    listening = socket.socket()
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((_HOST, port))
-        listening.listen()
-    except OSError as error:
-        listening.close()
-        raise ReportError(f"port {port} cannot be had: {error}; give another --port") from None
-    return listening
 
 
 def serve(growing: GrowingPage, listening: socket.socket) -> None:

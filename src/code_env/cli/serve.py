@@ -1,0 +1,61 @@
+"""`code-env serve`: serve an executor over HTTP."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from code_env.executors.pool import own_cores
+from code_env.executors.registry import DEFAULT_EXECUTOR
+from code_env.executors.remote.executor import TOKEN_VARIABLE
+from code_env.serving import server
+from code_env.serving.sockets import LOOPBACK, listening_socket, listening_unix_socket
+
+from .application import app
+from .console import (
+    ExecutorOption,
+    JsonOption,
+    WorkersOption,
+    note_isolation,
+    open_executor,
+    print_json,
+    say,
+    user_errors,
+)
+
+
+@app.command()
+def serve(
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on; others than loopback need a token.")
+    ] = LOOPBACK,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; a free one if 0.")] = 8080,
+    unix: Annotated[Path | None, typer.Option("--unix", help="Listen on this Unix socket instead.")] = None,
+    executor: ExecutorOption = DEFAULT_EXECUTOR,
+    workers: WorkersOption = None,
+    max_body: Annotated[int, typer.Option("--max-body", min=1, help="Largest request, in MiB.")] = 64,
+    grace: Annotated[float, typer.Option("--grace", min=0, help="Seconds that programs have after SIGTERM.")] = 10.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Run programs and judge answers for clients: SandboxFusion's requests, verdicts, and `remote` executors.
+
+    If the environment variable CODE_ENV_TOKEN is set, clients must send it. There is no TLS: put a proxy before it.
+
+    Example: code-env serve --port 8080
+    """
+    with user_errors():
+        listening = listening_socket(host, port) if unix is None else listening_unix_socket(unix)
+        with listening, open_executor(executor, workers) as runner:
+            note_isolation(runner)
+            address = f"http://{host}:{listening.getsockname()[1]}" if unix is None else f"unix:{unix.resolve()}"
+            if as_json:
+                print_json({"address": address})
+            else:
+                say(f"{address} runs programs, level {runner.describe().level}; Ctrl-C ends it")
+            token = os.environ.get(TOKEN_VARIABLE, "")
+            server.serve(
+                runner, workers or own_cores(), listening, token=token, most_body_bytes=max_body << 20, grace_s=grace
+            )

@@ -1,0 +1,133 @@
+"""The routes of the server."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from code_env.errors import ServingError
+from code_env.executors.base import Executor
+from code_env.executors.remote.link import PATH
+from code_env.version import VERSION
+
+from . import judging, sandbox_fusion
+from .bodies import BadRequest, read_body, read_object, unless_gone
+from .guard import HEALTH, Guard
+from .openapi import DESCRIPTION, page
+from .programs import programs_endpoint
+from .work import Work
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp
+
+MOST_BODY_BYTES = 64 << 20
+"""The largest body, unless another limit is set."""
+
+_Handler = Callable[[dict[str, Any], Work], Coroutine[Any, Any, dict[str, Any]]]
+
+
+def application(
+    executor: Executor,
+    workers: int,
+    *,
+    token: str = "",
+    hosts: Collection[str] | None = None,
+    most_body_bytes: int = MOST_BODY_BYTES,
+) -> tuple[ASGIApp, Work]:
+    """Return the application, and the work that it does, which is to be stopped before the executor is closed.
+
+    Args:
+        executor: Where programs run; the caller closes it.
+        workers: How many programs it runs at a time.
+        token: The token that requests must have; empty if they need none.
+        hosts: The names that requests may have in `Host`; None for all.
+        most_body_bytes: The largest body of a request, and the largest frame.
+
+    Raises:
+        ServingError: If a package is missing.
+    """
+    try:
+        from starlette.applications import Starlette
+        from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+        from starlette.routing import Route, WebSocketRoute
+
+        work = Work(executor, workers)
+    except ImportError:
+        raise ServingError("a server needs more packages: install code-exec-env[serve]") from None
+
+    tasks = judging.Tasks()
+
+    def answers(handler: _Handler) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            values = await read_object(request, most_body_bytes)
+            return JSONResponse(await unless_gone(request, handler(values, work)))
+
+        return answer
+
+    async def judge(values: dict[str, Any], work: Work) -> dict[str, Any]:
+        return await judging.judge(values, tasks, work)
+
+    async def judge_batch(request: Request) -> Response:
+        values = await read_object(request, most_body_bytes)
+        return StreamingResponse(await judging.judge_batch(values, tasks, work), media_type="application/x-ndjson")
+
+    async def run_code_batch(request: Request) -> Response:
+        values = await read_object(request, most_body_bytes)
+        return StreamingResponse(sandbox_fusion.run_code_batch(values, work), media_type="application/x-ndjson")
+
+    async def put_task(request: Request) -> Response:
+        tasks.put(request.path_params["digest"], await read_body(request, most_body_bytes))
+        return Response(status_code=204)
+
+    async def health(request: Request) -> Response:
+        status, code = ("stopping", 503) if work.stopping else ("ok", 200)
+        return JSONResponse({"status": status, "version": VERSION}, code)
+
+    async def ping(request: Request) -> Response:
+        return JSONResponse("pong")
+
+    async def metrics(request: Request) -> Response:
+        return PlainTextResponse(work.metrics.text())
+
+    def doctor(request: Request) -> Response:
+        from code_env.doctor import examine
+
+        return JSONResponse(examine("contained", None, None).to_dict())
+
+    async def description(request: Request) -> Response:
+        return JSONResponse(DESCRIPTION)
+
+    async def documents(request: Request) -> Response:
+        return HTMLResponse(page())
+
+    async def refused(request: Request, error: Exception) -> Response:
+        if not isinstance(error, BadRequest):
+            raise error
+        key = "detail" if isinstance(error.detail, list) else "error"
+        return JSONResponse({key: error.detail}, error.status)
+
+    @contextlib.asynccontextmanager
+    async def life(app: Any) -> AsyncIterator[None]:
+        yield
+        await work.stop(0.0)
+
+    routes = [
+        Route("/run_code", answers(sandbox_fusion.run_code), methods=["POST"]),
+        Route("/run_code_batch", run_code_batch, methods=["POST"]),
+        Route("/run_jupyter", answers(sandbox_fusion.run_jupyter), methods=["POST"]),
+        Route("/v1/ping", ping),
+        Route("/judge", answers(judge), methods=["POST"]),
+        Route("/judge_batch", judge_batch, methods=["POST"]),
+        Route("/tasks/{digest}", put_task, methods=["PUT"]),
+        Route(HEALTH, health),
+        Route("/metrics", metrics),
+        Route("/v1/doctor", doctor),
+        Route("/openapi.json", description),
+        Route("/", documents),
+        WebSocketRoute(PATH, programs_endpoint(work, most_body_bytes)),
+    ]
+    app = Starlette(routes=routes, exception_handlers={BadRequest: refused}, lifespan=life)
+    return Guard(app, token, hosts), work

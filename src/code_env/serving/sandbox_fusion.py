@@ -1,0 +1,249 @@
+"""SandboxFusion's `/run_code` and `/run_jupyter`: trainers that call that server change one address.
+
+The forms of requests and answers are those of github.com/bytedance/SandboxFusion, `sandbox/server/sandbox_api.py`.
+verl's client (`verl/utils/reward_score/sandbox_fusion/utils.py`) waits `compile_timeout + run_timeout + 10` seconds. It
+sends a request again only after HTTP 504; any other failure is a wrong answer to it. So 504 is the answer to what could
+not begin in time, and to a fault of the sandbox.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from code_env.errors import TaskError
+from code_env.executors.limits import Limits
+from code_env.executors.program import Program
+from code_env.executors.result import CellResult, ErrorInfo, ExecutionResult, Status
+from code_env.languages import find_language
+
+from .bodies import BadRequest, Fields
+from .work import NoTurn, Work
+
+_LANGUAGES = """
+python cpp nodejs go go_test java php csharp bash typescript sql rust cuda lua R perl D_ut ruby scala julia pytest junit
+kotlin_script jest verilog python_gpu lean swift racket
+"""
+"""The languages that a request may name; others than those of the executor get the status SandboxError."""
+
+_CLIENT_SPARE_S = 10.0
+"""A client waits so much longer than its program may take."""
+
+_ANSWER_S = 2.0
+"""So long before its client gives up, a request that has not begun gets 504."""
+
+_DEFAULT_MEMORY_MB = 1024
+"""For `memory_limit_MB` of -1; also what verl asks for."""
+
+_OUTPUT_BYTES = 16 << 20
+"""The whole output comes back: a program that writes more than this is ended."""
+
+_FILE_BYTES = 64 << 20
+_TRIES = 3
+"""How many times a program is run if the sandbox fails."""
+
+
+async def run_code(values: dict[str, Any], work: Work) -> dict[str, Any]:
+    """Run a program.
+
+    Args:
+        values: The request.
+        work: Where it runs.
+
+    Returns:
+        The answer.
+
+    Raises:
+        BadRequest: If a field is wrong, or the program should be sent again.
+    """
+    fields = Fields(values)
+    compile_s, run_s = fields.number("compile_timeout", 10), fields.number("run_timeout", 10)
+    memory_mb = fields.number("memory_limit_MB", -1)
+    code, stdin = fields.text("code"), fields.optional_text("stdin")
+    language = fields.choice("language", tuple(_LANGUAGES.split()))
+    files, collect, argv = fields.files("files"), fields.texts("fetch_files"), fields.texts("args")
+    fields.check()
+    known = find_language(language)
+    if known is None or known.name not in work.executor.describe().languages:
+        return _answer("SandboxError", f"this server runs no programs in {language}")
+    program = _program(
+        code=code,
+        language=known.name,
+        stdin=stdin,
+        argv=tuple(argv) if language == "pytest" else (),
+        files=files,
+        collect=tuple(collect),
+        limits=_limits(run_s, memory_mb),
+    )
+    result = await _run(program, work, compile_s + run_s + _CLIENT_SPARE_S - _ANSWER_S)
+    timed_out = result.status is Status.TIMEOUT
+    command = _command(result)
+    failed = timed_out or command["return_code"] != 0
+    return _answer("Failed" if failed else "Success", "", run_result=command, files=_encoded(result))
+
+
+async def run_code_batch(values: dict[str, Any], work: Work) -> AsyncIterator[str]:
+    """Run the programs of `requests`; yield a JSON line for each as it ends, with its number and its `response`.
+
+    Instead of `response` there is `status` and `error` if the request is wrong, or has to be sent again.
+    """
+    requests = values.get("requests")
+    if not isinstance(requests, list) or not all(isinstance(one, dict) for one in requests):
+        raise BadRequest(422, "requests must be a list of objects, each as for /run_code")
+
+    async def one(number: int, request: dict[str, Any]) -> str:
+        try:
+            told: dict[str, Any] = {"response": await run_code(request, work)}
+        except BadRequest as error:
+            told = {"status": error.status, "error": error.detail}
+        return json.dumps({"number": number} | told) + "\n"
+
+    running = [asyncio.create_task(one(number, request)) for number, request in enumerate(requests)]
+    try:
+        for line in asyncio.as_completed(running):
+            yield await line
+    finally:
+        for task in running:
+            task.cancel()
+
+
+async def run_jupyter(values: dict[str, Any], work: Work) -> dict[str, Any]:
+    """Run cells of a notebook; all of them, whatever an earlier one raised.
+
+    Standard error is not known for each cell: all of it is in the last cell that ran.
+
+    Args:
+        values: The request.
+        work: Where they run.
+
+    Returns:
+        The answer.
+
+    Raises:
+        BadRequest: If a field is wrong, or the cells should be sent again.
+    """
+    fields = Fields(values)
+    cells = fields.texts("cells", required=True)
+    cell_s, total_s = fields.number("cell_timeout", 0), fields.number("total_timeout", 45)
+    memory_mb = fields.number("memory_limit_MB", -1)
+    fields.choice("kernel", ("python3",), "python3")
+    files, collect = fields.files("files"), fields.texts("fetch_files")
+    fields.check()
+    program = _program(
+        code="",
+        notebook=True,
+        cells=tuple(cells),
+        files=files,
+        collect=tuple(collect),
+        limits=_limits(min(total_s, cell_s * len(cells)) if cell_s > 0 and cells else total_s, memory_mb),
+    )
+    result = await _run(program, work, total_s + _CLIENT_SPARE_S - _ANSWER_S)
+    driver = _command(result)
+    if result.status is Status.TIMEOUT:
+        return {
+            "status": "Failed",
+            "message": "",
+            "driver": driver,
+            "cells": [],
+            "executor_pod_name": None,
+            "files": {},
+        }
+    ran = [_cell(cell, "") for cell in result.cells]
+    if ran:
+        ran[-1]["stderr"] = result.stderr
+    status = "Success" if len(ran) == len(cells) else "Failed"
+    return _cells_answer(status, driver | {"status": "Finished"}, ran, _encoded(result))
+
+
+def _program(**fields: Any) -> Program:
+    try:
+        return Program(**fields)
+    except TaskError as error:
+        raise BadRequest(422, [{"type": "value_error", "loc": ["body"], "msg": str(error)}]) from None
+
+
+def _limits(seconds: float, memory_mb: float) -> Limits:
+    memory_mb = memory_mb if memory_mb > 0 else _DEFAULT_MEMORY_MB
+    try:
+        return Limits(
+            cpu_s=seconds,
+            wall_s=seconds,
+            memory_bytes=int(memory_mb) << 20,
+            output_bytes=_OUTPUT_BYTES,
+            file_bytes=_FILE_BYTES,
+        )
+    except TaskError as error:
+        raise BadRequest(422, [{"type": "value_error", "loc": ["body"], "msg": str(error)}]) from None
+
+
+async def _run(program: Program, work: Work, within_s: float) -> ExecutionResult:
+    for _ in range(_TRIES):
+        try:
+            result = await work.run(program, within_s)
+        except NoTurn as error:
+            raise BadRequest(504, str(error)) from None
+        if result.status is not Status.SANDBOX_ERROR:
+            return result
+    raise BadRequest(504, f"the sandbox failed: {result.error.message if result.error else result.status}")
+
+
+def _command(result: ExecutionResult) -> dict[str, Any]:
+    timed_out = result.status is Status.TIMEOUT
+    code = result.exit_code if result.signal is None else -result.signal
+    return {
+        "status": "TimeLimitExceeded" if timed_out else "Finished",
+        "execution_time": result.wall_s,
+        # What reached another limit was ended by a signal, as a limit of memory or of output is anywhere else.
+        "return_code": None if timed_out else code if code is not None else -9,
+        "stdout": result.stdout,
+        "stderr": result.stderr,
+    }
+
+
+def _cell(cell: CellResult, stderr: str) -> dict[str, Any]:
+    return {
+        "stdout": cell.stdout,
+        "stderr": stderr,
+        "display": [
+            {kind: base64.b64encode(data).decode() if isinstance(data, bytes) else data for kind, data in shown.items()}
+            for shown in cell.results
+        ],
+        "error": [] if cell.error is None else [_error(cell.error)],
+    }
+
+
+def _error(error: ErrorInfo) -> dict[str, Any]:
+    return {"ename": error.name, "evalue": error.message, "traceback": error.traceback.splitlines()}
+
+
+def _encoded(result: ExecutionResult) -> dict[str, str]:
+    return {path: base64.b64encode(content).decode() for path, content in result.files.items()}
+
+
+def _answer(
+    status: str, message: str = "", run_result: dict[str, Any] | None = None, files: dict[str, str] | None = None
+) -> dict[str, Any]:
+    return {
+        "status": status,
+        "message": message,
+        "compile_result": None,
+        "run_result": run_result,
+        "executor_pod_name": None,
+        "files": files or {},
+    }
+
+
+def _cells_answer(
+    status: str, driver: dict[str, Any], cells: list[dict[str, Any]], files: dict[str, str]
+) -> dict[str, Any]:
+    return {
+        "status": status,
+        "message": "",
+        "driver": driver,
+        "cells": cells,
+        "executor_pod_name": None,
+        "files": files,
+    }

@@ -1,0 +1,106 @@
+"""What all requests share: the executor, the queue in front of it, and its end.
+
+Requests wait in the order in which they came, and are never refused. A request can say how long it will wait for its
+turn, because its client gives up after some time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from code_env.executors.base import Executor
+from code_env.executors.program import Program
+from code_env.executors.result import ExecutionResult
+from code_env.judging.judge import ajudge
+from code_env.judging.verdict import Verdict
+from code_env.tasks.task import Task
+
+from .metrics import Metrics
+
+_AHEAD = 4
+"""How many programs the executor has at a time, as a multiple of its workers: it lends the place of one that sleeps."""
+
+
+class NoTurn(Exception):
+    """A request did not get its turn in time, or the server is stopping: it should be sent again."""
+
+
+class Work:
+    """The executor and the queue in front of it.
+
+    Args:
+        executor: Where programs run; the caller closes it.
+        workers: How many programs it runs at a time.
+    """
+
+    def __init__(self, executor: Executor, workers: int) -> None:
+        self.executor, self.workers = executor, workers
+        self.metrics = Metrics()
+        self.stopping = False
+        self._places = asyncio.Semaphore(_AHEAD * workers)
+        self._tasks: set[asyncio.Task[Any] | None] = set()
+
+    async def run(self, program: Program, within_s: float | None = None) -> ExecutionResult:
+        """Run a program when its turn comes; cancelling ends it.
+
+        Args:
+            program: The program.
+            within_s: How long to wait for the turn, in seconds; for ever if None.
+
+        Raises:
+            NoTurn: If it did not get its turn, or the server stopped before it was done.
+            UnsupportedProgram: If the executor cannot do what it asks.
+        """
+        async with self._place(within_s):
+            result = await self.executor.arun(program)
+        self.metrics.ran(result)
+        return result
+
+    async def judge(self, task: Task, code: str, response: str) -> Verdict:
+        """Judge an answer when its turn comes; cancelling ends its program.
+
+        Raises:
+            NoTurn: If the server stopped before there was a verdict.
+            UnsupportedProgram: If the executor cannot do what the task asks.
+        """
+        async with self._place(None):
+            verdict = await ajudge(task, code, self.executor, response=response)
+        self.metrics.judged(verdict)
+        return verdict
+
+    async def stop(self, grace_s: float) -> None:
+        """Let no further program begin; end what still runs after some seconds."""
+        self.stopping = True
+        tasks = [task for task in self._tasks if task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace_s)
+        for task in tasks:
+            task.cancel()
+
+    @contextlib.asynccontextmanager
+    async def _place(self, within_s: float | None) -> AsyncIterator[None]:
+        self.metrics.waiting.inc()
+        try:
+            async with asyncio.timeout(within_s):
+                await self._places.acquire()
+        except TimeoutError:
+            raise NoTurn(f"the queue was too long to begin within {within_s:g} s") from None
+        finally:
+            self.metrics.waiting.dec()
+        task = asyncio.current_task()
+        try:
+            if self.stopping:
+                raise NoTurn("the server is stopping")
+            self._tasks.add(task)
+            with self.metrics.running.track_inprogress():
+                yield
+        except asyncio.CancelledError:
+            if self.stopping:
+                raise NoTurn("the server is stopping") from None
+            raise
+        finally:
+            self._tasks.discard(task)
+            self._places.release()

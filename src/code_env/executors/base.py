@@ -12,7 +12,8 @@ import asyncio
 from collections.abc import Iterable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from typing import Literal, Self
+from functools import partial
+from typing import Any, ClassVar, Literal, Self
 
 from code_env.checks import names_keywords
 
@@ -57,7 +58,29 @@ def require_executor(value: object) -> None:
 
 
 class Executor(abc.ABC):
-    """Runs programs. It can be used as a context manager, from any thread, and from asyncio."""
+    """Runs programs. It can be used as a context manager, from any thread, and from asyncio.
+
+    A copy that crosses to another process, by pickle, is a new executor that is made with the same arguments. It has
+    no state of this one, and no argument that `SECRETS` names.
+    """
+
+    SECRETS: ClassVar[frozenset[str]] = frozenset()
+    """Names of keyword arguments that are never pickled, such as keys. The copy is made without them, and takes, for
+    example, what the environment has."""
+
+    _made_with: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Keep the arguments."""
+        self = super().__new__(cls)
+        self._made_with = (args, kwargs)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Called by pickle."""
+        args, kwargs = self._made_with
+        wanted = {name: value for name, value in kwargs.items() if name not in self.SECRETS}
+        return partial(type(self), *args, **wanted), ()
 
     @abc.abstractmethod
     def submit(self, program: Program) -> Future[ExecutionResult]:

@@ -58,6 +58,8 @@ class E2BExecutor(MachineExecutor):
     languages = frozenset(("python", "javascript", "bash"))
     notebooks = True
 
+    SECRETS = frozenset({"api_key"})
+
     def __init__(
         self,
         *,

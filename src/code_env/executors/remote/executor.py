@@ -61,6 +61,8 @@ class RemoteExecutor(Executor):
         ExecutorError: If an argument is wrong, or the package `websockets` is missing.
     """
 
+    SECRETS = frozenset({"token"})
+
     def __init__(
         self,
         urls: str | Sequence[str] | None = None,

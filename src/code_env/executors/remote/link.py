@@ -114,6 +114,8 @@ class Link:
             ExecutorError: If it is none.
         """
         parts = urlsplit(url)
+        if parts.username is not None or parts.password is not None:
+            raise ExecutorError("the address of a server holds no token; pass it as token, or set CODE_ENV_TOKEN")
         if not (parts.scheme in ("http", "https") and parts.netloc) and not (parts.scheme == "unix" and parts.path):
             raise ExecutorError(
                 f"the address of a server is http://host:port, https://host:port or unix:/path; got {url!r}"

@@ -51,10 +51,11 @@ def serve(
         with listening, open_executor(executor, workers) as runner:
             note_isolation(runner)
             address = f"http://{host}:{listening.getsockname()[1]}" if unix is None else f"unix:{unix.resolve()}"
+            level = runner.describe().level  # Starts what the first request would otherwise wait for.
             if as_json:
-                print_json({"address": address})
+                print_json({"address": address, "level": level})
             else:
-                say(f"{address} runs programs, level {runner.describe().level}; Ctrl-C ends it")
+                say(f"{address} runs programs, level {level}; Ctrl-C ends it")
             token = os.environ.get(TOKEN_VARIABLE, "")
             server.serve(
                 runner, workers or own_cores(), listening, token=token, most_body_bytes=max_body << 20, grace_s=grace

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from code_env.errors import ServingError
 from code_env.executors.base import Executor
-from code_env.executors.remote.link import PATH
+from code_env.executors.remote.websocket import PATH
 from code_env.version import VERSION
 
 from . import judging, sandbox_fusion

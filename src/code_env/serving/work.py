@@ -13,6 +13,7 @@ from typing import Any
 
 from code_env.executors.base import Executor
 from code_env.executors.program import Program
+from code_env.executors.remote.answering import NotRun
 from code_env.executors.result import ExecutionResult
 from code_env.judging.judge import ajudge
 from code_env.judging.verdict import Verdict
@@ -24,7 +25,7 @@ _AHEAD = 4
 """How many programs the executor has at a time, as a multiple of its workers: it lends the place of one that sleeps."""
 
 
-class NoTurn(Exception):
+class NoTurn(NotRun):
     """A request did not get its turn in time, or the server is stopping: it should be sent again."""
 
 

@@ -23,7 +23,7 @@ from code_env import (
     make_executor,
 )
 from code_env.executors.remote import RemoteExecutor
-from code_env.executors.remote.executor import weakest
+from code_env.executors.remote.queue import weakest
 from code_env.harness.process.watching import descendants
 from code_env.testing import CHECKS, LIFE_CHECKS
 from serving.server_process import served

@@ -10,27 +10,22 @@ import json
 import logging
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Protocol
 
-from code_env.errors import ExecutorError, TaskError, UnsupportedProgram
+from code_env.errors import TaskError, UnsupportedProgram
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
 
 from .messages import Hello, programs_frame, result_from
 
 if TYPE_CHECKING:
-    from websockets.sync.client import ClientConnection
-
-    from .executor import Queue
+    from .queue import Queue
 
 _log = logging.getLogger(__name__)
-
-PATH = "/v1/programs"
-"""Where servers take programs."""
 
 _AHEAD = 4
 """How many programs a server has at a time, as a multiple of its workers: its queue never runs empty."""
@@ -38,16 +33,15 @@ _AHEAD = 4
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 30.0
 """How long a server is left alone after its first fault, and at most."""
 
-_OPEN_S = 8.0
-"""How long it may take to open a connection, in seconds."""
-
-_PING_S = 10.0
-"""A connection is tested so often, and given up if no answer comes for as long again, in seconds."""
+_HELLO_S = 60.0
+"""How long a server that was reached may take to say what it is, in seconds."""
 
 _RUNS_OF_A_JUDGED_PROGRAM, _SPARE_S = 10, 120.0
 """A program is given up on a server after so many times its wall time, and so many seconds more for the queue there."""
 
-_MOST_RESULT_BYTES = 1 << 30
+TRIES = 3
+"""A program that was lost with so many servers is given up."""
+
 _TICK_S = 1.0
 """Deadlines are looked at so often, in seconds."""
 
@@ -64,6 +58,11 @@ class Order:
     """How many servers were lost that had it."""
     sent: float = 0.0
     """When it was sent, by the monotonic clock."""
+
+    @property
+    def runs_alone(self) -> bool:
+        """Whether it may have no other program beside it: if it is lost once more, it is given up."""
+        return self.lost == TRIES - 1
 
     @property
     def waited_s(self) -> float:
@@ -86,55 +85,72 @@ class Order:
             self.future.set_result(result)
 
 
+class Transport(Protocol):
+    """Carries frames to a server and back. Any thread may call it."""
+
+    def send(self, frame: str) -> None:
+        """Send a frame.
+
+        Raises:
+            ConnectionError: If the connection is lost.
+        """
+
+    def receive(self, timeout_s: float) -> str:
+        """Return the next frame.
+
+        Raises:
+            TimeoutError: If none comes in time.
+            ConnectionError: If the connection is lost.
+        """
+
+    def close(self) -> None:
+        """End the connection. Idempotent."""
+
+
 class Link:
     """The connection to one server.
 
     Args:
-        url: Its address.
-        token: The token that it asks for; empty if it asks for none.
+        name: Its name in messages.
+        connect: Connects to it. It raises an `OSError` if that is not possible.
+        blames: Whether a program that ran alone on a server is the cause of its loss.
     """
 
-    def __init__(self, url: str, token: str) -> None:
-        self.url, self._token = url, token
+    def __init__(self, name: str, connect: Callable[[], Transport], *, blames: bool = False) -> None:
+        self.name, self._connect, self._blames = name, connect, blames
         self.was_tried = False
         """Whether it was reached, or a first try failed."""
         self.hello: Hello | None = None
         """What it says of itself; None while it cannot be used."""
         self.fault = ""
         """Why it cannot be used."""
-        self._connection: ClientConnection | None = None
+        self.closed = False
+        """Whether it is to be used no more."""
+        self._connection: Transport | None = None
         self._sent: dict[int, Order] = {}
         self._threads: list[threading.Thread] = []
-
-    @staticmethod
-    def check_url(url: str) -> None:
-        """Refuse what is no address of a server.
-
-        Raises:
-            ExecutorError: If it is none.
-        """
-        parts = urlsplit(url)
-        if parts.username is not None or parts.password is not None:
-            raise ExecutorError("the address of a server holds no token; pass it as token, or set CODE_ENV_TOKEN")
-        if not (parts.scheme in ("http", "https") and parts.netloc) and not (parts.scheme == "unix" and parts.path):
-            raise ExecutorError(
-                f"the address of a server is http://host:port, https://host:port or unix:/path; got {url!r}"
-            )
 
     @property
     def room(self) -> int:
         """How many more programs it can have now."""
-        return 0 if self.hello is None else _AHEAD * self.hello.workers - len(self._sent)
+        if self.hello is None or any(order.runs_alone for order in self._sent.values()):
+            return 0
+        return _AHEAD * self.hello.workers - len(self._sent)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has no program."""
+        return not self._sent
 
     def start(self, queue: Queue) -> None:
         """Start its threads."""
         for work in (self._receive_always, self._send_always):
-            thread = threading.Thread(target=work, args=(queue,), name=f"code_env-remote-{self.url}", daemon=True)
+            thread = threading.Thread(target=work, args=(queue,), name=f"code_env-remote-{self.name}", daemon=True)
             thread.start()
             self._threads.append(thread)
 
     def close(self) -> list[Order]:
-        """End the connection and the threads; return what was not done."""
+        """End the connection and the threads, which the queue must have told; return what was not done."""
         connection = self._connection
         if connection is not None:
             connection.close()
@@ -152,7 +168,7 @@ class Link:
                     return
                 connection, hello = self._connection, self.hello
                 if connection is None or hello is None:
-                    queue.give_back(orders, self.fault)
+                    queue.give_back(orders, self.fault, blames=False)
                     continue
                 for order in orders:
                     order.sent = time.monotonic()
@@ -161,11 +177,11 @@ class Link:
             for order in orders:  # Only now, because a future that was cancelled meanwhile calls at once.
                 order.future.add_done_callback(partial(self._end_if_cancelled, queue, order.number))
 
-    def _send(self, connection: ClientConnection, orders: list[Order], most_bytes: int) -> None:
+    def _send(self, connection: Transport, orders: list[Order], most_bytes: int) -> None:
         """Send programs, in two frames if they are too large for one. `_receive_always` gives back what is not sent."""
         frame = json.dumps(programs_frame({order.number: order.program for order in orders}), separators=(",", ":"))
         if len(frame) <= most_bytes:
-            with contextlib.suppress(_closed_error()):
+            with contextlib.suppress(ConnectionError):
                 connection.send(frame)
         elif len(orders) > 1:
             half = len(orders) // 2
@@ -175,7 +191,7 @@ class Link:
             self._sent.pop(orders[0].number, None)
             orders[0].settle(
                 UnsupportedProgram(
-                    f"the program takes {len(frame)} bytes with its files and its tests, and {self.url} takes "
+                    f"the program takes {len(frame)} bytes with its files and its tests, and {self.name} takes "
                     f"{most_bytes}; start it with a larger --max-body"
                 )
             )
@@ -190,7 +206,7 @@ class Link:
         if order is not None:
             future.set_running_or_notify_cancel()
             if connection is not None:
-                with contextlib.suppress(_closed_error()):
+                with contextlib.suppress(ConnectionError):
                     connection.send(json.dumps({"cancel": [number]}))
 
     def _receive_always(self, queue: Queue) -> None:
@@ -199,53 +215,32 @@ class Link:
         while True:
             began = time.monotonic()
             try:
-                with self._connect() as connection:
+                with contextlib.closing(self._connect()) as connection:
                     self._receive(queue, connection)
-            except (OSError, TimeoutError, ValueError, TaskError, _closed_error()) as error:
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, TaskError) as error:
                 fault = f"{type(error).__name__}: {error}"
             else:
                 fault = "the connection was closed"
             with queue.changed:
-                if self.hello is not None and not queue.closing:
+                if self.hello is not None and not self.closed:
                     _log.warning(
-                        "%s: the connection is lost, %d programs are run again: %s", self.url, len(self._sent), fault
+                        "%s: the connection is lost, %d programs are run again: %s", self.name, len(self._sent), fault
                     )
                 self.hello, self._connection, self.was_tried = None, None, True
                 self.fault = fault
-                if queue.closing:
+                if self.closed:
                     return
                 lost, self._sent = list(self._sent.values()), {}
-                queue.give_back(lost, f"{self.url}: {fault}")
+                queue.give_back(lost, f"{self.name}: {fault}", blames=self._blames)
                 held = time.monotonic() - began > _LONGEST_WAIT_S
                 wait_s = _FIRST_WAIT_S if held else min(2 * wait_s, _LONGEST_WAIT_S)
                 until = time.monotonic() + wait_s
-                while not queue.closing and time.monotonic() < until:
+                while not self.closed and time.monotonic() < until:
                     queue.give_up()
                     queue.changed.wait(min(_TICK_S, max(0.0, until - time.monotonic())))
 
-    def _connect(self) -> ClientConnection:
-        from websockets.sync.client import connect, unix_connect
-
-        settings: dict[str, Any] = {
-            "additional_headers": {"Authorization": f"Bearer {self._token}"} if self._token else None,
-            "compression": None,
-            "max_size": _MOST_RESULT_BYTES,
-            "open_timeout": _OPEN_S,
-            "ping_interval": _PING_S,
-            "ping_timeout": _PING_S,
-            "close_timeout": _TICK_S,
-        }
-        parts = urlsplit(self.url)
-        if parts.scheme == "unix":
-            connection: ClientConnection = unix_connect(parts.path, uri=f"ws://localhost{PATH}", **settings)
-        else:
-            secure = "wss" if parts.scheme == "https" else "ws"
-            address = f"{secure}://{parts.netloc}{parts.path.rstrip('/')}{PATH}"
-            connection = connect(address, proxy=None, **settings)
-        return connection
-
-    def _receive(self, queue: Queue, connection: ClientConnection) -> None:
-        hello = Hello.from_data(json.loads(connection.recv(timeout=_OPEN_S)))
+    def _receive(self, queue: Queue, connection: Transport) -> None:
+        hello = Hello.from_data(json.loads(connection.receive(_HELLO_S)))
         with queue.changed:
             refusal = queue.accepts(self, hello)
             if refusal:
@@ -253,10 +248,10 @@ class Link:
             self.hello, self._connection, self.was_tried = hello, connection, True
             self.fault = ""
             queue.changed.notify_all()
-        _log.info("%s: connected, %d workers, level %s", self.url, hello.workers, hello.isolation.level)
-        while not queue.closing:
+        _log.info("%s: connected, %d workers, level %s", self.name, hello.workers, hello.isolation.level)
+        while not self.closed:
             try:
-                frame = json.loads(connection.recv(timeout=_TICK_S))
+                frame = json.loads(connection.receive(_TICK_S))
             except TimeoutError:
                 if any(order.is_overdue for order in list(self._sent.values())):
                     raise ValueError("a program is overdue there") from None
@@ -271,10 +266,3 @@ class Link:
             for order, result in zip(orders, results.values(), strict=True):
                 if order is not None:
                     order.settle(result)
-
-
-def _closed_error() -> type[Exception]:
-    """The exceptions of a connection that has ended or could not be opened."""
-    from websockets.exceptions import WebSocketException
-
-    return WebSocketException

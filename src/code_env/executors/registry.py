@@ -21,6 +21,7 @@ DEFAULT_EXECUTOR = "local"
 _BUILTIN = {
     "e2b": "code_env.executors.e2b:E2BExecutor",
     "local": "code_env.executors.local:LocalExecutor",
+    "ray": "code_env.executors.ray:RayExecutor",
     "remote": "code_env.executors.remote:RemoteExecutor",
     "restricted": "code_env.executors.restricted:RestrictedExecutor",
     "subprocess": "code_env.executors.subprocess:UnisolatedSubprocessExecutor",

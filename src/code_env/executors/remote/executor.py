@@ -33,6 +33,10 @@ TOKEN_VARIABLE = "CODE_ENV_TOKEN"
 """The environment variable with the token that servers ask for."""
 
 
+_CONNECT_S = 30.0
+"""How long to wait for servers when they are needed for the first time, in seconds."""
+
+
 class RemoteExecutor(Executor):
     """Runs programs on servers of `code-env serve`.
 
@@ -114,6 +118,6 @@ class RemoteExecutor(Executor):
             if self._queue is None or self._queue.pid != os.getpid():  # A fork does not have its parent's threads.
                 links = [Link(url, partial(WebSocket, url, self._token)) for url in self._urls]
                 advice = "start one with `code-env serve`"
-                self._queue = Queue(links, self._mixed_levels, self._give_up_s, advice)
+                self._queue = Queue(links, self._mixed_levels, self._give_up_s, _CONNECT_S, advice)
                 weakref.finalize(self, self._queue.close)
             return self._queue

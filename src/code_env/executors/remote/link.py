@@ -216,6 +216,7 @@ class Link:
             began = time.monotonic()
             try:
                 with contextlib.closing(self._connect()) as connection:
+                    self._connection = connection
                     self._receive(queue, connection)
             except (OSError, ValueError, KeyError, TypeError, AttributeError, TaskError) as error:
                 fault = f"{type(error).__name__}: {error}"
@@ -245,7 +246,7 @@ class Link:
             refusal = queue.accepts(self, hello)
             if refusal:
                 raise ValueError(refusal)
-            self.hello, self._connection, self.was_tried = hello, connection, True
+            self.hello, self.was_tried = hello, True
             self.fault = ""
             queue.changed.notify_all()
         _log.info("%s: connected, %d workers, level %s", self.name, hello.workers, hello.isolation.level)

@@ -23,9 +23,6 @@ from code_env.executors.result import ExecutionResult, sandbox_error, sandbox_ki
 from .link import TRIES, Link, Order
 from .messages import Hello
 
-_CONNECT_S = 30.0
-"""How long to wait for the servers when they are needed for the first time, in seconds."""
-
 _RANKS = {"level": ("none", "contained", "full", "machine"), "peer": ("none", "same_machine", "isolated")}
 """The values of two fields of `Isolation`, weakest first."""
 
@@ -37,13 +34,16 @@ class Queue:
         links: A link for each server.
         mixed_levels: Whether servers may differ in what they isolate.
         give_up_s: How long programs wait while no server can be reached, in seconds.
+        connect_s: How long to wait for the servers when they are needed for the first time, in seconds.
         advice: What a user can do if no server can be reached.
     """
 
-    def __init__(self, links: Sequence[Link], mixed_levels: bool, give_up_s: float, advice: str) -> None:
+    def __init__(
+        self, links: Sequence[Link], mixed_levels: bool, give_up_s: float, connect_s: float, advice: str
+    ) -> None:
         self.pid = os.getpid()
         self._links, self._mixed_levels, self._give_up_s = list(links), mixed_levels, give_up_s
-        self._advice = advice
+        self._connect_s, self._advice = connect_s, advice
         self.changed = threading.Condition()
         """Held by who looks at, or changes, what is below and the state of a link."""
         self._waiting: deque[Order] = deque()
@@ -62,7 +62,7 @@ class Queue:
         """
         with self.changed:
             if self._isolation is None:
-                self.changed.wait_for(lambda: all(link.was_tried for link in self._links), _CONNECT_S)
+                self.changed.wait_for(lambda: all(link.was_tried for link in self._links), self._connect_s)
                 hellos = [(link, link.hello) for link in self._links if link.hello is not None]
                 if not hellos:
                     told = "; ".join(f"{link.name}: {link.fault or 'no answer'}" for link in self._links)

@@ -1,0 +1,48 @@
+"""`ray` on real clusters of this machine, whose nodes come and go."""
+
+import gymnasium as gym
+import pytest
+
+from code_env import judge_many, load_suite
+from code_env.executors.ray import RayExecutor
+from code_env.testing import CHECKS
+
+ray = pytest.importorskip("ray")
+# Ray leaves sockets and files to the garbage collector.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster with one node, to which this process is connected."""
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100 << 20)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def executor_on_ray(cluster):
+    with RayExecutor() as executor:
+        yield executor
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_it_conforms(check, executor_on_ray):
+    assert check(executor_on_ray) is None
+
+
+def test_verdicts_are_those_of_local(executor_on_ray, executor):
+    suite = load_suite("starter")
+    answers = [(task, answer) for task in suite for answer in (task.reference, "x = 1", "1/0")]
+    assert judge_many(answers, executor_on_ray) == judge_many(answers, executor)
+
+
+def test_an_environment_runs_on_it(executor_on_ray):
+    envs = gym.make_vec("CodeExec-v0", num_envs=4, suite="starter", executor=executor_on_ray)
+    _, infos = envs.reset(seed=0)
+    answers = [envs.unwrapped.suite.task(task).reference for task in infos["task_id"]]
+    assert list(envs.step(answers)[1]) == [1.0] * 4
+    envs.close()

@@ -58,3 +58,10 @@ def test_cheats_are_counted():
     counts = {row["judge"]: (row["right"], row["wrong"], row["cheat"]) for row in rows}
     assert counts["code_env"] == ("3 of 3", "0 of 2", "0 of 8")
     assert counts["exit code of a process"] == ("3 of 3", "0 of 2", "8 of 8")
+
+
+def test_what_a_server_costs_is_measured():
+    """It checks each result itself."""
+    rows, _ = run("serving.py", "--rounds", "1", "--count", "20", "--contenders", "http,batch,remote")
+    assert [row["through"] for row in rows] == ["local", "http", "batch", "remote"] * 2
+    assert all(row["rate"] > 0 for row in rows)

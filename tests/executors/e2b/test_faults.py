@@ -120,7 +120,8 @@ IN_MIDSTREAM = (
 )
 def test_a_judged_run_is_judged_again_from_its_start(operation, fault, make, e2b, monkeypatch):
     monkeypatch.setattr(machine_run, "_ARRIVAL_LATEST_S", 2.0)  # So soon a line that has not come is missed.
-    e2b.faults.add(operation, fault, times=2)
+    # What ends a run before it has begun is the same the second time.
+    e2b.faults.add(operation, fault, times=2 if fault in IN_MIDSTREAM else 1)
     verdict = judge(TASK, "def double(x): return 2 * x", quick(make, fault))
     assert (verdict.outcome, verdict.fraction) == (Outcome.PASS, 1.0), verdict
 

@@ -15,6 +15,10 @@ from code_env.executors.result import ExecutionResult
 from .messages import programs_from, result_data
 
 
+_FEW, _GATHER_S = 4, 0.002
+"""If more than so many programs run, results wait so many seconds for others, because a frame costs more than they."""
+
+
 class NotRun(Exception):
     """A program was not run, through no fault of its own: it is to be run elsewhere."""
 
@@ -49,6 +53,8 @@ class Answering:
     async def next(self) -> str:
         """Wait until something is done; return all that is, in one frame."""
         done = [await self._done.get()]
+        if len(self._running) > _FEW:
+            await asyncio.sleep(_GATHER_S)
         while not self._done.empty():
             done.append(self._done.get_nowait())
         frame: dict[str, dict[str, Any]] = {}

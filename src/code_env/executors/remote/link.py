@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_AHEAD = 4
-"""How many programs a server has at a time, as a multiple of its workers: its queue never runs empty."""
+_AHEAD = 16
+"""How many programs a server has at a time, as a multiple of its workers: its queue never runs empty, and a frame holds
+several."""
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 30.0
 """How long a server is left alone after its first fault, and at most."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from code_env import CallTest, ExecutorError, Program, Task, judge_as_completed, make_executor
+from code_env import CallTest, ExecutorError, Task, judge_as_completed, make_executor
 from code_env.executors.ray import RayExecutor
 from code_env.testing import LIFE_CHECKS
 
@@ -62,5 +62,3 @@ def test_its_life_conforms(check):
 def test_arguments_are_checked():
     with pytest.raises(ExecutorError, match="workers_per_node must be a whole number of at least 1; got 0"):
         make_executor("ray", workers_per_node=0)
-    with make_executor("ray", address="auto") as executor, pytest.raises(ExecutorError, match="no Ray cluster"):
-        executor.run(Program("print(1)"))

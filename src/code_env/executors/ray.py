@@ -13,25 +13,19 @@ import json
 import logging
 import os
 import threading
-import weakref
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from code_env.checks import require_flag, require_number, require_whole
-from code_env.errors import ExecutorClosed, ExecutorError
+from code_env.checks import require_whole
+from code_env.errors import ExecutorError
 from code_env.version import VERSION
 
-from .base import Executor, Isolation
-from .interpreters import refuse_unsupported
-from .pool import renew_lock_after_fork
-from .program import Program
 from .remote.answering import Answering
 from .remote.link import Link
+from .remote.linked import LinkedExecutor
 from .remote.messages import Hello
 from .remote.queue import Queue
-from .result import ExecutionResult
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +39,7 @@ _MOST_BYTES = 1 << 30
 """The size of the largest frame."""
 
 
-class RayExecutor(Executor):
+class RayExecutor(LinkedExecutor):
     """Runs programs on all nodes of a Ray cluster. Nodes can join and leave.
 
     Args:
@@ -60,6 +54,8 @@ class RayExecutor(Executor):
     Raises:
         ExecutorError: If an argument is wrong, or Ray is missing.
     """
+
+    NAME = "ray"
 
     def __init__(
         self,
@@ -78,50 +74,12 @@ class RayExecutor(Executor):
             require_whole("workers_per_node", workers_per_node, ExecutorError, least=1)
         self._address, self._workers = address, workers_per_node
         self._arguments = dict(executor_kwargs or {})
-        self._mixed_levels = require_flag("mixed_levels", mixed_levels, ExecutorError)
-        self._give_up_s = require_number("give_up_s", give_up_s, ExecutorError, least=0.0)
-        self._lock = threading.Lock()
-        renew_lock_after_fork(self)
-        self._closed = False
-        self._cluster: _Cluster | None = None
+        super().__init__(mixed_levels, give_up_s)
 
-    def describe(self) -> Isolation:
-        """Return what all nodes isolate and enforce together; the first call connects to the cluster.
-
-        Raises:
-            ExecutorError: If there is no cluster, or the nodes differ and `mixed_levels` is false.
-        """
-        return self._started().queue.isolation()
-
-    def submit(self, program: Program) -> Future[ExecutionResult]:
-        """Start a program; see `Executor.submit`.
-
-        Raises:
-            UnsupportedProgram: If the nodes cannot do what the program asks.
-            ExecutorClosed: If the executor was closed.
-            ExecutorError: As `describe`.
-        """
-        queue = self._started().queue
-        refuse_unsupported(program, "ray", queue.isolation().languages, here=False)
-        return queue.submit(program)
-
-    def close(self) -> None:
-        """End all programs that still run, and all actors. Idempotent."""
-        with self._lock:
-            self._closed = True
-            cluster, self._cluster = self._cluster, None
-        if cluster is not None and cluster.queue.pid == os.getpid():
-            cluster.close()
-
-    def _started(self) -> _Cluster:
-        with self._lock:
-            if self._closed:
-                raise ExecutorClosed("this executor was closed; make a new one")
-            if self._cluster is None:
-                made_here = _connect(self._address)
-                self._cluster = _Cluster(made_here, self._workers, self._arguments, self._mixed_levels, self._give_up_s)
-                weakref.finalize(self, self._cluster.close)
-            return self._cluster
+    def _open(self) -> tuple[Queue, Callable[[], None]]:
+        made_here = _connect(self._address)
+        cluster = _Cluster(made_here, self._workers, self._arguments, self._mixed_levels, self._give_up_s)
+        return cluster.queue, cluster.close
 
 
 def _connect(address: str | None) -> bool:

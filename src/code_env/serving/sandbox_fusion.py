@@ -64,7 +64,7 @@ async def run_code(values: dict[str, Any], work: Work) -> dict[str, Any]:
     memory_mb = fields.number("memory_limit_MB", -1)
     code, stdin = fields.text("code"), fields.optional_text("stdin")
     language = fields.choice("language", tuple(_LANGUAGES.split()))
-    files, collect, argv = fields.files("files"), fields.texts("fetch_files"), fields.texts("args")
+    files, collect = fields.files("files"), fields.texts("fetch_files")
     fields.check()
     known = find_language(language)
     if known is None or known.name not in work.executor.describe().languages:
@@ -73,7 +73,6 @@ async def run_code(values: dict[str, Any], work: Work) -> dict[str, Any]:
         code=code,
         language=known.name,
         stdin=stdin,
-        argv=tuple(argv) if language == "pytest" else (),
         files=files,
         collect=tuple(collect),
         limits=_limits(run_s, memory_mb),

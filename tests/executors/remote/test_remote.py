@@ -162,7 +162,7 @@ def test_a_server_that_isolates_less_is_not_used_later(tmp_path):
     with served("--workers", 1) as local, RemoteExecutor([local.address, f"unix:{path}"]) as executor:
         level = executor.describe().level
         with served("--executor", "subprocess", "--unix", path):
-            link = executor._queue._links[1]
+            link = executor._queue().links[1]
             wait_until(lambda: "isolates less" in link.fault)
             assert executor.describe().level == level
             assert link.room == 0
@@ -196,7 +196,7 @@ def test_addresses_come_from_the_environment(server, monkeypatch):
     monkeypatch.setenv("CODE_ENV_SERVERS", f"{server.address} {server.address}")
     with make_executor("remote") as executor:
         assert executor.run(Program("print(1)")).stdout == "1\n"
-        assert len(executor._queue._links) == 2
+        assert len(executor._queue().links) == 2
 
 
 def test_nothing_is_left(server):

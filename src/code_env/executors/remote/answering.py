@@ -14,7 +14,6 @@ from code_env.executors.result import ExecutionResult
 
 from .messages import programs_from, result_data
 
-
 _FEW, _GATHER_S = 4, 0.002
 """If more than so many programs run, results wait so many seconds for others, because a frame costs more than they."""
 

@@ -8,21 +8,13 @@ program that was lost with several servers gets a `sandbox_error`, never another
 from __future__ import annotations
 
 import os
-import threading
-import weakref
-from collections.abc import Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from code_env.checks import require_flag, require_number
-from code_env.errors import ExecutorClosed, ExecutorError
-from code_env.executors.base import Executor, Isolation
-from code_env.executors.interpreters import refuse_unsupported
-from code_env.executors.pool import renew_lock_after_fork
-from code_env.executors.program import Program
-from code_env.executors.result import ExecutionResult
+from code_env.errors import ExecutorError
 
 from .link import Link
+from .linked import LinkedExecutor
 from .queue import Queue
 from .websocket import WebSocket, check_url
 
@@ -37,7 +29,7 @@ _CONNECT_S = 30.0
 """How long to wait for servers when they are needed for the first time, in seconds."""
 
 
-class RemoteExecutor(Executor):
+class RemoteExecutor(LinkedExecutor):
     """Runs programs on servers of `code-env serve`.
 
     Args:
@@ -51,6 +43,7 @@ class RemoteExecutor(Executor):
         ExecutorError: If an argument is wrong, or the package `websockets` is missing.
     """
 
+    NAME = "remote"
     SECRETS = frozenset({"token"})
 
     def __init__(
@@ -74,50 +67,12 @@ class RemoteExecutor(Executor):
                 f"{SERVERS_VARIABLE}; `code-env serve` starts a server"
             )
         self._token = token if token is not None else os.environ.get(TOKEN_VARIABLE, "")
-        self._mixed_levels = require_flag("mixed_levels", mixed_levels, ExecutorError)
-        self._give_up_s = require_number("give_up_s", give_up_s, ExecutorError, least=0.0)
-        self._lock = threading.Lock()
-        renew_lock_after_fork(self)
-        self._closed = False
-        self._queue: Queue | None = None
+        super().__init__(mixed_levels, give_up_s)
         for url in self._urls:
             check_url(url)
 
-    def describe(self) -> Isolation:
-        """Return what all servers isolate and enforce together; the first call connects to them.
-
-        Raises:
-            ExecutorError: If no server can be reached, or they differ and `mixed_levels` is false.
-        """
-        return self._started().isolation()
-
-    def submit(self, program: Program) -> Future[ExecutionResult]:
-        """Start a program; see `Executor.submit`.
-
-        Raises:
-            UnsupportedProgram: If the servers cannot do what the program asks.
-            ExecutorClosed: If the executor was closed.
-            ExecutorError: As `describe`.
-        """
-        queue = self._started()
-        refuse_unsupported(program, "remote", queue.isolation().languages, here=False)
-        return queue.submit(program)
-
-    def close(self) -> None:
-        """End all programs that still run, and all connections. Idempotent."""
-        with self._lock:
-            self._closed = True
-            queue, self._queue = self._queue, None
-        if queue is not None and queue.pid == os.getpid():
-            queue.close()
-
-    def _started(self) -> Queue:
-        with self._lock:
-            if self._closed:
-                raise ExecutorClosed("this executor was closed; make a new one")
-            if self._queue is None or self._queue.pid != os.getpid():  # A fork does not have its parent's threads.
-                links = [Link(url, partial(WebSocket, url, self._token)) for url in self._urls]
-                advice = "start one with `code-env serve`"
-                self._queue = Queue(links, self._mixed_levels, self._give_up_s, _CONNECT_S, advice)
-                weakref.finalize(self, self._queue.close)
-            return self._queue
+    def _open(self) -> tuple[Queue, Callable[[], None]]:
+        links = [Link(url, partial(WebSocket, url, self._token)) for url in self._urls]
+        advice = "start one with `code-env serve`"
+        queue = Queue(links, self._mixed_levels, self._give_up_s, _CONNECT_S, advice)
+        return queue, queue.close

@@ -46,6 +46,7 @@ def test_web_pages_of_other_sites_are_refused(server):
         {"Host": f"evil.example:{server.port}"},
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
         {"Origin": f"http://127.0.0.1:{server.port + 1}"},
     ):
         assert server.post("/run_code", PROGRAM, **headers)[0] in (400, 403), headers

@@ -1,7 +1,8 @@
 """Who is let in: requests that name this server, come from no web page, and have the token.
 
-A browser sends `Host` and, from the script of another site, `Origin`. Without these checks any web page that a user of
-this machine opens could send programs to a server on loopback, or read what it says by DNS rebinding.
+A browser sends `Host`, `Sec-Fetch-Site` and, from the script of another site, `Origin`. Without these checks any web
+page that a user of this machine opens could send programs to a server on loopback, or read what it says by DNS
+rebinding.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != host:
             return 403, f"requests from web pages of other sites are refused; this one came from {origin}"
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return 403, "requests from web pages of other sites are refused"
         if self._token and path != HEALTH and not hmac.compare_digest(_token_in(headers), self._token):
             return 401, "the token is missing or wrong; send it as `Authorization: Bearer TOKEN`"
         return None

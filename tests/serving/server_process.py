@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from urllib.parse import urlsplit
 
 from support import PATIENCE_S
@@ -20,7 +21,8 @@ class ServerProcess:
         if "--port" not in options and "--unix" not in options:
             command += ["--port", "0"]
         environment = {**os.environ, "PYTHONUNBUFFERED": "1", **({"CODE_ENV_TOKEN": token} if token else {})}
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115  # `served` closes it.
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._said, text=True, env=environment)
         self.address = json.loads(self.process.stdout.readline())["address"]
 
     @property
@@ -52,6 +54,12 @@ class ServerProcess:
             assert answer.status == 200, answer.read()
             return [json.loads(line) for line in answer]
 
+    @property
+    def said(self):
+        """What it has written to standard error."""
+        self._said.seek(0)
+        return self._said.read()
+
     def stop(self, number=signal.SIGTERM):
         """End it; its exit code."""
         self.process.send_signal(number)
@@ -69,3 +77,4 @@ def served(*options, token=None):
         if server.process.poll() is None:
             server.stop()
         server.process.stdout.close()
+        server._said.close()

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_GONE = 499
+"""The status of an answer that nobody reads, as nginx logs it."""
+
 BODY_S = 60.0
 """How long a client may take to send its body, in seconds."""
 
@@ -35,8 +38,10 @@ async def read_body(request: Request, most_bytes: int) -> bytes:
     """Return the body.
 
     Raises:
-        BadRequest: If it is too large, or comes too slowly.
+        BadRequest: If it is too large, comes too slowly, or not at all.
     """
+    from starlette.requests import ClientDisconnect
+
     parts: list[bytes] = []
     size = 0
     try:
@@ -48,6 +53,8 @@ async def read_body(request: Request, most_bytes: int) -> bytes:
                 parts.append(part)
     except TimeoutError:
         raise BadRequest(408, f"the body did not come within {BODY_S:g} s") from None
+    except ClientDisconnect:
+        raise BadRequest(_GONE, "the client is gone") from None
     return b"".join(parts)
 
 
@@ -67,14 +74,20 @@ async def read_object(request: Request, most_bytes: int) -> dict[str, Any]:
 
 
 async def unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Await work, and cancel it if the client closes the connection; then `asyncio.CancelledError` is raised."""
+    """Await work, and cancel it if the client closes the connection.
+
+    Raises:
+        BadRequest: If the client has closed it.
+    """
     doing = asyncio.ensure_future(work)
     watching = asyncio.ensure_future(_gone(request))
     try:
         await asyncio.wait([doing, watching], return_when=asyncio.FIRST_COMPLETED)
-        if not doing.done():
-            doing.cancel()
-        return await doing
+        if doing.done():
+            return doing.result()
+        doing.cancel()
+        await asyncio.wait([doing])
+        raise BadRequest(_GONE, "the client is gone")
     finally:
         watching.cancel()
         doing.cancel()

@@ -14,6 +14,7 @@ from code_env.version import VERSION
 from . import judging, sandbox_fusion
 from .bodies import BadRequest, read_body, read_object, unless_gone
 from .guard import HEALTH, Guard
+from .open_env import Sessions
 from .openapi import DESCRIPTION, page
 from .programs import programs_endpoint
 from .work import Work
@@ -127,6 +128,7 @@ def application(
         Route("/v1/doctor", doctor),
         Route("/openapi.json", description),
         Route("/", documents),
+        WebSocketRoute("/envs/{name}/ws", Sessions(work).serve),
         WebSocketRoute(PATH, programs_endpoint(work, most_body_bytes)),
     ]
     app = Starlette(routes=routes, exception_handlers={BadRequest: refused}, lifespan=life)

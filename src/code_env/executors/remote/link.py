@@ -219,7 +219,7 @@ class Link:
                 with contextlib.closing(self._connect()) as connection:
                     self._connection = connection
                     self._receive(queue, connection)
-            except (OSError, ValueError, KeyError, TypeError, AttributeError, TaskError) as error:
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, TaskError) as error:
                 fault = f"{type(error).__name__}: {error}"
             else:
                 fault = "the connection was closed"

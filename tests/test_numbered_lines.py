@@ -53,6 +53,15 @@ def test_what_was_interrupted_goes_on_where_it_was(tmp_path):
     assert [json.loads(line) for line in path.read_text().splitlines()] == ROWS
 
 
+def test_a_command_that_fails_before_its_first_line_leaves_no_file(tmp_path):
+    path = tmp_path / "results.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        write(path, then=KeyboardInterrupt)
+    assert os.listdir(tmp_path) == []
+    write(path, *ROWS)
+    assert [json.loads(line) for line in path.read_text().splitlines()] == ROWS
+
+
 @pytest.mark.parametrize(
     "line",
     [

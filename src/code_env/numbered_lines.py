@@ -1,7 +1,8 @@
 """A file of numbered JSON lines, each of which is kept from the moment it is written.
 
 While the file grows, the lines are in a file whose name ends in `.partial`, in the order in which they came. When all
-are there, they are put in the order of their numbers, under the file's own name.
+are there, they are put in the order of their numbers, under the file's own name. A command that fails before its first
+line leaves no file.
 """
 
 from __future__ import annotations
@@ -63,13 +64,14 @@ class NumberedLines:
         except OSError as error:
             raise OutputError(f"the lines cannot be written: {error}") from None
         with opened:
-            lines = cls(opened)
-            lines._read(partial, is_ours)
-            yield lines
             try:
+                lines = cls(opened)
+                lines._read(partial, is_ours)
+                yield lines
                 lines._complete(path, partial)
-            except OSError as error:
-                raise OutputError(f"{path} cannot be written: {error}; all lines are in {partial}") from None
+            finally:
+                if os.fstat(opened.fileno()).st_size == 0:  # A file without lines would only refuse the next command.
+                    partial.unlink(missing_ok=True)
 
     @property
     def numbers(self) -> set[int]:
@@ -121,11 +123,19 @@ class NumberedLines:
         self._file.truncate(begin)
 
     def _complete(self, path: Path, partial: Path) -> None:
+        """Put all lines under the file's own name, in order.
+
+        Raises:
+            OutputError: If they cannot be written there.
+        """
         ordered = path.with_name(path.name + ".ordered")
-        with ordered.open("wb") as file:
-            file.writelines(self._lines())
-        ordered.replace(path)
-        partial.unlink()
+        try:
+            with ordered.open("wb") as file:
+                file.writelines(self._lines())
+            ordered.replace(path)
+            partial.unlink()
+        except OSError as error:
+            raise OutputError(f"{path} cannot be written: {error}; all lines are in {partial}") from None
 
 
 def _number_of(line: bytes, is_ours: Callable[[Row], bool]) -> int | None:

@@ -62,6 +62,14 @@ def test_a_model_that_fails_ends_a_command_with_one_line(endpoint, tmp_path):
     assert len(endpoint.requests) == before + len(load_suite("starter")) - 5
 
 
+def test_after_a_wrong_address_the_right_command_works(endpoint, tmp_path):
+    asked = ("generate", "starter", "--model", "m", "--base-url")
+    endpoint.refuses_after = 0
+    run(*asked, endpoint.url, cwd=tmp_path, code=2)
+    endpoint.refuses_after = None
+    run(*asked, endpoint.url, cwd=tmp_path)
+
+
 def test_a_hosted_model_needs_a_key(endpoint, tmp_path):
     assert "set OPENAI_API_KEY" in run("generate", "starter", "--model", "m", cwd=tmp_path, code=2)
 

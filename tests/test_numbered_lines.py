@@ -18,9 +18,9 @@ def is_ours(row):
     return row == ROWS[row["sample"]]
 
 
-def write(path, *rows, resume=False, then=None):
+def write(path, *rows, then=None, **options):
     """Write lines to a file, and perhaps raise an exception after them."""
-    with NumberedLines.opened(path, is_ours, resume=resume) as file:
+    with NumberedLines.opened(path, is_ours, **options) as file:
         for row in rows:
             file.write(row)
         if then is not None:
@@ -60,6 +60,17 @@ def test_a_command_that_fails_before_its_first_line_leaves_no_file(tmp_path):
     assert os.listdir(tmp_path) == []
     write(path, *ROWS)
     assert [json.loads(line) for line in path.read_text().splitlines()] == ROWS
+
+
+def test_a_finished_file_is_replaced_only_where_it_may_be(tmp_path):
+    path = tmp_path / "results.jsonl"
+    path.touch()  # Nothing is lost with an empty file.
+    write(path, *ROWS, replace=False)
+    with pytest.raises(OutputError, match="is there already: go on with --resume, or give another --output"):
+        write(path, ROWS[0], replace=False)
+    assert len(path.read_text().splitlines()) == 4
+    write(path, ROWS[0])
+    assert len(path.read_text().splitlines()) == 1
 
 
 @pytest.mark.parametrize(

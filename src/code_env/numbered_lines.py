@@ -41,14 +41,17 @@ class NumberedLines:
 
     @classmethod
     @contextlib.contextmanager
-    def opened(cls, path: Path, is_ours: Callable[[Row], bool], *, resume: bool = False) -> Iterator[NumberedLines]:
+    def opened(
+        cls, path: Path, is_ours: Callable[[Row], bool], *, resume: bool = False, replace: bool = True
+    ) -> Iterator[NumberedLines]:
         """Open a file. If the block ends without an exception, the file is complete.
 
         Args:
-            path: Where the lines are when all are there. A file that is there is replaced then.
+            path: Where the lines are when all are there.
             is_ours: Whether a line that an interrupted command left belongs to the same work. It may raise `KeyError`,
                 `TypeError` or `IndexError` for a line that does not.
             resume: Whether to go on where a command was interrupted.
+            replace: Whether a finished file may be replaced. An empty file always is.
 
         Raises:
             OutputError: If the file cannot be written, or if what is there must not be continued.
@@ -59,6 +62,8 @@ class NumberedLines:
             raise OutputError(
                 f"{partial} is of a command that was interrupted: go on with --resume, or remove the file"
             )
+        if not (resume or replace) and path.exists() and path.stat().st_size:
+            raise OutputError(f"{path} is there already: go on with --resume, or give another --output")
         try:
             opened = FileIO(partial, "r+" if partial.exists() else "x+")
         except OSError as error:

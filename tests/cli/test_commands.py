@@ -322,6 +322,7 @@ def test_validate_never_replaces_what_it_reads(tmp_path, suite):
         (["eval", "--references", "--suite", "starter", "-o", "no/such/dir.jsonl"], "cannot be written"),
         (["eval", "--references", "--suite", "starter", "-o", "/dev/null"], "/dev/null is no regular file"),
         (["eval", "--references", "--suite", "starter", "-o", "."], "is no regular file"),
+        (["eval", "--model", "m", "--suite", "starter", "-o", "."], "is no regular file"),
         (["eval", "--references", "--suite", "nowhere"], "known suites are data_analysis, files, "),
         (["validate", "broken.jsonl"], "broken.jsonl:1:"),
         (["validate", "starter", "--write", "no/such/dir.jsonl"], "cannot be written"),

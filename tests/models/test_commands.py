@@ -87,8 +87,25 @@ def test_one_command_asks_and_judges_and_goes_on(endpoint, tmp_path):
     before = len(endpoint.requests)
     again = json.loads(run(*asked, "--resume", "--json", cwd=tmp_path))
     assert (again["samples"], "generated" in again, len(endpoint.requests)) == (tasks, False, before)
-    few = json.loads(run(*asked, "--limit", 3, "-n", 2, "--json", cwd=tmp_path))
-    assert (few["samples"], few["generated"]["samples"]) == (3, 4)
+    few = json.loads(run(*asked, "--limit", 3, "-n", 2, "-o", "few.jsonl", "--json", cwd=tmp_path))
+    assert (few["samples"], few["generated"]["samples"], few["generated"]["file"]) == (3, 4, "few_samples.jsonl")
+
+
+def test_answers_of_an_earlier_model_are_not_replaced(endpoint, tmp_path):
+    for command, options, file in (
+        (("eval", "--suite", "starter", "--limit", 2), (), "starter_samples.jsonl"),
+        (("eval", "--suite", "starter", "--limit", 2), ("-o", "s.jsonl"), "s_samples.jsonl"),
+        (("generate", "starter"), ("-o", "g.jsonl"), "g.jsonl"),
+    ):
+        asked = (*command, "--base-url", endpoint.url, *options, "--model")
+        run(*asked, "first", cwd=tmp_path)
+        before, requests = (tmp_path / file).read_text(), len(endpoint.requests)
+        refused = run(*asked, "second", cwd=tmp_path, code=2)
+        assert f"{file} is there already: go on with --resume, or give another --output" in refused
+        assert ((tmp_path / file).read_text(), len(endpoint.requests)) == (before, requests)
+    # Verdicts cost nothing: they can be made again.
+    for _ in range(2):
+        run("eval", "s_samples.jsonl", "--suite", "starter", "-o", "s.jsonl", cwd=tmp_path)
 
 
 def test_only_one_source_of_samples(tmp_path):

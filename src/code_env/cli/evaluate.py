@@ -18,6 +18,7 @@ from code_env.extract import Extraction
 from code_env.judging import Outcome
 from code_env.judging.rows import judged_by
 from code_env.numbered_lines import NumberedLines, Row, partial_path
+from code_env.output_file import output_path
 from code_env.tasks import TaskSuite, load_suite
 from code_env.text import clip, printable
 
@@ -76,7 +77,10 @@ def evaluate(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Results file; by default in this folder, with the name of SAMPLES and _results."
+            "--output",
+            "-o",
+            help="Results file; by default in this folder, with the name of SAMPLES and _results. With --model, the "
+            "answers are in a file of this name and _samples.",
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an evaluation that was interrupted.")] = False,
@@ -97,17 +101,19 @@ def evaluate(
         if [samples is not None, references, model is not None].count(True) != 1:
             raise CodeEnvError("give a file of samples, --references or --model, and only one of them")
         ks = parse_ks(k)
+        if output is not None:
+            output_path(output)  # It is refused before a model is asked.
         tasks = load_suite(suite, format).with_limits(limits_of(timeout))
         told: dict[str, Any] = {}
         if model is not None:
-            samples = samples_path(tasks)
+            samples = samples_path(tasks) if output is None else _named_after(output, "_samples")
             asked_tasks = tasks if limit is None else tasks[: -(-limit // samples_per_task)]
             if not (resume and samples.exists() and not partial_path(samples).exists()):
                 with chat_model(context) as asked:
                     told = answer_suite(asked_tasks, asked, samples, samples_per_task, resume=resume)
         chosen = evaluation.read_samples(samples, tasks, field) if samples else evaluation.reference_samples(tasks)
         chosen = chosen[:limit]
-        target = output or _results_path(samples.name if samples else f"{tasks.name}_references.jsonl")
+        target = output or _named_after(Path(samples.name if samples else f"{tasks.name}_references"), "_results")
         if samples is not None and target.resolve() == samples.resolve():
             raise CodeEnvError(f"the results would replace the samples in {samples}; give another --output")
         with (
@@ -158,8 +164,9 @@ def _rows_of(samples: list[evaluation.Sample], tasks: TaskSuite, about: dict[str
     return is_ours
 
 
-def _results_path(samples: str) -> Path:
-    return Path(samples.removesuffix(".gz").removesuffix(".jsonl") + "_results.jsonl")
+def _named_after(path: Path, ending: str) -> Path:
+    """Return the file of JSON lines beside another whose name is that of the other and an ending."""
+    return path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + ending + ".jsonl")
 
 
 def _show_summary(summary: evaluation.Summary, missing: set[int]) -> None:

@@ -30,7 +30,7 @@ def generate(
     Args:
         suite: The tasks.
         model: The model. It gets a task's prompt as the user's message.
-        path: The file of samples.
+        path: The file of samples. A file that is there is not replaced, because answers of a model are dear.
         samples_per_task: How many answers to each task.
         resume: Whether to go on where a call with the same arguments was interrupted.
         on_sample: Called with each line.
@@ -40,7 +40,7 @@ def generate(
 
     Raises:
         ModelError: If the model gives no answer, or `samples_per_task` is wrong.
-        OutputError: If the file cannot be written, or if what is there is of other work.
+        OutputError: If the file cannot be written, if it is there and `resume` is false, or if it is of other work.
     """
     require_whole("samples_per_task", samples_per_task, ModelError, least=1)
     tasks = [task for task in suite for _ in range(samples_per_task)]
@@ -48,7 +48,7 @@ def generate(
     def is_ours(row: Row) -> bool:
         return bool(row["task_id"] == tasks[row["sample"]].id and row["model"] == model.name)
 
-    with NumberedLines.opened(Path(path), is_ours, resume=resume) as lines:
+    with NumberedLines.opened(Path(path), is_ours, resume=resume, replace=False) as lines:
         missing = [number for number in range(len(tasks)) if number not in lines.numbers]
         asked = ([{"role": "user", "content": tasks[number].prompt}] for number in missing)
         for index, completion in model.complete_each(asked):

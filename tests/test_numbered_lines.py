@@ -18,9 +18,13 @@ def is_ours(row):
     return row == ROWS[row["sample"]]
 
 
+def opened(path, wanted=4, **options):
+    return NumberedLines.opened(path, is_ours, wanted, differs="text", **options)
+
+
 def write(path, *rows, then=None, **options):
     """Write lines to a file, and perhaps raise an exception after them."""
-    with NumberedLines.opened(path, is_ours, **options) as file:
+    with opened(path, **options) as file:
         for row in rows:
             file.write(row)
         if then is not None:
@@ -29,7 +33,7 @@ def write(path, *rows, then=None, **options):
 
 def test_lines_are_put_in_the_order_of_their_numbers(tmp_path):
     path = tmp_path / "results.jsonl"
-    with NumberedLines.opened(path, is_ours) as file:
+    with opened(path) as file:
         for row in reversed(ROWS):
             file.write(row)
         assert [row["sample"] for row in file.rows()] == [0, 1, 2, 3]
@@ -46,7 +50,7 @@ def test_what_was_interrupted_goes_on_where_it_was(tmp_path):
         torn.write(json.dumps(ROWS[1])[:-9])
     with pytest.raises(OutputError, match="go on with --resume, or remove the file"):
         write(path)
-    with NumberedLines.opened(path, is_ours, resume=True) as file:
+    with opened(path, resume=True) as file:
         assert file.numbers == {0, 2}
         file.write(ROWS[1])
         file.write(ROWS[3])
@@ -71,6 +75,37 @@ def test_a_finished_file_is_replaced_only_where_it_may_be(tmp_path):
     assert len(path.read_text().splitlines()) == 4
     write(path, ROWS[0])
     assert len(path.read_text().splitlines()) == 1
+
+
+def test_a_finished_file_is_gone_on_with_and_one_that_has_all_lines_is_not_touched(tmp_path):
+    path = tmp_path / "results.jsonl"
+    write(path, *ROWS[:2], wanted=2)
+    with pytest.raises(KeyboardInterrupt):
+        write(path, ROWS[3], resume=True, replace=False, then=KeyboardInterrupt)
+    assert len(path.read_text().splitlines()) == 2, "what was finished is there until more is"
+    write(path, ROWS[2], resume=True, replace=False)
+    assert [json.loads(line) for line in path.read_text().splitlines()] == ROWS
+    assert os.listdir(tmp_path) == ["results.jsonl"]
+    before = path.stat()
+    with opened(path, wanted=3, resume=True) as file:
+        assert [row["sample"] for row in file.rows()] == [0, 1, 2, 3]
+    assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_a_finished_file_of_other_work_is_replaced_only_where_it_may_be(tmp_path):
+    path, partial = tmp_path / "results.jsonl", tmp_path / "results.jsonl.partial"
+    path.write_text("of before\n")
+    refusal = r"results.jsonl is of other work \(another text\): give another --output, or remove the file"
+    with pytest.raises(OutputError, match=refusal):
+        write(path, resume=True, replace=False)
+    partial.write_text(json.dumps(ROWS[0]) + "\n")
+    with pytest.raises(OutputError, match=refusal):
+        write(path, resume=True, replace=False)
+    write(path, *ROWS[1:], resume=True)
+    assert [json.loads(line) for line in path.read_text().splitlines()] == ROWS
+    path.write_text("of before\n")
+    write(path, *ROWS, resume=True)
+    assert [json.loads(line) for line in path.read_text().splitlines()] == ROWS
 
 
 @pytest.mark.parametrize(
@@ -100,7 +135,7 @@ def test_only_a_regular_file_is_replaced(tmp_path):
         write(pipe)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     link.symlink_to(target)
-    with NumberedLines.opened(link, is_ours) as file:
+    with opened(link) as file:
         file.write(ROWS[0])
     assert link.is_symlink()
     assert json.loads(target.read_text()) == ROWS[0]

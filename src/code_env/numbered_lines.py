@@ -42,38 +42,61 @@ class NumberedLines:
     @classmethod
     @contextlib.contextmanager
     def opened(
-        cls, path: Path, is_ours: Callable[[Row], bool], *, resume: bool = False, replace: bool = True
+        cls,
+        path: Path,
+        is_ours: Callable[[Row], bool],
+        wanted: int,
+        *,
+        differs: str,
+        resume: bool = False,
+        replace: bool = True,
     ) -> Iterator[NumberedLines]:
         """Open a file. If the block ends without an exception, the file is complete.
 
         Args:
             path: Where the lines are when all are there.
-            is_ours: Whether a line that an interrupted command left belongs to the same work. It may raise `KeyError`,
-                `TypeError` or `IndexError` for a line that does not.
-            resume: Whether to go on where a command was interrupted.
-            replace: Whether a finished file may be replaced. An empty file always is.
+            is_ours: Whether a line that is there belongs to the same work. It may raise `KeyError`, `TypeError` or
+                `IndexError` for a line that does not.
+            wanted: How many lines there are when all are there.
+            differs: What may differ in other work, in words that follow "another".
+            resume: Whether to go on with the lines that are there, of an interrupted or of a finished command. A
+                finished file that has all lines is not touched.
+            replace: Whether a finished file may be replaced, if it is of other work or `resume` is false. An empty file
+                always may.
 
         Raises:
             OutputError: If the file cannot be written, or if what is there must not be continued.
         """
         path = output_path(path)
         partial = partial_path(path)
+        finished = path.exists() and path.stat().st_size > 0
         if partial.exists() and not resume:
             raise OutputError(
                 f"{partial} is of a command that was interrupted: go on with --resume, or remove the file"
             )
-        if not (resume or replace) and path.exists() and path.stat().st_size:
+        if finished and not (resume or replace):
             raise OutputError(f"{path} is there already: go on with --resume, or give another --output")
-        try:
-            opened = FileIO(partial, "r+" if partial.exists() else "x+")
-        except OSError as error:
-            raise OutputError(f"the lines cannot be written: {error}") from None
-        with opened:
+        if finished and resume and not (replace and partial.exists()):
+            with _open(path, "r") as opened:
+                lines = cls(opened)
+                is_same = lines._read(path, is_ours) is not None
+                if not (is_same or replace):
+                    raise _of_other_work(path, differs)
+                if is_same and not partial.exists():
+                    if lines.numbers.issuperset(range(wanted)):
+                        yield lines
+                        return
+                    lines._copy(partial)
+        with _open(partial, "r+" if partial.exists() else "x+") as opened:
             try:
                 lines = cls(opened)
-                lines._read(partial, is_ours)
+                length = lines._read(partial, is_ours)
+                if length is None:
+                    raise _of_other_work(partial, differs)
+                opened.truncate(length)
                 yield lines
-                lines._complete(path, partial)
+                lines._copy(path)
+                partial.unlink()
             finally:
                 if os.fstat(opened.fileno()).st_size == 0:  # A file without lines would only refuse the next command.
                     partial.unlink(missing_ok=True)
@@ -109,38 +132,48 @@ class NumberedLines:
             begin, length = self._places[number]
             yield os.pread(self._file.fileno(), length, begin)
 
-    def _read(self, partial: Path, is_ours: Callable[[Row], bool]) -> None:
-        """Read the lines that an interrupted command left; remove an unfinished line at the end.
+    def _read(self, path: Path, is_ours: Callable[[Row], bool]) -> int | None:
+        """Read the lines that a command left, without an unfinished line at the end.
 
-        Raises:
-            OutputError: If a line does not belong to this work.
+        Returns:
+            How long these lines are together, in bytes; None if one does not belong to this work.
         """
         begin = 0
-        with partial.open("rb") as file:
+        with path.open("rb") as file:
             for line in file:
                 if not line.endswith(b"\n"):
                     break
                 number = _number_of(line, is_ours)
                 if number is None or number in self._places:
-                    raise OutputError(f"{partial} is of other work: remove the file, or give another --output")
+                    return None
                 self._places[number] = begin, len(line)
                 begin += len(line)
-        self._file.truncate(begin)
+        return begin
 
-    def _complete(self, path: Path, partial: Path) -> None:
-        """Put all lines under the file's own name, in order.
+    def _copy(self, path: Path) -> None:
+        """Put all lines into another file, in order. That file is never there with fewer lines.
 
         Raises:
-            OutputError: If they cannot be written there.
+            OutputError: If it cannot be written.
         """
         ordered = path.with_name(path.name + ".ordered")
         try:
             with ordered.open("wb") as file:
                 file.writelines(self._lines())
             ordered.replace(path)
-            partial.unlink()
         except OSError as error:
-            raise OutputError(f"{path} cannot be written: {error}; all lines are in {partial}") from None
+            raise OutputError(f"{path} cannot be written: {error}; all lines are in {self._file.name}") from None
+
+
+def _open(path: Path, mode: str) -> FileIO:
+    try:
+        return FileIO(path, mode)
+    except OSError as error:
+        raise OutputError(f"the lines cannot be written: {error}") from None
+
+
+def _of_other_work(path: Path, differs: str) -> OutputError:
+    return OutputError(f"{path} is of other work (another {differs}): give another --output, or remove the file")
 
 
 def _number_of(line: bytes, is_ours: Callable[[Row], bool]) -> int | None:

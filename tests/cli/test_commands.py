@@ -150,6 +150,9 @@ def test_an_interrupted_eval_keeps_what_it_has_and_the_results_of_before(tmp_pat
     assert [(row["sample"], row["passed"]) for row in rows] == [(0, True), (1, False), (2, True), (3, False)]
     assert rows[3]["failed_cases"][0]["status"] == "timeout"
     assert not partial.exists()
+    # With another way to find the code, the finished results are of other work, and replaced.
+    told = json.loads(run("eval", samples, "--suite", suite, "--resume", "--limit", 3, "--raw", "--json", cwd=tmp_path))
+    assert told["samples"] == 3
 
 
 def test_eval_prints_its_summary_as_json_and_takes_the_first_samples_only(tmp_path, suite, samples):

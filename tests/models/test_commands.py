@@ -86,9 +86,34 @@ def test_one_command_asks_and_judges_and_goes_on(endpoint, tmp_path):
     # What is there is neither asked for nor judged again.
     before = len(endpoint.requests)
     again = json.loads(run(*asked, "--resume", "--json", cwd=tmp_path))
-    assert (again["samples"], "generated" in again, len(endpoint.requests)) == (tasks, False, before)
+    assert (again["samples"], again["generated"]["prompt_tokens"], len(endpoint.requests)) == (tasks, 0, before)
     few = json.loads(run(*asked, "--limit", 3, "-n", 2, "-o", "few.jsonl", "--json", cwd=tmp_path))
-    assert (few["samples"], few["generated"]["samples"], few["generated"]["file"]) == (3, 4, "few_samples.jsonl")
+    assert (few["samples"], few["generated"]["samples"], few["generated"]["file"]) == (3, 3, "few_samples.jsonl")
+
+
+def test_a_finished_file_is_gone_on_with_by_the_same_model_and_settings_only(endpoint, tmp_path):
+    asked = ("generate", "starter", "--base-url", endpoint.url, "-o", "g.jsonl", "--resume")
+    same = ("--model", "m", "--temperature", 0.5, "--max-tokens", 9, "--system", "Be brief.")
+    run(*asked, *same, cwd=tmp_path)
+    before, requests = (tmp_path / "g.jsonl").read_text(), len(endpoint.requests)
+    assert "g.jsonl; now 0 tokens were read and 0 written" in run(*asked, *same, cwd=tmp_path)
+    for number, other in ((1, "another"), (3, 0.6), (5, 8), (7, "Be long.")):
+        refused = run(*asked, *same[:number], other, *same[number + 1 :], cwd=tmp_path, code=2)
+        assert (
+            "g.jsonl is of other work (another suite, number of samples per task, model, max_tokens, temperature or "
+            "system message): give another --output, or remove the file"
+        ) in refused
+    assert ((tmp_path / "g.jsonl").read_text(), len(endpoint.requests)) == (before, requests)
+
+
+def test_a_limited_evaluation_goes_on_to_more_samples(endpoint, tmp_path):
+    asked = ("eval", "--suite", "starter", "--model", "m", "--base-url", endpoint.url, "-n", 2, "--json")
+    run(*asked, "--limit", 3, cwd=tmp_path)
+    judged = [json.loads(line) for line in (tmp_path / "starter_samples_results.jsonl").read_text().splitlines()]
+    told = json.loads(run(*asked, "--limit", 5, "--resume", cwd=tmp_path))
+    assert (told["samples"], len(endpoint.requests)) == (5, 5)
+    rows = [json.loads(line) for line in (tmp_path / "starter_samples_results.jsonl").read_text().splitlines()]
+    assert (rows[:3], len(rows)) == (judged, 5), "what was judged is not judged again"
 
 
 def test_answers_of_an_earlier_model_are_not_replaced(endpoint, tmp_path):

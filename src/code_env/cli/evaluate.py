@@ -17,7 +17,7 @@ from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.extract import Extraction
 from code_env.judging import Outcome
 from code_env.judging.rows import judged_by
-from code_env.numbered_lines import NumberedLines, Row, partial_path
+from code_env.numbered_lines import NumberedLines, Row
 from code_env.output_file import output_path
 from code_env.tasks import TaskSuite, load_suite
 from code_env.text import clip, printable
@@ -52,6 +52,7 @@ from .console import (
 from .generate import answer_suite, samples_line, samples_path
 
 _EXAMPLE_CHARS = 200
+_DIFFERS = "sample, limit, executor, version or --raw"
 
 
 @app.command("eval")
@@ -107,21 +108,20 @@ def evaluate(
         told: dict[str, Any] = {}
         if model is not None:
             samples = samples_path(tasks) if output is None else _named_after(output, "_samples")
-            asked_tasks = tasks if limit is None else tasks[: -(-limit // samples_per_task)]
-            if not (resume and samples.exists() and not partial_path(samples).exists()):
-                with chat_model(context) as asked:
-                    told = answer_suite(asked_tasks, asked, samples, samples_per_task, resume=resume)
+            with chat_model(context) as asked:
+                told = answer_suite(tasks, asked, samples, samples_per_task, limit, resume=resume)
         chosen = evaluation.read_samples(samples, tasks, field) if samples else evaluation.reference_samples(tasks)
         chosen = chosen[:limit]
         target = output or _named_after(Path(samples.name if samples else f"{tasks.name}_references"), "_results")
         if samples is not None and target.resolve() == samples.resolve():
             raise CodeEnvError(f"the results would replace the samples in {samples}; give another --output")
-        with (
-            open_executor(executor, workers) as runner,
-            NumberedLines.opened(target, _rows_of(chosen, tasks, judged_by(runner)), resume=resume) as file,
-        ):
-            _judge(tasks, chosen, runner, file, "raw" if raw else "fence")
-            summary = evaluation.summarize(tasks, file.rows(), ks)
+        extract: Extraction = "raw" if raw else "fence"
+        with open_executor(executor, workers) as runner:
+            about = judged_by(runner) | {"extract": extract}
+            is_ours = _rows_of(chosen, tasks, about)
+            with NumberedLines.opened(target, is_ours, len(chosen), differs=_DIFFERS, resume=resume) as file:
+                _judge(tasks, chosen, runner, file, extract, about)
+                summary = evaluation.summarize(tasks, file.rows(), ks)
         missing = set(ks) - {estimate.k for estimate in summary.pass_at_k}
     if as_json:
         print_json(dataclasses.asdict(summary) | {"results": str(target)} | ({"generated": told} if told else {}))
@@ -138,10 +138,10 @@ def _judge(
     runner: Executor,
     file: NumberedLines,
     extract: Extraction,
+    about: dict[str, str],
 ) -> None:
     """Judge the samples that have no line in the results file yet, and write their lines."""
     note_isolation(runner)
-    about = judged_by(runner)
     judged = file.numbers
     with (
         progress_bar() as progress,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -69,10 +70,16 @@ def samples_path(tasks: TaskSuite) -> Path:
 
 
 def answer_suite(
-    tasks: TaskSuite, model: ChatModel, target: Path, samples_per_task: int, *, resume: bool
+    tasks: TaskSuite,
+    model: ChatModel,
+    target: Path,
+    samples_per_task: int,
+    limit: int | None = None,
+    *,
+    resume: bool,
 ) -> dict[str, Any]:
     """Have a model answer a suite, with a bar on the terminal; return what there is to tell, as data for JSON."""
-    wanted = len(tasks) * samples_per_task
+    wanted = min(len(tasks) * samples_per_task, limit or sys.maxsize)
     tokens, done = [0, 0], 0
 
     def note(row: Row) -> None:
@@ -84,7 +91,8 @@ def answer_suite(
 
     with progress_bar() as progress, told_interrupt(lambda: f"{done} new samples of {wanted} are kept"):
         bar = progress.add_task("generating", total=wanted)
-        count = generate(tasks, model, target, samples_per_task=samples_per_task, resume=resume, on_sample=note)
+        options: dict[str, Any] = {"samples_per_task": samples_per_task, "limit": limit, "resume": resume}
+        count = generate(tasks, model, target, on_sample=note, **options)
     return {"samples": count, "prompt_tokens": tokens[0], "completion_tokens": tokens[1], "file": str(target)}
 
 

@@ -21,7 +21,8 @@ def sample_row(number: int, sample: Sample, task: Task, verdict: Verdict, about:
         sample: The sample.
         task: Its task.
         verdict: Its verdict.
-        about: What is the same for all samples: the executor, its level of isolation, the version of this package.
+        about: What is the same for all samples: the executor, its level of isolation, the version of this package, and
+            how the code was found.
     """
     return {
         "sample": number,

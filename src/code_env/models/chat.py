@@ -85,6 +85,8 @@ class ChatModel:
                 f"OpenAI's endpoint needs a key: set {_KEY_VARIABLE}, or give the base_url of another server"
             )
         self.name = name
+        self.settings = {"max_tokens": max_tokens, "temperature": temperature, "system": system}
+        """What was chosen of these arguments: two models answer alike if they have the same name and settings."""
         self._concurrency = require_whole("concurrency", concurrency, ModelError, least=1)
         self._tries = require_whole("tries", tries, ModelError, least=1)
         timeout_s = require_number("timeout_s", timeout_s, ModelError, least=0.001)

@@ -274,18 +274,20 @@ def test_a_file_of_something_else_is_left_as_it_is(make, tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "env_kwargs", "words"),
+    ("kwargs", "env_kwargs"),
     [
-        ({"group_size": 2}, {}, "with other prompts, rewards, order, group size or options"),
-        ({"order": "random"}, {}, "with other prompts, rewards, order, group size or options"),
-        ({}, {"max_turns": 2}, "with other prompts, rewards, order, group size or options"),
-        ({}, {"rewards": {"pass@1": 1.0}}, "with other prompts, rewards, order, group size or options"),
+        ({"group_size": 2}, {}),
+        ({"order": "random"}, {}),
+        ({}, {"max_turns": 2}),
+        ({}, {"limits": {"cpu_s": 1}}),
+        ({}, {"rewards": {"pass@1": 1.0}}),
     ],
     ids=repr,
 )
-def test_other_arguments_are_another_collection(make, tmp_path, kwargs, env_kwargs, words):
+def test_other_arguments_are_another_collection(make, tmp_path, kwargs, env_kwargs):
     path = tmp_path / "rows.jsonl"
     collect(make(), references, 8, path)
+    words = "other prompts, limits, rewards, order, group size, settings of the model or options of the environment"
     with pytest.raises(RolloutError, match=words):
         collect(make(**env_kwargs), references, 8, path, resume=True, **kwargs)
 

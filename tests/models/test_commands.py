@@ -50,6 +50,27 @@ def test_a_model_plays_episodes(endpoint, tmp_path):
     assert {len(one["messages"]) for one in endpoint.requests} <= {1, 3}
 
 
+def test_episodes_of_another_model_or_settings_are_not_gone_on_with(endpoint, tmp_path):
+    asked = ("rollout", "e.jsonl", "--base-url", endpoint.url, "-n", 2, "--num-envs", 2, "--resume")
+    run(*asked, "--model", "m", cwd=tmp_path)
+    before, requests = (tmp_path / "e.jsonl").read_text(), len(endpoint.requests)
+    assert {json.loads(line)["model"] for line in before.splitlines()} == {"m"}
+    for other, words in (
+        (("--model", "n"), "the model 'm' played the file's episodes, not the model 'n'; use the same, or name"),
+        ((), "the model 'm' played the file's episodes, not a policy without a model's name; use the same, or name"),
+        (("--model", "m", "--temperature", 1), "settings of the model"),
+        (("--model", "m", "--timeout", 1), "other prompts, limits,"),
+    ):
+        assert words in run(*asked, *other, cwd=tmp_path, code=2)
+    run(*asked, "--model", "m", cwd=tmp_path)
+    assert ((tmp_path / "e.jsonl").read_text(), len(endpoint.requests)) == (before, requests)
+
+
+def test_a_model_and_a_policy_are_not_taken_together(tmp_path):
+    refused = run("rollout", "e.jsonl", "--model", "m", "--policy", "blank", cwd=tmp_path, code=2)
+    assert "give --policy or --model, and only one of them" in refused
+
+
 def test_a_model_that_fails_ends_a_command_with_one_line(endpoint, tmp_path):
     endpoint.refuses_after = 5
     asked = ("generate", "starter", "--model", "m", "--base-url", endpoint.url, "--concurrency", 1)

@@ -46,9 +46,13 @@ def rollout(
     context: typer.Context,
     output: Annotated[Path, typer.Argument(help="File of JSON lines to write, one for each episode.")],
     policy: Annotated[
-        str,
-        typer.Option("--policy", "-p", help="Who answers: `references`, `blank`, or a function's package.module:name."),
-    ] = "references",
+        str | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            help="Who answers: `references`, `blank`, or a function's package.module:name; `references` by default.",
+        ),
+    ] = None,
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="A model answers; its name, as the endpoint knows it.")
     ] = None,
@@ -85,6 +89,8 @@ def rollout(
     Example: code-env rollout episodes.jsonl --env starter --model Qwen3 --base-url http://127.0.0.1:8000/v1
     """
     with user_errors():
+        if model is not None and policy is not None:
+            raise CodeEnvError("give --policy or --model, and only one of them")
         kwargs = {} if max_turns is None else {"max_turns": max_turns}
         made = make_environment(env, executor, workers, limits_of(timeout), num_envs=num_envs, **kwargs)
         note_isolation(made.unwrapped.executor)
@@ -95,7 +101,7 @@ def rollout(
             contextlib.ExitStack() as stack,
         ):
             if model is None:
-                chosen = _policy(policy, made.unwrapped.suite)
+                chosen = _policy(policy or "references", made.unwrapped.suite)
             else:
                 chosen = ModelPolicy(stack.enter_context(chat_model(context)))
             summary = collect(

@@ -16,7 +16,8 @@ class ModelPolicy:
     """
 
     def __init__(self, model: ChatModel) -> None:
-        self._model = model
+        self.model = model
+        """The model."""
         self.prompt_tokens = self.completion_tokens = 0
         """Tokens of all conversations and of all answers so far."""
 
@@ -27,7 +28,7 @@ class ModelPolicy:
             ModelError: If the model gives no answer.
         """
         answers = [""] * len(infos)
-        for number, completion in self._model.complete_each(info["messages"] for info in infos):
+        for number, completion in self.model.complete_each(info["messages"] for info in infos):
             answers[number] = completion.text
             self.prompt_tokens += completion.prompt_tokens
             self.completion_tokens += completion.completion_tokens

@@ -14,6 +14,7 @@ from gymnasium.vector import VectorEnv
 from code_env.checks import require_whole
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
 from code_env.errors import RolloutError
+from code_env.models import ModelPolicy
 from code_env.tasks.suite import Order
 
 from .plan import Plan
@@ -40,7 +41,8 @@ def collect(
     """Let a policy play episodes, and write each episode as a JSON line when it has ended.
 
     A line holds `collection` (the same in all lines), `episode`, `task_id`, `seed`, `return`, `passed`, `valid`,
-    `messages`, `turns`, and `executor`, `level` and `version`. A turn has `observation`, `action`, `reward`,
+    `messages`, `turns`, `model` (its name, None unless `policy` is a `ModelPolicy`), and `executor`, `level` and
+    `version`. A turn has `observation`, `action`, `reward`,
     `reward_terms`, and `programs` with what a line of `code-env eval` says of a program too: docs/evaluating.md.
 
     Args:
@@ -52,7 +54,9 @@ def collect(
         order: How tasks are drawn: `shuffle`, `sequential` or `random`.
         group_size: How many episodes in a row have the same task, in consecutive environments. It must divide the
             number of environments and the number of episodes.
-        resume: Whether to continue an existing file. If false, an existing file is an error.
+        resume: Whether to continue an existing file. If false, an existing file is an error. The file must be of the
+            same collection: the same model and settings of it, prompts, limits, rewards and arguments. Other policies
+            are not told apart.
         alarm_rate: If the share of episodes without a verdict among the last 100 is above this rate, there is an alarm.
         on_episode: Called with each line, as a mapping.
         on_progress: Called with the summary so far, after each step.
@@ -84,7 +88,8 @@ def collect(
         raise RolloutError(
             f"group_size must divide num_envs={base.num_envs} and episodes={episodes}; got {group_size!r}"
         )
-    plan = Plan(vec_env, base, episodes, seed, order, group_size)
+    model = policy.model if isinstance(policy, ModelPolicy) else None
+    plan = Plan(vec_env, base, episodes, seed, order, group_size, model)
     alarm = Alarm(alarm_rate)
     summary = RolloutSummary(episodes)
     with contextlib.ExitStack() as stack:

@@ -13,6 +13,7 @@ from gymnasium.vector import VectorEnv
 from code_env.checks import require_whole
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
 from code_env.errors import RolloutError
+from code_env.models import ChatModel
 from code_env.tasks.suite import Order, TaskOrder
 from code_env.wrappers.ledger import ledger_names
 
@@ -27,6 +28,7 @@ class Plan:
         seed: The seed of the collection.
         order: How tasks are drawn.
         group_size: How many episodes in a row have the same task.
+        model: The model that answers; None for another policy.
     """
 
     def __init__(
@@ -37,16 +39,20 @@ class Plan:
         seed: int,
         order: Order,
         group_size: int,
+        model: ChatModel | None = None,
     ) -> None:
         self.seed = require_whole("seed", seed, RolloutError, least=0)
         self.episodes, self.group_size = episodes, group_size
         tasks, rng = TaskOrder(base.suite, order), np.random.default_rng(seed)
         self._task_ids = [tasks.draw(rng).id for _ in range(episodes // group_size)]
         rules = dataclasses.replace(base.rules, suite=base.suite[:1], cache_size=0)
-        prompts = [(task.id, task.prompt) for task in base.suite]
-        parts = (prompts, repr(rules), seed, order, group_size, list(ledger_names(vec_env)))
+        tasks_told = [(task.id, task.prompt, dataclasses.astuple(task.limits)) for task in base.suite]
+        self.model = None if model is None else model.name
+        """The model's name; None for another policy."""
+        settings = None if model is None else sorted(model.settings.items())
+        parts = (tasks_told, repr(rules), seed, order, group_size, list(ledger_names(vec_env)), self.model, settings)
         self.fingerprint = hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
-        """Identifies the lines of this collection: a hash of prompts, rules, seed, order, group size and rewards."""
+        """Identifies the lines of this collection: a hash of all that makes another collection."""
 
     def task_id(self, episode: int) -> str:
         """The task of an episode."""

@@ -169,6 +169,7 @@ class Player:
                     "valid": bool(part["valid"][index]),
                     "messages": episode.conversation(),
                     "turns": episode.turns,
+                    "model": self._plan.model,
                     **self._judged_by,
                 }
             else:

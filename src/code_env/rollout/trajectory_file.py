@@ -102,10 +102,16 @@ def _why_not_ours(row: dict[str, Any], plan: Plan) -> str:
         return f"episode {row['episode']} is not among the {plan.episodes} episodes of this collection; ask for more"
     if row["episode"] >= 0 and row["seed"] != plan.seed_of(row["episode"]):
         return f"the file's episodes were played with another seed than {plan.seed}; use the same seed"
+    if row.get("model") != plan.model:
+        return f"{_played_by(row.get('model'))} played the file's episodes, not {_played_by(plan.model)}; use the same"
     return (
-        "the file's episodes belong to a collection with other prompts, rewards, order, group size or options of the "
-        "environment, such as turns, samples and limits; use the same"
+        "the file's episodes belong to a collection with other prompts, limits, rewards, order, group size, settings "
+        "of the model or options of the environment, such as turns and samples; use the same"
     )
+
+
+def _played_by(model: Any) -> str:
+    return "a policy without a model's name" if model is None else f"the model {model!r}"
 
 
 def _read(path: Path, plan: Plan) -> tuple[list[dict[str, Any]], int]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from code_env.text import clip, printable
+from code_env.text import clip, first_line, printable
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]))
 
@@ -43,6 +43,29 @@ def test_where_the_note_has_no_room_nothing_is_left(bound):
 
 def test_a_clipped_text_uses_its_bound():
     assert 90 <= len(clip("x" * 1000, 100)) <= 100
+
+
+@settings(deadline=None)
+@given(ANY_TEXT, st.integers(0, 50))
+def test_a_first_line_is_one_line_and_never_longer_than_its_bound(text, bound):
+    line = first_line(text, bound)
+    assert len(line) <= bound
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", ""),
+        ("short", "short"),
+        ("exactly ten"[:10], "exactly te"),
+        ("more than ten", "more than…"),
+        ("\n one\n", "one"),
+        ("one\ntwo", "one…"),
+    ],
+)
+def test_a_first_line_tells_that_something_is_left_out(text, line):
+    assert first_line(text, 10) == line
 
 
 @settings(deadline=None)

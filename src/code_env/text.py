@@ -31,3 +31,16 @@ def printable(text: str) -> str:
     if safe.isprintable():
         return safe
     return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in safe)
+
+
+def first_line(text: str, max_chars: int) -> str:
+    """The first line of the text that is not blank; it ends with an ellipsis if something after it is left out.
+
+    >>> first_line("ValueError: no\\n  in line 3", 40), first_line("a long reason", 8)
+    ('ValueError: no…', 'a long …')
+    """
+    line, _, rest = text.strip().partition("\n")
+    line = line.rstrip()
+    if len(line) <= max_chars and not rest:
+        return line
+    return line[: max_chars - 1] + "…" if max_chars > 0 else ""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -98,6 +99,18 @@ def test_figures_in_the_terminal(rows, tmp_path):
     assert "3 fail, 3 pass" in shown
     assert "pass@1" in shown
     assert "expected '1', got '0'" in shown
+
+
+def test_the_terminal_shows_the_first_line_of_a_message_as_wide_as_there_is_room(rows, tmp_path, monkeypatch):
+    reason = " ".join(f"word{number}" for number in range(40))
+    path = write_rows(tmp_path / "r.jsonl", [rows[0] | {"message": f"{reason}\nthe second line"}])
+    for columns in (60, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        shown = run("watch", "--once", path, cwd=tmp_path)
+        words = re.findall(r"word\d+", shown)
+        assert len(words) > 35
+        assert words == reason.split()[: len(words)]
+        assert "second" not in shown
 
 
 def test_figures_in_the_terminal_follow_the_file(rows, tmp_path):

@@ -95,9 +95,10 @@ def _figures(runs: Runs, last: list[Entry]) -> RenderableType:
         table.add_column(Text(printable(run["name"])))
     for name, cells in _lines(figures).items():
         table.add_row(name, *cells)
-    failed = Table("task", "outcome", "why", title="the last that did not pass", title_justify="left")
+    failed = Table("task", "outcome", title="the last that did not pass", title_justify="left")
+    failed.add_column("why", overflow="fold")
     for entry in last:
-        failed.add_row(Text(printable(entry.task)), entry.outcome, Text(printable(entry.message.partition("\n")[0])))
+        failed.add_row(Text(printable(entry.task)), entry.outcome, Text(printable(entry.message)))
     return Group(table, failed) if last else table
 
 

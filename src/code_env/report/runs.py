@@ -10,13 +10,14 @@ from typing import Any, NamedTuple, Self
 
 from code_env.judging.timing import StepTiming
 from code_env.rewards.pass_at_k import DEFAULT_KS
-from code_env.text import clip
+from code_env.text import first_line
 
 from .figures import RunFigures, outcome_of
 from .items import Item, last_program
 from .reading import RunFile
 
-_MESSAGE_CHARS = 120
+_MESSAGE_CHARS = 300
+"""An entry holds at most so many characters of the first line of a message."""
 
 
 class Entry(NamedTuple):
@@ -47,7 +48,7 @@ class Entry(NamedTuple):
     turns: int
     """How many turns it has."""
     message: str
-    """Why the first case failed, shortened."""
+    """Why the first case failed: the first line of the message, shortened at its end."""
 
 
 class Runs:
@@ -114,5 +115,5 @@ class Runs:
             code=self._codes.setdefault(digest, len(self._codes)),
             seconds=round(sum(timing.start_s + timing.run_s + timing.judge_s for timing in timings), 4),
             turns=len(item["turns"]),
-            message=clip(program["message"], _MESSAGE_CHARS),
+            message=first_line(program["message"], _MESSAGE_CHARS),
         )

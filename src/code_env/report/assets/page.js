@@ -96,7 +96,7 @@ function drawList() {
       'aria-setsize': state.shown.length, 'aria-posinset': place + 1, style: { top: `${place * ROW_HEIGHT}px` },
       onclick: () => openItem(entry.index) },
       el('div', {}, outcomeMark(entry.outcome), ` ${entry.task}`),
-      el('div', { class: 'more' }, figures.filter(Boolean).join(' · '), entry.message ? ` · ${entry.message.slice(0, 120)}` : '')));
+      el('div', { class: 'more' }, figures.filter(Boolean).join(' · '), entry.message ? ` · ${entry.message}` : '')));
   }
   const end = el('div', { role: 'presentation', style: { position: 'absolute', top: `${state.shown.length * ROW_HEIGHT}px`, height: '1px', width: '1px' } });
   list.replaceChildren(...rows, end);

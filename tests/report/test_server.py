@@ -113,6 +113,24 @@ def test_the_terminal_shows_the_first_line_of_a_message_as_wide_as_there_is_room
         assert "second" not in shown
 
 
+def test_the_last_that_did_not_pass_are_named_by_their_numbers(rows, tmp_path):
+    path = write_rows(tmp_path / "r.jsonl", rows)
+    why = "line 1: expected '1', got '0'"
+    told = [
+        {"run": "r.jsonl", "number": number, "task": f"task {number}", "outcome": "fail", "message": why}
+        for number in (0, 2, 4)
+    ]
+    for last in (0, 1, 3):
+        answer = json.loads(run("watch", "--json", "--last", last, path, cwd=tmp_path))
+        assert answer["failed"] == told[3 - last :]
+        assert answer["runs"][0]["items"] == 6
+    shown = run("watch", "--once", "--last", 2, path, cwd=tmp_path)
+    assert "│ 4      │ task 4" in shown
+    assert "task 0" not in shown
+    assert "did not pass" not in run("watch", "--once", "--last", 0, path, cwd=tmp_path)
+    assert "│ r.jsonl │ 4      │ task 4" in run("watch", "--once", path, path, cwd=tmp_path)
+
+
 def test_figures_in_the_terminal_follow_the_file(rows, tmp_path):
     path = write_rows(tmp_path / "r.jsonl", rows[:1])
     command = [sys.executable, "-m", "code_env.cli", "watch", str(path)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 import webbrowser
+from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,8 +28,6 @@ from .console import ALL_KS, JsonOption, KsOption, out, parse_ks, print_json, sa
 FilesArgument = Annotated[
     list[Path], typer.Argument(help="Results of `code-env eval`, or trajectories of `code-env rollout`.")
 ]
-_LAST = 10
-"""How many of the last answers that did not pass are shown."""
 
 
 @app.command()
@@ -61,6 +61,9 @@ def view(
 def watch(
     files: FilesArgument,
     once: Annotated[bool, typer.Option("--once", help="Show the figures so far, and end.")] = False,
+    last: Annotated[
+        int, typer.Option("--last", min=0, help="How many of the last answers that did not pass are listed.")
+    ] = 10,
     k: KsOption = "1",
     as_json: JsonOption = False,
 ) -> None:
@@ -69,37 +72,47 @@ def watch(
     Example: code-env watch episodes.jsonl
     """
     with user_errors(), Runs(files, parse_ks(k)) as runs:
-        last = _read(runs, [])
+        failed: deque[Entry] = deque(maxlen=last)
+        _read(runs, failed)
         if as_json:
-            print_json({"runs": runs.figures()})
+            print_json({"runs": runs.figures(), "failed": [_failed_row(runs, entry) for entry in failed]})
             return
         if once or not out.is_terminal:
-            out.print(_figures(runs, last))
+            out.print(_figures(runs, failed))
             return
-        with Live(_figures(runs, last), console=out, auto_refresh=False) as live:
+        with Live(_figures(runs, failed), console=out, auto_refresh=False) as live:
             while True:
                 time.sleep(1.0)
-                last = _read(runs, last)
-                live.update(_figures(runs, last), refresh=True)
+                _read(runs, failed)
+                live.update(_figures(runs, failed), refresh=True)
 
 
-def _read(runs: Runs, last: list[Entry]) -> list[Entry]:
-    """Read what came; return the last entries that did not pass."""
-    return [*last, *(entry for entry, _ in runs.items() if entry.outcome != Outcome.PASS)][-_LAST:]
+def _read(runs: Runs, failed: deque[Entry]) -> None:
+    """Read what came; add the entries that did not pass."""
+    failed.extend(entry for entry, _ in runs.items() if entry.outcome != Outcome.PASS)
 
 
-def _figures(runs: Runs, last: list[Entry]) -> RenderableType:
+def _failed_row(runs: Runs, entry: Entry) -> dict[str, Any]:
+    return {"run": runs.names[entry.run]} | {
+        name: getattr(entry, name) for name in ("number", "task", "outcome", "message")
+    }
+
+
+def _figures(runs: Runs, entries: Iterable[Entry]) -> RenderableType:
     figures = runs.figures()
     table = Table("", title="runs", title_justify="left")
     for run in figures:
         table.add_column(Text(printable(run["name"])))
     for name, cells in _lines(figures).items():
         table.add_row(name, *cells)
-    failed = Table("task", "outcome", title="the last that did not pass", title_justify="left")
+    failed = Table(*(["run"] if len(figures) > 1 else []), title="the last that did not pass", title_justify="left")
+    for name in ("number", "task", "outcome"):
+        failed.add_column(name)
     failed.add_column("why", overflow="fold")
-    for entry in last:
-        failed.add_row(Text(printable(entry.task)), entry.outcome, Text(printable(entry.message)))
-    return Group(table, failed) if last else table
+    for entry in entries:
+        row = _failed_row(runs, entry)
+        failed.add_row(*(Text(printable(str(row[name]))) for name in row if name != "run" or len(figures) > 1))
+    return Group(table, failed) if failed.row_count else table
 
 
 def _lines(figures: list[dict[str, Any]]) -> dict[str, list[str]]:

@@ -66,7 +66,9 @@ class Runs:
         with contextlib.ExitStack() as stack:
             self._files = [stack.enter_context(contextlib.closing(RunFile(path))) for path in paths]
             self._stack = stack.pop_all()
-        self._figures = [RunFigures(file.name, ks) for file in self._files]
+        self.names = [file.name for file in self._files]
+        """The names of the runs."""
+        self._figures = [RunFigures(name, ks) for name in self.names]
         self._codes: dict[bytes, int] = {}
 
     def items(self) -> Iterator[tuple[Entry, Item]]:

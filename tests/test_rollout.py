@@ -96,10 +96,14 @@ def test_answers_without_code_are_counted_and_one_is_shown(make, tmp_path):
     assert (summary.without_code, summary.without_code_example) == (2, "I cannot do [red]that[/red].")
     table = collection_table(summary)
     shown = dict(zip(*(list(column.cells) for column in table.columns), strict=True))
-    assert Text.from_markup(shown["without code"]).plain == "2, for example 'I cannot do [red]that[/red].'"
+    blank = Text.from_markup(shown["programs without code"])
+    assert blank.plain == "2 of 14, for example 'I cannot do [red]that[/red].'"
+    assert {"outcomes of programs", "how programs ended", "time, added up over all steps"} <= shown.keys()
+    assert "ok (ended by itself) " in shown["how programs ended"]
+    assert "policy_error 14.3%" in shown["outcomes of programs"]
     again = collect(make(), without_code, 14, path, resume=True)
     assert (again.collected, again.without_code) == (0, 2)
-    assert "without code" not in list(collection_table(collect(make(), references, 7)).columns[0].cells)
+    assert "programs without code" not in list(collection_table(collect(make(), references, 7)).columns[0].cells)
 
 
 def without_measurements(value):

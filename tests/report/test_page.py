@@ -27,7 +27,8 @@ def test_the_overview_shows_the_figures_of_both_runs(open_page, report):
     assert "davinci.jsonl" in text
     assert "93 (56.7 %)" in text
     assert "0.5671" in text
-    assert "68 answers" in text
+    assert "68 of 164" in text
+    assert "ok (ended by itself)" in text
     assert "waiting for a worker" in text
 
 

@@ -96,7 +96,9 @@ def test_a_port_in_use_is_told():
 def test_figures_in_the_terminal(rows, tmp_path):
     path = write_rows(tmp_path / "r.jsonl", rows)
     shown = run("watch", "--once", path, cwd=tmp_path)
-    assert "3 fail, 3 pass" in shown
+    assert "samples: 3 fail, 3 pass" in shown
+    assert "programs: 6 ok (ended by itself)" in shown
+    assert "0 of 6" in shown
     assert "pass@1" in shown
     assert "expected '1', got '0'" in shown
 

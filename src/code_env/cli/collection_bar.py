@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from types import TracebackType
 from typing import Any, Self
 
@@ -41,7 +42,8 @@ class CollectionBar:
     def __call__(self, summary: RolloutSummary) -> None:
         """Show the progress."""
         self.done = summary.done
-        rates = f"{summary.episodes_per_second:.1f} episodes/s, passed {summary.pass_rate:.0%}, {status_rates(summary)}"
+        ended = f"programs ended: {_shares(summary.statuses)}"
+        rates = f"{summary.episodes_per_second:.1f} episodes/s, passed {summary.pass_rate:.0%}, {ended}"
         self._progress.update(self._bar, total=summary.episodes, completed=summary.done, rates=rates)
 
     def __enter__(self) -> Self:
@@ -54,10 +56,14 @@ class CollectionBar:
         self._progress.stop()
 
 
-def status_rates(summary: RolloutSummary) -> str:
-    """The share of programs that ended with each status, most frequent first."""
-    total = sum(summary.statuses.values())
-    return ", ".join(f"{status} {count / total:.1%}" for status, count in summary.statuses.most_common())
+def how_ended(status: str) -> str:
+    """A status in a table beside outcomes, where `ok` alone would read as a right answer."""
+    return f"{status} (ended by itself)" if status == Status.OK else status
+
+
+def _shares(counts: Counter[str]) -> str:
+    """The share of programs of each kind, most frequent first."""
+    return ", ".join(f"{name} {count / counts.total():.1%}" for name, count in counts.most_common())
 
 
 def collection_row(summary: RolloutSummary) -> dict[str, Any]:
@@ -76,17 +82,21 @@ def collection_table(summary: RolloutSummary) -> Table:
     table = Table("what", "value", title="rollout", title_justify="left")
     table.add_row("episodes", f"{summary.done} ({summary.collected} played, {summary.resumed} were there)")
     table.add_row("episodes a second", f"{summary.episodes_per_second:.1f}")
-    table.add_row("programs judged", str(sum(summary.statuses.values())))
-    table.add_row("passed", f"{summary.pass_rate:.1%}")
+    table.add_row("episodes passed", f"{summary.pass_rate:.1%}")
     table.add_row("mean return", f"{summary.mean_return:.3f}")
-    table.add_row("statuses", status_rates(summary))
-    table.add_row("time of all steps", str(summary.timing))
+    programs = summary.statuses.total()
+    table.add_row("programs judged", str(programs))
+    table.add_row("outcomes of programs", _shares(summary.outcomes))
+    table.add_row(
+        "how programs ended", _shares(Counter({how_ended(name): count for name, count in summary.statuses.items()}))
+    )
+    table.add_row("time, added up over all steps", str(summary.timing))
     if summary.without_code:
-        shown = str(summary.without_code)
+        shown = f"{summary.without_code} of {programs}"
         if summary.without_code_example is not None:
             shown += f", for example {printable(clip(summary.without_code_example, _EXAMPLE_CHARS))!r}"
-        table.add_row("without code", escape(shown))
+        table.add_row("programs without code", escape(shown))
     errors = summary.statuses.get(Status.SANDBOX_ERROR, 0)
     if errors:
-        table.add_row("without a verdict", f"{errors}: left out of training, please")
+        table.add_row("programs without a verdict", f"{errors}: left out of training, please")
     return table

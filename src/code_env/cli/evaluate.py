@@ -183,7 +183,7 @@ def _show_summary(summary: evaluation.Summary, missing: set[int]) -> None:
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(summary.outcomes.items()))
     judges = ", ".join(f"{count} {judge}" for judge, count in sorted(summary.judges.items()))
     out.print(f"outcomes: {outcomes}; judged: {judges or 'none'}", highlight=False)
-    out.print(f"time of all samples together: {summary.timing}", highlight=False)
+    out.print(f"time, added up over all samples: {summary.timing}", highlight=False)
     example = summary.without_code_example
     if example is not None:
         shown = printable(clip(example.completion, _EXAMPLE_CHARS))

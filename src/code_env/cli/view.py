@@ -23,6 +23,7 @@ from code_env.serving.sockets import LOOPBACK, listening_socket
 from code_env.text import printable
 
 from .application import app
+from .collection_bar import how_ended
 from .console import ALL_KS, JsonOption, KsOption, out, parse_ks, print_json, say, user_errors
 
 FilesArgument = Annotated[
@@ -117,11 +118,14 @@ def _figures(runs: Runs, entries: Iterable[Entry]) -> RenderableType:
 
 def _lines(figures: list[dict[str, Any]]) -> dict[str, list[str]]:
     lines = {
-        "samples": [str(run["items"]) for run in figures],
+        "answers": [f"{run['items']} {_items(run)}" for run in figures],
         "tasks": [str(len(run["tasks"])) for run in figures],
-        "outcomes": [_counts(run["outcomes"]) for run in figures],
-        "statuses": [_counts(run["statuses"]) for run in figures],
-        "without code": [str(run["without_code"]) for run in figures],
+        "outcomes": [f"{_items(run)}: {_counts(run['outcomes'])}" for run in figures],
+        "how programs ended": [
+            f"programs: {_counts({how_ended(name): count for name, count in run['statuses'].items()})}"
+            for run in figures
+        ],
+        "programs without code": [f"{run['without_code']} of {sum(run['statuses'].values())}" for run in figures],
         "mean reward": [f"{run['rewards']['mean']:.3f}" if run["rewards"] else "-" for run in figures],
     }
     for k in sorted({one["k"] for run in figures for one in run["pass_at_k"]}):
@@ -130,6 +134,11 @@ def _lines(figures: list[dict[str, Any]]) -> dict[str, list[str]]:
             "-" if one is None else f"{one['value']:.3f} ({one['low']:.3f} to {one['high']:.3f})" for one in found
         ]
     return lines
+
+
+def _items(run: dict[str, Any]) -> str:
+    """What the items of a run are called."""
+    return "episodes" if run["rewards"] else "samples"
 
 
 def _counts(counts: dict[str, int]) -> str:

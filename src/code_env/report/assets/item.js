@@ -42,7 +42,7 @@ function itemProgram(one, at) {
     more > 0 && one.failed_cases.length ? el('p', {}, `${counted(more, 'case')} more did not pass.`) : '',
     one.stdout ? folded('what it wrote to standard output', false, block(one.stdout, 'standard output')) : '',
     one.stderr ? folded('what it wrote to standard error', false, block(one.stderr, 'standard error')) : '',
-    facts([['status', one.status], ['judge', one.judge], ['reached', one.stage], ['CPU time', one.cpu_s ? `${number(one.cpu_s)} s` : null],
+    facts([['how it ended', howEnded(one.status)], ['judge', one.judge], ['reached', one.stage], ['CPU time', one.cpu_s ? `${number(one.cpu_s)} s` : null],
       ['memory', bytes(one.peak_memory_bytes)]]),
     stack('time', STAGES_OF_TIME.map(([key, name], place) => [name, one.timing[key], `${number(one.timing[key])} s`, colour(place)]))].flat();
 }

@@ -3,6 +3,9 @@
 const OUTCOMES = ['pass', 'fail', 'policy_error', 'no_verdict'];
 const STAGES_OF_TIME = [['queue_s', 'waiting for a worker'], ['start_s', 'starting'], ['run_s', 'running'], ['judge_s', 'making verdicts']];
 
+/** A status beside outcomes, where `ok` alone would read as a right answer. */
+const howEnded = (status) => (status === 'ok' ? 'ok (ended by itself)' : status);
+
 /** A button that shows the entries with these values in the list. */
 const filterButton = (text, values) => el('button', { type: 'button', class: 'link', onclick: () => setFilters(values) }, text);
 
@@ -13,26 +16,28 @@ function overview() {
 function runOverview(run, place) {
   const missing = run.outcomes.no_verdict || 0;
   const tasks = run.tasks.filter(([, judged]) => judged > 0);
+  const programs = Object.values(run.statuses).reduce((sum, count) => sum + count, 0);
+  const kind = run.rewards ? 'episode' : 'sample';
   return el('section', { 'aria-label': run.name },
     el('h3', {}, `${runName(place)}: ${run.name}`),
     facts([
-      ['samples', counted(run.items, run.rewards ? 'episode' : 'sample')],
+      ['answers', counted(run.items, kind)],
       ['tasks', counted(run.tasks.length, 'task')],
       ['solved tasks', `${run.tasks.filter(([, , passed]) => passed > 0).length} of ${run.tasks.length}`],
-      ['without code', run.without_code ? counted(run.without_code, 'answer') : 'none'],
+      ['programs without code', `${run.without_code} of ${programs}`],
       ['mean reward', run.rewards ? number(run.rewards.mean) : null],
       ['judged', Object.entries(run.judges).map(([name, count]) => `${count} ${name}`).join(', ')],
       ['by', Object.keys(run.abouts).join('; ')],
     ]),
-    el('h4', {}, 'Outcomes'),
+    el('h4', {}, `Outcomes of ${kind}s`),
     stack('outcomes', OUTCOMES.filter((name) => run.outcomes[name]).map((name) =>
       [outcomeText(name), run.outcomes[name], `${run.outcomes[name]} (${share(run.outcomes[name] / run.items)})`, `var(--${name})`])),
     run.pass_at_k.length ? [el('h4', {}, 'pass@k'), passAtK(run)] : '',
     run.rewards ? [el('h4', {}, 'Reward over the run, by term'), rewardCurve(run.rewards)] : '',
     el('h4', {}, 'How programs ended'),
     table(['status', '#programs'], Object.entries(run.statuses).map(([name, count]) =>
-      [filterButton(name, { run: place, status: name }), count.toLocaleString('en')]), 'how programs ended'),
-    el('h4', {}, 'Time of all programs together'),
+      [filterButton(howEnded(name), { run: place, status: name }), count.toLocaleString('en')]), 'how programs ended'),
+    el('h4', {}, 'Time, added up over all programs'),
     stack('time', STAGES_OF_TIME.map(([key, name], at) => [name, run.timing[key], `${number(run.timing[key], 1)} s`, colour(at)])),
     missing ? [el('h4', {}, 'Why there is no verdict'), table(['cause', '#programs'], run.causes, 'why there is no verdict')] : '',
     el('h4', {}, 'Tasks, the most difficult first'),

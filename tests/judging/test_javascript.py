@@ -341,7 +341,7 @@ WRONG = {
         "const add = () => { throw new Error('no'); };",
         Outcome.FAIL,
         "ok",
-        "ended with Error: no",
+        "ended early: Error: no",
     ),
 }
 

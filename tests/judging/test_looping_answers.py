@@ -10,7 +10,8 @@ from code_env.harness.process.limits import ProcessLimits
 from support import somewhere
 
 LIMITS, SHORT = Limits(cpu_s=1, wall_s=200), Limits(cpu_s=0.5, wall_s=200)
-UNRUN = "not run: after a test that timed out, or with total_cpu_s, the tests share CPU time, and it is used up"
+UNRUN = "not run: after a test that timed out, the tests share CPU time, and it is used up"
+UNRUN_OF_ALL = UNRUN.replace("timed out,", "timed out, or with total_cpu_s,")
 BURN = "import time\ndef burn(s):\n    until = time.process_time() + s\n    while time.process_time() < until: pass\n"
 JS_BURN = (
     "function used() { const { user, system } = process.cpuUsage(); return (user + system) / 1e6; }\n"
@@ -63,7 +64,7 @@ def test_what_is_left_is_there_for_tests_that_end(executor):
     for verdict in judge_many(both, executor):
         passed = [case.passed for case in verdict.cases]
         assert passed == [True, False, *[True] * 6, False, False, False], verdict
-        assert "share" not in verdict.cases[1].message
+        assert "the time limit was reached (1 s of CPU time)" in verdict.cases[1].message
         assert "the time limit was reached" in verdict.cases[8].message
         assert UNRUN in verdict.cases[9].message
 
@@ -78,7 +79,7 @@ def test_a_limit_for_all_tests_holds_from_the_start(executor):
     for verdict in judge_many(answers("burn(0.5)\nreturn n", "burn(0.5); return n;", count=5, limits=limits), executor):
         assert [case.passed for case in verdict.cases] == [True, True, False, False, False], verdict
         assert "share CPU time" in verdict.cases[2].message
-        assert all(UNRUN in case.message for case in verdict.cases[3:]), verdict
+        assert all(UNRUN_OF_ALL in case.message for case in verdict.cases[3:]), verdict
     (verdict,) = judge_many(answers("return n", "return n;", limits=limits)[:1], executor)
     assert verdict.passed
 
@@ -92,6 +93,8 @@ def test_a_limit_for_all_tests_is_one_for_a_suite_too(executor):
     ]
     assert [verdict.passed for verdict in verdicts] == [False, True]
     assert verdicts[0].execution.status is Status.TIMEOUT
+    messages = [case.message for case in verdicts[0].cases if not case.passed]
+    assert all("the time limit was reached (0.5 s of CPU time)" in message for message in messages), messages
 
 
 def test_to_wait_too_long_leaves_the_others_their_time(executor):
@@ -100,6 +103,7 @@ def test_to_wait_too_long_leaves_the_others_their_time(executor):
     code = f"{BURN}n = int(input())\nif n == 0: time.sleep(1000)\nburn(0.3)\nprint(n)"
     (verdict,) = judge_many([(Task("waits", "", tests, limits=limits), code)], executor)
     assert [case.passed for case in verdict.cases] == [False, True, True, True], verdict
+    assert "the time limit was reached (2 s of wall time)" in verdict.cases[0].message
 
 
 def test_a_notebook_that_loops_is_bounded_too(executor):

@@ -21,6 +21,7 @@ from code_env.tasks.task import Task
 
 from .job import in_one_process
 from .verdict import CaseResult, Outcome, Stage, Verdict
+from .wording import completed_message
 
 _HELLO = '{"hello": true}\n'
 """The first line of a report."""
@@ -185,7 +186,7 @@ def _cases(
                     weight=test.weight / count,
                     tested=record.get("tested", True),
                     status=Status(record["status"]),
-                    message=record["message"],
+                    message=completed_message(record, task.limits),
                     expected=record.get("expected", expected[case]),
                     actual=record.get("actual", ""),
                     actual_chars=record.get("actual_chars", 0),

@@ -181,7 +181,7 @@ def test_another_exception_in_a_case_ends_the_tests(error):
     assert [(r.ran, r.unfinished) for r in records] == [(True, False), (True, True), (False, False)]
     assert records[0].message == ""
     assert records[1].message == f"assert f(1) == 2: {brief_error(error)}"
-    assert records[2].message == f"not reached: the tests ended with {brief_error(error)}"
+    assert records[2].message == f"not reached: the tests ended early: {brief_error(error)}"
 
 
 def test_another_exception_between_cases_marks_the_rest_as_not_reached():
@@ -189,7 +189,7 @@ def test_another_exception_between_cases_marks_the_rest_as_not_reached():
         "assert 1 == one\nf(1)\nassert 1 == one\nassert 1 == one", one=1, f=raises(ValueError("no"))
     )
     assert isinstance(ended_by, ValueError)
-    assert [r.message for r in records] == ["", *["not reached: the tests ended with ValueError: no"] * 2]
+    assert [r.message for r in records] == ["", *["not reached: the tests ended early: ValueError: no"] * 2]
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_a_constant_assert_that_is_not_reached_costs_nothing():
 def test_a_constant_assert_that_is_reached_ends_the_tests():
     records, ended_by = run("f(1)\nassert False, 'no error'\nassert one == 1", one=1, f=lambda x: x)
     assert isinstance(ended_by, AssertionError)
-    assert records[0].message == "not reached: the tests ended with AssertionError: no error"
+    assert records[0].message == "not reached: the tests ended early: AssertionError: no error"
 
 
 def test_asserts_in_functions_classes_generators_and_coroutines_are_cases():

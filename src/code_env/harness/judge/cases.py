@@ -145,14 +145,15 @@ class Cases:
         """
         if not self._has_asserts and ended_by is None:
             self.records[0].ran = True
+        not_reached = "not reached" if ended_by is None else f"not reached: the tests ended early: {ended_by}"
         for record in self.records:
             if record.unsettled and not record.message:
                 record.message = f"{record.source}: it did not come to an end"
                 record.unfinished = True
             elif not record.ran and not record.message:
-                record.message = "not reached" + (f": the tests ended with {ended_by}" if ended_by is not None else "")
+                record.message = not_reached
         if ended_by is not None and not any(record.message for record in self.records):
-            self.records[-1].message = f"the tests ended with {ended_by}"
+            self.records[-1].message = f"the tests ended early: {ended_by}"
             self.records[-1].unfinished = True
 
 

@@ -18,7 +18,7 @@ from ..wire.bell_channel import QuietChannel
 from ..wire.by_name import TYPES
 from ..wire.channel import PER_MESSAGE, Channel, ChannelError, ChannelTimeout, Kind, pack_request, parse_json
 from ..wire.containers import Containers
-from ..wire.endings import ENDED, LOST, Ended, Problem, described
+from ..wire.endings import ENDED, LOST, TIME_IS_UP, Ended, Problem, described
 from ..wire.plain import Decoder, NotPlain
 from ..wire.subclasses import Members
 from .exceptions import OwnException, own_exception, rebuilt
@@ -478,7 +478,7 @@ class RemoteModule:
             frame = self._channel.receive(max(0.0, self._deadline - time.monotonic()))
         except ChannelTimeout as error:
             self._lost = "timeout"
-            raise ProgramDied("the time limit was reached") from error
+            raise ProgramDied(TIME_IS_UP) from error
         except ChannelError as error:
             self._lost = "error"
             raise ProgramDied(str(error)) from error

@@ -13,7 +13,7 @@ _AGAIN_S = 0.1
 
 
 def _time_is_up(*_: object) -> None:
-    raise TimeIsUp("the time limit was reached")
+    raise TimeIsUp("looking at what came back took too long")
 
 
 @contextlib.contextmanager

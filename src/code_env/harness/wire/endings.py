@@ -19,10 +19,13 @@ ENDED = "the program's process ended"
 replaces it by how the process ended."""
 
 
-_TIMEOUTS = {
-    CUT: "the time limit was reached: after a test that timed out, or with total_cpu_s, the tests share CPU time",
-    UNRUN: "not run: after a test that timed out, or with total_cpu_s, the tests share CPU time, and it is used up",
-}
+TIME_IS_UP = "the time limit was reached"
+"""A text for messages that does not say which limit. In the message of a case the trainer adds it."""
+
+SHARED = "after a test that timed out, or with total_cpu_s, the tests share CPU time"
+"""Why a test had less CPU time than others. The trainer leaves out what is not so for the task."""
+
+_TIMEOUTS = {CUT: f"{TIME_IS_UP}: {SHARED}", UNRUN: f"not run: {SHARED}, and it is used up"}
 
 
 class Problem:
@@ -70,7 +73,7 @@ class Ended:
             "ok": "the program's process ended early",
             "error": self._exit_reason(),
             "signal": f"killed by signal {self._signal}",
-            "timeout": _TIMEOUTS.get(str(self._rest), "the time limit was reached"),
+            "timeout": _TIMEOUTS.get(str(self._rest), TIME_IS_UP),
             "memory": "the memory limit was reached",
             "output_limit": "too much output",
             LOST: ENDED,

@@ -128,13 +128,13 @@ function makeCases(sources, sites, strict) {
         record.message = `${record.source}: it did not come to an end`;
         record.unfinished = true;
       } else if (!record.ran && record.message === '') {
-        record.message = endedBy === null ? 'not reached' : `not reached: the tests ended with ${endedBy}`;
+        record.message = endedBy === null ? 'not reached' : `not reached: the tests ended early: ${endedBy}`;
       }
       failed = failed || record.message !== '';
     }
     if (endedBy !== null && !failed) {
       const last = records[records.length - 1];
-      last.message = `the tests ended with ${endedBy}`;
+      last.message = `the tests ended early: ${endedBy}`;
       last.unfinished = true;
     }
     return records;

@@ -39,7 +39,7 @@ _SOURCE_CHARS = 2000
 def failed_before_tests(task: Task, response: str, code: str, error: ErrorInfo) -> Verdict:
     """The verdict on an answer that cannot be a program."""
     execution = ExecutionResult(Status.ERROR, error=error)
-    cases = _cases(task, {}, Status.ERROR, f"{error.name}: {error.message}", tested=False)
+    cases = _cases(task, code, {}, Status.ERROR, f"{error.name}: {error.message}", tested=False)
     return _verdict(task, response, code, cases, execution, Stage.NOTHING)
 
 
@@ -98,7 +98,7 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
             record.update(cpu_s=result.cpu_s, wall_s=result.wall_s)
     began = any("began" in record for record in records)
     stage = Stage.TESTED if began else stage
-    cases = _cases(task, reported, status, message, tested=began)
+    cases = _cases(task, code, reported, status, message, tested=began)
     first = next((case for case in cases if case.status is not Status.OK), None)
     # The peer's result is not needed any more, and is removed: it holds expected values and measured times.
     fields: dict[str, Any] = {"status": Status.OK, "exit_code": None, "signal": None, "error": None, "peer": None}
@@ -163,6 +163,7 @@ def _records(peer: ExecutionResult) -> list[dict[str, Any]]:
 
 def _cases(
     task: Task,
+    code: str,
     reported: dict[tuple[int, int], dict[str, Any]],
     status: Status,
     message: str,
@@ -186,7 +187,7 @@ def _cases(
                     weight=test.weight / count,
                     tested=record.get("tested", True),
                     status=Status(record["status"]),
-                    message=completed_message(record, task.limits),
+                    message=completed_message(record, task, code),
                     expected=record.get("expected", expected[case]),
                     actual=record.get("actual", ""),
                     actual_chars=record.get("actual_chars", 0),

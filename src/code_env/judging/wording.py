@@ -1,13 +1,14 @@
-"""Completes the message of a case with what only the trainer knows: the task's limits."""
+"""Completes the message of a case with what only the trainer knows: the task's limits, and where the program begins."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from code_env.executors.limits import Limits
 from code_env.executors.result import Status
 from code_env.harness.wire.endings import SHARED, TIME_IS_UP
+from code_env.tasks.task import Task
 
 _MOST = 0.85
 """A test that has used this share of its CPU time has reached this limit, not that of wall time. The kernel ends a
@@ -16,14 +17,25 @@ program a little before the time that it reports."""
 _AFTER_TIMEOUT = "after a test that timed out, the tests share CPU time"
 
 
-def completed_message(record: Mapping[str, Any], limits: Limits) -> str:
-    """Return the message of a case, and which limit of time the test reached.
+_PYTHON_FRAME = re.compile(r'^  File "main\.py", line (\d{1,7}),', re.MULTILINE)
+"""A frame of the program in a traceback of Python; the innermost comes last."""
+
+_JAVASCRIPT_FRAME = re.compile(r"^    at .*\bmain\.js:(\d{1,7}):", re.MULTILINE)
+"""A frame of the program in a stack of Node; the innermost comes first."""
+
+
+def completed_message(record: Mapping[str, Any], task: Task, code: str) -> str:
+    """Return the message of a case, with the limit of time that it reached or the line of the program that raised.
 
     Args:
         record: The case, as the report has it.
-        limits: The task's limits.
+        task: The task.
+        code: The answer, without what the task puts before it.
     """
     message: str = record["message"]
+    if record.get("error"):
+        return _with_line(message, record["error"], task, code)
+    limits = task.limits
     if record["status"] != Status.TIMEOUT:
         return message
     if SHARED in message:
@@ -34,3 +46,26 @@ def completed_message(record: Mapping[str, Any], limits: Limits) -> str:
     most_s = min(limits.cpu_s, limits.total_cpu_s or limits.cpu_s)
     reached = f"{most_s:g} s of CPU time" if cpu_s >= _MOST * most_s else f"{limits.wall_s:g} s of wall time"
     return message.replace(TIME_IS_UP, f"{TIME_IS_UP} ({reached})", 1)
+
+
+def _with_line(message: str, error: Mapping[str, str], task: Task, code: str) -> str:
+    """Return the message, with the line after the words of the exception. The program may have invented the line."""
+    line = _line_of(error["traceback"], task, code)
+    if line is None:
+        return message
+    where = f" (line {line} of the program)"
+    text = f"{error['name']}: {error['message']}".strip()
+    if not error["message"]:
+        return message.removesuffix(":") + where if message.removesuffix(":").endswith(error["name"]) else message
+    shown = text if text in message else " ".join(text.split())
+    return message.replace(shown, shown + where, 1)
+
+
+def _line_of(traceback: str, task: Task, code: str) -> int | None:
+    """Return the line of the answer in the innermost frame of the program; None if it is not known."""
+    python, javascript = _PYTHON_FRAME.findall(traceback), _JAVASCRIPT_FRAME.findall(traceback)
+    whole = task.program(code)
+    if not (python or javascript) or not whole.endswith(code):
+        return None
+    line = int(python[-1] if python else javascript[0]) - whole[: len(whole) - len(code)].count("\n")
+    return line if line > 0 else None

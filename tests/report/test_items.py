@@ -152,3 +152,16 @@ def test_the_lines_of_eval_are_what_a_report_reads(results):
     assert evaluation.is_row_of(
         results[0], SAMPLES[0], SUITE.task("a"), item_of(results[0])["about"] | {"limits": results[0]["limits"]}
     )
+
+
+def test_failures_are_grouped_by_their_message(results, tmp_path):
+    with Runs([write_rows(tmp_path / "r.jsonl", results)]) as runs:
+        entries = [entry for entry, _ in runs.items()]
+        (figures,) = runs.figures()
+    counts = dict(figures["failures"])
+    assert list(counts.items()) == [
+        ("NoProgram: the answer holds no code", 2),
+        ("line 1: expected 'b', got 'a'", 2),
+        ("line 1: expected 'a', got 'b'", 1),
+    ]
+    assert counts == {why: [entry.message for entry in entries].count(why) for why in counts}

@@ -60,7 +60,7 @@ def test_a_task_of_the_overview_is_a_filter(open_page, report):
     page = open_page(report)
     page.locator("section[aria-label='davinci.jsonl'] table >> text=/^HumanEval.1$/").click()
     assert count(page) == f"1 of {2 * TASKS} samples"
-    assert "only task HumanEval/1" in page.locator("#task-filter").inner_text()
+    assert "only task HumanEval/1" in page.locator("#only").inner_text()
 
 
 def test_a_sample_says_why_it_failed(open_page, report):

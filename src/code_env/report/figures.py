@@ -12,7 +12,7 @@ from code_env.judging.verdict import Outcome, Stage
 from code_env.rewards.pass_at_k import mean_pass_at_k
 from code_env.text import clip
 
-from .items import Item, last_program
+from .items import Item, last_program, why_not
 
 _NORMAL_95 = 1.96
 """A normal distribution has 95 % of its mass within so many standard deviations of its mean."""
@@ -21,7 +21,8 @@ _MOST_BUCKETS = 50
 """The reward over time is shown as means of at most so many stretches of the run."""
 
 _MOST_CAUSES, _CAUSE_CHARS = 20, 300
-"""So many of the most frequent causes of a missing verdict are shown, each shortened."""
+"""So many of the most frequent reasons of failures and of missing verdicts are shown; the latter are shortened to this
+length."""
 
 
 class RunFigures:
@@ -37,6 +38,7 @@ class RunFigures:
         self._outcomes: Counter[str] = Counter()
         self._statuses: Counter[str] = Counter()
         self._causes: Counter[str] = Counter()
+        self._failures: Counter[str] = Counter()
         self._judges: Counter[str] = Counter()
         self._abouts: Counter[str] = Counter()
         self._without_code = 0
@@ -52,6 +54,8 @@ class RunFigures:
         self._abouts[f"{about['executor']}, level {about['level']}, code_env {about['version']}"] += 1
         if item["valid"]:
             self._judges[program["judge"]] += 1
+            if not item["passed"] and (why := why_not(item)):
+                self._failures[why] += 1
         counts = self._tasks[item["task"]]
         counts[0 if item["valid"] else 2] += 1
         counts[1] += item["passed"]
@@ -80,6 +84,7 @@ class RunFigures:
             "abouts": dict(self._abouts.most_common()),
             "without_code": self._without_code,
             "causes": self._causes.most_common(_MOST_CAUSES),
+            "failures": self._failures.most_common(_MOST_CAUSES),
             "timing": dataclasses.asdict(self._timing),
             "pass_at_k": [
                 {

@@ -14,11 +14,15 @@ from code_env.errors import ReportError
 from code_env.judging.rows import VerdictRow
 from code_env.judging.verdict import Outcome
 from code_env.numbered_lines import Row
+from code_env.text import first_line
 
 Item = dict[str, Any]
 
 _PROGRAM = tuple(VerdictRow.__annotations__)
 _ABOUT = ("executor", "level", "version")
+
+_MESSAGE_CHARS = 300
+"""The short form of a message has at most so many characters."""
 
 
 def item_of(row: Row) -> Item:
@@ -40,6 +44,11 @@ def last_program(item: Item) -> dict[str, Any]:
     """Return the program that stands for the item: of the last turn one that passed, otherwise the first."""
     programs: list[dict[str, Any]] = item["turns"][-1]["programs"]
     return next((program for program in programs if program["passed"]), programs[0])
+
+
+def why_not(item: Item) -> str:
+    """Return why the item's first case failed: the first line of the message, shortened at its end."""
+    return first_line(last_program(item)["message"], _MESSAGE_CHARS)
 
 
 def _sample_item(row: Row) -> Item:

@@ -10,14 +10,10 @@ from typing import Any, NamedTuple, Self
 
 from code_env.judging.timing import StepTiming
 from code_env.rewards.pass_at_k import DEFAULT_KS
-from code_env.text import first_line
 
 from .figures import RunFigures, outcome_of
-from .items import Item, last_program
+from .items import Item, last_program, why_not
 from .reading import RunFile
-
-_MESSAGE_CHARS = 300
-"""An entry holds at most so many characters of the first line of a message."""
 
 
 class Entry(NamedTuple):
@@ -117,5 +113,5 @@ class Runs:
             code=self._codes.setdefault(digest, len(self._codes)),
             seconds=round(sum(timing.start_s + timing.run_s + timing.judge_s for timing in timings), 4),
             turns=len(item["turns"]),
-            message=first_line(program["message"], _MESSAGE_CHARS),
+            message=why_not(item),
         )

@@ -39,6 +39,8 @@ function runOverview(run, place) {
       [filterButton(howEnded(name), { run: place, status: name }), count.toLocaleString('en')]), 'how programs ended'),
     el('h4', {}, 'Time, added up over all programs'),
     stack('time', STAGES_OF_TIME.map(([key, name], at) => [name, run.timing[key], `${number(run.timing[key], 1)} s`, colour(at)])),
+    run.failures.length ? [el('h4', {}, 'Why answers failed'), table([`#${kind}s`, 'why'], run.failures.map(([message, count]) =>
+      [count.toLocaleString('en'), filterButton(message, { run: place, message })]), 'why answers failed')] : '',
     missing ? [el('h4', {}, 'Why there is no verdict'), table(['cause', '#programs'], run.causes, 'why there is no verdict')] : '',
     el('h4', {}, 'Tasks, the most difficult first'),
     taskTable(tasks, place));

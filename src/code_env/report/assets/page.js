@@ -1,7 +1,7 @@
 // The list with its filters, and what the address of the page shows beside it.
 
 const byId = (id) => document.getElementById(id);
-const state = { shown: [], selected: -1, filters: {}, hits: null, pairs: null, task: null };
+const state = { shown: [], selected: -1, filters: {}, hits: null, pairs: null, only: {} };
 const ROW_HEIGHT = 46;
 const ORDERS = {
   'as in the file': null,
@@ -11,6 +11,7 @@ const ORDERS = {
 };
 
 const FILTERS = ['run', 'outcome', 'status', 'change', 'order'];
+const ONLY = ['task', 'message']; // What only buttons of the overview filter by.
 
 function fillFilters() {
   const options = {
@@ -32,8 +33,11 @@ function fillFilters() {
 /** Show the entries with these values in the list, and nothing of other filters. */
 function setFilters(values) {
   byId('filters').reset();
-  for (const [name, value] of Object.entries(values)) if (name !== 'task') byId(name).value = value;
-  state.task = values.task ?? null;
+  state.only = {};
+  for (const [name, value] of Object.entries(values)) {
+    if (ONLY.includes(name)) state.only[name] = value;
+    else byId(name).value = value;
+  }
   state.hits = null;
   applyFilters();
   document.body.classList.remove('opened');
@@ -49,7 +53,7 @@ function applyFilters() {
     if (outcome !== '' && (outcome === 'without code' ? entry.stage !== 'nothing' : entry.outcome !== outcome)) return false;
     if (status !== '' && entry.status !== status) return false;
     if (change !== '' && state.pairs.changes.get(entry.index) !== change) return false;
-    if (state.task !== null && entry.task !== state.task) return false;
+    if (ONLY.some((name) => name in state.only && entry[name] !== state.only[name])) return false;
     if (words && !(state.hits ? state.hits.has(entry.index) : `${entry.task}\n${entry.message}`.toLowerCase().includes(words))) return false;
     if (!byId('fold').checked) return true;
     const key = JSON.stringify([entry.run, entry.task, entry.code]);
@@ -58,9 +62,9 @@ function applyFilters() {
   if (ORDERS[order]) shown.sort(ORDERS[order]);
   state.shown = shown;
   byId('count').textContent = `${shown.length.toLocaleString('en')} of ${counted(store.entries.length, 'sample')}${state.progress || ''}`;
-  byId('task-filter').hidden = state.task === null;
-  byId('task-filter').replaceChildren(...(state.task === null ? [] : [el('span', {}, `only task ${state.task} `),
-    el('button', { type: 'button', onclick: () => setFilters({}) }, 'show all')]));
+  const only = Object.entries(state.only).map(([name, value]) => `only ${name} ${value}`).join(', ');
+  byId('only').hidden = only === '';
+  byId('only').replaceChildren(el('span', {}, `${only} `), el('button', { type: 'button', onclick: () => setFilters({}) }, 'show all'));
   drawList();
 }
 
@@ -215,7 +219,7 @@ async function begin() {
   byId('filters').addEventListener('submit', (event) => event.preventDefault());
   byId('filters').addEventListener('reset', (event) => { event.preventDefault(); byId('filters').querySelectorAll('input, select').forEach((field) => {
     if (field.type === 'checkbox') field.checked = false; else if (field.type === 'search') field.value = ''; else field.selectedIndex = 0;
-  }); state.task = null; state.hits = null; search++; state.progress = ''; applyFilters(); });
+  }); state.only = {}; state.hits = null; search++; state.progress = ''; applyFilters(); });
   byId('list').addEventListener('scroll', () => requestAnimationFrame(drawList));
   byId('list').addEventListener('keydown', onListKey);
   byId('theme').addEventListener('click', () => setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'));

@@ -31,15 +31,16 @@ function itemTurn(turn, place, count) {
 
 function itemProgram(one, at) {
   const failed = one.tests_total - one.tests_passed;
-  const more = failed - one.failed_cases.length;
+  const cases = areAlike(one) ? [] : one.failed_cases;
+  const more = failed - cases.length;
   return [
     el('h4', {}, at === null ? 'Program' : `Program ${at + 1}`),
     one.stage === 'nothing' ? el('p', {}, 'No code was found in this answer.') : program(one.code, one.language),
     one.answer.trim() === one.code.trim() ? '' : folded('the whole answer', one.stage === 'nothing', block(one.answer, 'the whole answer')),
     el('p', {}, outcomeMark(one.outcome), ` · ${one.tests_passed} of ${counted(one.tests_total, 'case')} passed`),
-    one.message && !one.failed_cases.length ? block(one.message, 'why it failed') : '',
-    one.failed_cases.map(itemCase),
-    more > 0 && one.failed_cases.length ? el('p', {}, `${counted(more, 'case')} more did not pass.`) : '',
+    one.message && !cases.length ? block(one.message, 'why it failed') : '',
+    cases.map(itemCase),
+    more > 0 && cases.length ? el('p', {}, `${counted(more, 'case')} more did not pass.`) : '',
     one.stdout ? folded('what it wrote to standard output', false, block(one.stdout, 'standard output')) : '',
     one.stderr ? folded('what it wrote to standard error', false, block(one.stderr, 'standard error')) : '',
     facts([['how it ended', howEnded(one.status)], ['judge', one.judge], ['reached', one.stage], ['CPU time', one.cpu_s ? `${number(one.cpu_s)} s` : null],
@@ -47,14 +48,22 @@ function itemProgram(one, at) {
     stack('time', STAGES_OF_TIME.map(([key, name], place) => [name, one.timing[key], `${number(one.timing[key])} s`, colour(place)]))].flat();
 }
 
+/** Whether the program was not tested, so that each case says the same, and once is enough. */
+const areAlike = (one) => one.stage !== 'tested' && one.failed_cases.every(({ message }) => message === one.message);
+
+const SHORT = 120;
+
 function itemCase(one) {
   const source = one.kind === 'assert';
+  const short = one.example.length <= SHORT;
+  const isHead = one.kind === 'call' && short;
   return el('div', { class: 'case' },
-    el('h4', {}, `test ${one.test}, case ${one.case}: ${one.kind}, ${one.hidden ? 'hidden' : 'public'}, ${one.status}`),
+    el('h4', {}, `test ${one.test}, case ${one.case}: ${one.kind}, ${one.hidden ? 'hidden' : 'public'}, ${one.status}${isHead ? `: ${one.example}` : ''}`),
     one.message ? block(one.message, 'why the case failed') : '',
-    one.example ? folded('the test', false, block(one.example, 'the test')) : '',
+    one.example && !isHead ? folded('the test', short, block(one.example, 'the test')) : '',
     source ? program(one.expected, 'python', 'source of the case')
-      : one.expected || one.actual ? diff(one.expected, one.actual, ['expected', 'actual']) : '',
+      : one.actual ? diff(one.expected, one.actual, ['expected', 'actual'])
+      : one.expected ? [el('p', {}, 'Nothing came back. Expected:'), block(one.expected, 'expected')] : '',
     one.stderr ? folded('standard error', false, block(one.stderr, 'standard error of the case')) : '');
 }
 

@@ -6,6 +6,7 @@ import pytest
 
 from cli.command_line import run
 from code_env import load_suite
+from models.chat_endpoint import completion
 
 
 @pytest.fixture
@@ -84,11 +85,11 @@ def test_a_model_that_fails_ends_a_command_with_one_line(endpoint, tmp_path):
 
 
 def test_after_a_wrong_address_the_right_command_works(endpoint, tmp_path):
-    asked = ("generate", "starter", "--model", "m", "--base-url")
+    asked = ("generate", "starter", "--model", "m", "--base-url", endpoint.url, "--concurrency", 1)
     endpoint.refuses_after = 0
-    run(*asked, endpoint.url, cwd=tmp_path, code=2)
+    run(*asked, cwd=tmp_path, code=2)
     endpoint.refuses_after = None
-    run(*asked, endpoint.url, cwd=tmp_path)
+    run(*asked, cwd=tmp_path)
 
 
 def test_a_hosted_model_needs_a_key(endpoint, tmp_path):
@@ -125,6 +126,23 @@ def test_a_finished_file_is_gone_on_with_by_the_same_model_and_settings_only(end
             "system message): give another --output, or remove the file"
         ) in refused
     assert ((tmp_path / "g.jsonl").read_text(), len(endpoint.requests)) == (before, requests)
+
+
+def test_results_say_which_model_answered_and_why_it_stopped(endpoint, tmp_path):
+    first = load_suite("starter").task("starter/seat-total")
+    cut = completion("")
+    cut["choices"][0]["finish_reason"] = "length"
+    endpoint.script[first.prompt] = [cut]
+    run("eval", "--suite", "starter", "--model", "m", "--base-url", endpoint.url, "-o", "s.jsonl", cwd=tmp_path)
+    run("export", "s.jsonl", "--to", "inspect", "-o", "log.json", cwd=tmp_path)
+    run("export", "s.jsonl", "--to", "atif", "-o", "job", cwd=tmp_path)
+    log = json.loads((tmp_path / "log.json").read_text())
+    reasons = {one["id"]: one["output"]["choices"][0]["stop_reason"] for one in log["samples"]}
+    assert reasons.pop(first.id) == "max_tokens"
+    assert set(reasons.values()) == {"stop"}
+    assert {log["eval"]["model"], *(one["output"]["model"] for one in log["samples"])} == {"m"}
+    for path in tmp_path.glob("job/*/agent/trajectory.json"):
+        assert json.loads(path.read_text())["agent"]["model_name"] == "m"
 
 
 def test_a_limited_evaluation_goes_on_to_more_samples(endpoint, tmp_path):

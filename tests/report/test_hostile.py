@@ -46,7 +46,7 @@ def hostile(executor, tmp_path_factory):
             ),
             Sample(task.id, f"def f(x): raise ValueError({shown})"),
             Sample(task.id, f"class {'A'}(Exception): pass\nraise A({shown})"),
-            Sample(task.id, text),
+            Sample(task.id, text, model=ATTACK, finish_reason="length"),
         ]
     rows = rows_of(suite, samples, executor)
     # The files of others may hold more than ours do.
@@ -70,6 +70,14 @@ def test_nothing_runs_and_all_is_shown(hostile, open_page):
     page.evaluate("location.hash = '#item-0'")
     page.wait_for_selector("h2:has-text('0 ')")
     assert ATTACK in page.locator("#detail").inner_text()
+
+
+def test_an_answer_that_was_cut_off_says_so_and_names_its_model(hostile, open_page):
+    told = "The model stopped at its limit of tokens (finish_reason length)."
+    for number, is_cut in ((2, False), (3, True)):
+        shown = open_page(hostile[0], f"#item-{number}").locator("#detail").inner_text()
+        assert ((told in shown), (f"model\n{ATTACK}" in shown)) == (is_cut, is_cut)
+    assert ATTACK in open_page(hostile[0], "#overview").locator("#detail dl").first.inner_text()
 
 
 def test_signs_that_cannot_be_seen_are_escapes(hostile, open_page):

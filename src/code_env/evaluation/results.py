@@ -29,6 +29,8 @@ def sample_row(number: int, sample: Sample, task: Task, verdict: Verdict, about:
         "task_id": sample.task_id,
         "prompt": task.prompt,
         "completion": sample.completion,
+        "model": sample.model,
+        "finish_reason": sample.finish_reason,
         **verdict_row(task, verdict),
         "limits": dataclasses.asdict(task.limits),
         **about,
@@ -37,5 +39,5 @@ def sample_row(number: int, sample: Sample, task: Task, verdict: Verdict, about:
 
 def is_row_of(row: Row, sample: Sample, task: Task, about: Mapping[str, str]) -> bool:
     """Whether a line tells of this sample, judged within these limits and by this executor."""
-    wanted = {"task_id": sample.task_id, "completion": sample.completion, "limits": dataclasses.asdict(task.limits)}
+    wanted = dataclasses.asdict(sample) | {"limits": dataclasses.asdict(task.limits)}
     return all(row[name] == value for name, value in (wanted | dict(about)).items())

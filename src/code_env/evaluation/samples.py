@@ -24,10 +24,16 @@ class Sample:
     """Id of the task."""
     completion: str
     """The text that the model wrote."""
+    model: str | None = None
+    """The model's name; None if the file does not say."""
+    finish_reason: str | None = None
+    """Why the model stopped, `length` at the limit of tokens; None if the file does not say."""
 
 
 def read_samples(path: Path, suite: TaskSuite, field: str = "completion") -> list[Sample]:
     """Read the samples from a file of JSON lines with `task_id` and a completion.
+
+    Lines may also have `model` and `finish_reason`.
 
     Raises:
         TaskError: If a row is malformed or does not name a task of the suite; the message names the file and line.
@@ -45,7 +51,8 @@ def read_samples(path: Path, suite: TaskSuite, field: str = "completion") -> lis
             suite.task(row["task_id"])
         except (TaskError, LookupError) as error:
             raise TaskError(f"{path}:{number}: {error}") from None
-        samples.append(Sample(row["task_id"], row[field]))
+        told = {name: row[name] for name in ("model", "finish_reason") if isinstance(row.get(name), str)}
+        samples.append(Sample(row["task_id"], row[field], **told))
     if not samples:
         raise TaskError(f"{path}: there are no samples in it")
     return samples

@@ -41,6 +41,7 @@ class RunFigures:
         self._failures: Counter[str] = Counter()
         self._judges: Counter[str] = Counter()
         self._abouts: Counter[str] = Counter()
+        self._models: Counter[str] = Counter()
         self._without_code = 0
         self._timing = StepTiming()
         self._tasks: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -52,6 +53,8 @@ class RunFigures:
         self._outcomes[outcome_of(item)] += 1
         about = item["about"]
         self._abouts[f"{about['executor']}, level {about['level']}, code_env {about['version']}"] += 1
+        if "model" in about:
+            self._models[about["model"]] += 1
         if item["valid"]:
             self._judges[program["judge"]] += 1
             if not item["passed"] and (why := why_not(item)):
@@ -82,6 +85,7 @@ class RunFigures:
             "statuses": dict(self._statuses.most_common()),
             "judges": dict(self._judges.most_common()),
             "abouts": dict(self._abouts.most_common()),
+            "models": dict(self._models.most_common()),
             "without_code": self._without_code,
             "causes": self._causes.most_common(_MOST_CAUSES),
             "failures": self._failures.most_common(_MOST_CAUSES),

@@ -1,9 +1,10 @@
 """The items of a report: one for each sample of an evaluation, and for each episode of a collection.
 
 An item is data for JSON and has the same form for both. Its names are `number`, `task`, `seed`, `passed`, `valid`,
-`reward` (None for a sample), `about` (what judged it) and `turns`. The names of a turn are `prompt` (the last message
-before the answer), `reward`, `terms` and `programs`. A program has the names of `VerdictRow`, and `answer`: the whole
-response of the policy.
+`reward` (None for a sample), `about` (what judged it, and the model if it is known) and `turns`. The names of a turn
+are `prompt` (the last message before the answer), `reward`, `terms` and `programs`. A program has the names of
+`VerdictRow`, `answer` (the whole response of the policy) and `finish_reason` (why the model stopped; None if that is
+not known).
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def _sample_item(row: Row) -> Item:
         "passed": row["passed"],
         "valid": row["outcome"] != Outcome.NO_VERDICT,
         "reward": None,
-        "about": {name: row[name] for name in (*_ABOUT, "limits")},
+        "about": _about(row) | {"limits": row["limits"]},
         "turns": [{"prompt": row["prompt"], "reward": None, "terms": {}, "programs": [program]}],
     }
 
@@ -74,7 +75,7 @@ def _episode_item(row: Row) -> Item:
         "passed": row["passed"],
         "valid": row["valid"],
         "reward": row["return"],
-        "about": {name: row[name] for name in _ABOUT},
+        "about": _about(row),
         "turns": [
             {
                 # If a step takes several programs, the policy gets no feedback, and there is one message.
@@ -91,9 +92,15 @@ def _episode_item(row: Row) -> Item:
     }
 
 
+def _about(row: Row) -> dict[str, Any]:
+    model = row.get("model")
+    return {name: row[name] for name in _ABOUT} | ({} if model is None else {"model": str(model)})
+
+
 def _answers(action: str | list[str]) -> list[str]:
     return [action] if isinstance(action, str) else action
 
 
 def _program(row: Row, answer: str) -> dict[str, Any]:
-    return {"answer": answer} | {name: row[name] for name in _PROGRAM}
+    told = {"answer": answer, "finish_reason": row.get("finish_reason")}
+    return told | {name: row[name] for name in _PROGRAM}

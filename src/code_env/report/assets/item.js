@@ -15,6 +15,7 @@ function itemHead(entry, item) {
     facts([
       ['reward', item.reward === null ? null : number(item.reward)],
       ['seed', item.seed],
+      ['model', about.model || null],
       ['judged by', `${about.executor}, level ${about.level}, code_env ${about.version}`],
       ['limits', about.limits ? `${about.limits.cpu_s} s of CPU time, ${bytes(about.limits.memory_bytes)}` : null],
     ])];
@@ -35,6 +36,7 @@ function itemProgram(one, at) {
   const more = failed - cases.length;
   return [
     el('h4', {}, at === null ? 'Program' : `Program ${at + 1}`),
+    one.finish_reason === 'length' ? el('p', {}, 'The model stopped at its limit of tokens (finish_reason length).') : '',
     one.stage === 'nothing' ? el('p', {}, 'No code was found in this answer.') : program(one.code, one.language),
     one.answer.trim() === one.code.trim() ? '' : folded('the whole answer', one.stage === 'nothing', block(one.answer, 'the whole answer')),
     el('p', {}, outcomeMark(one.outcome), ` · ${one.tests_passed} of ${counted(one.tests_total, 'case')} passed`),

@@ -28,6 +28,7 @@ function runOverview(run, place) {
       ['mean reward', run.rewards ? number(run.rewards.mean) : null],
       ['judged', Object.entries(run.judges).map(([name, count]) => `${count} ${name}`).join(', ')],
       ['by', Object.keys(run.abouts).join('; ')],
+      ['model', Object.keys(run.models).join(', ')],
     ]),
     el('h4', {}, `Outcomes of ${kind}s`),
     stack('outcomes', OUTCOMES.filter((name) => run.outcomes[name]).map((name) =>

@@ -97,7 +97,7 @@ def _trajectory(item: Item, key: str) -> dict[str, Any]:
         "schema_version": _SCHEMA,
         "session_id": key,
         "trajectory_id": key,
-        "agent": {"name": _AGENT, "version": about["version"], "extra": about},
+        "agent": {"name": _AGENT, "version": about["version"], **_model_name(about), "extra": about},
         "steps": [{"step_id": number} | step for number, step in enumerate(steps, start=1)],
         "final_metrics": {
             "total_steps": len(steps),
@@ -112,6 +112,11 @@ def _trajectory(item: Item, key: str) -> dict[str, Any]:
         },
         "extra": {"task": item["task"], "number": item["number"], "seed": item["seed"], "valid": item["valid"]},
     }
+
+
+def _model_name(about: dict[str, Any]) -> dict[str, str]:
+    """Return the name of the model as ATIF has it; nothing if it is not known."""
+    return {"model_name": about["model"]} if "model" in about else {}
 
 
 def _answer(turn: dict[str, Any], program: dict[str, Any]) -> dict[str, Any]:

@@ -17,8 +17,11 @@ from code_env.rewards.pass_at_k import mean_pass_at_k
 
 from .common import Origin, explanation, finite, json_text, result_line, why_no_verdict
 
-_MODEL = "unknown"
-"""The log must name a model, and the results do not."""
+_UNKNOWN_MODEL = "unknown"
+"""The log must name a model, also if the results do not."""
+
+_STOP_REASONS = {"stop": "stop", "length": "max_tokens", "tool_calls": "tool_calls", "content_filter": "content_filter"}
+"""Inspect's words for the reasons of a chat endpoint; all others are `unknown`."""
 
 _VERDICT = "verdict"
 _REWARD = "reward_"
@@ -90,7 +93,7 @@ class _Results:
                 "task": origin.name,
                 "task_id": origin.key,
                 "dataset": {"name": origin.name, "samples": len(self._samples), "sample_ids": list(self._samples)},
-                "model": _MODEL,
+                "model": _model_of(self._about),
                 "config": {
                     "epochs": max(self._samples.values(), default=1),
                     "epochs_reducer": ["mean"],
@@ -118,6 +121,10 @@ class _Results:
             counted = sum(int(count) for count, _ in by_task.values())
             scores.append(_score(_REWARD + name, "mean", mean, error, counted, total))
         return scores
+
+
+def _model_of(about: dict[str, Any]) -> str:
+    return str(about.get("model", _UNKNOWN_MODEL))
 
 
 def _score(name: str, metric: str, value: float, error: float, scored: int, total: int) -> dict[str, Any]:
@@ -160,8 +167,10 @@ def _sample(item: Item, epoch: int) -> dict[str, Any]:
         "target": "",
         "messages": [message for turn in item["turns"] for message in _messages(turn)],
         "output": {
-            "model": _MODEL,
-            "choices": [{"message": answer, "stop_reason": "unknown"}],
+            "model": _model_of(item["about"]),
+            "choices": [
+                {"message": answer, "stop_reason": _STOP_REASONS.get(str(program["finish_reason"]), "unknown")}
+            ],
             "completion": program["answer"],
         },
         "metadata": {

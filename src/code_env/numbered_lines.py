@@ -18,13 +18,15 @@ from typing import Any
 from code_env.errors import OutputError
 from code_env.output_file import output_path
 
+PARTIAL_SUFFIX = ".partial"
+
 Row = dict[str, Any]
 """One line. Its number, from 0, is under `sample`."""
 
 
 def partial_path(path: Path) -> Path:
     """Return the file in which the lines of a file are while it grows."""
-    return path.with_name(path.name + ".partial")
+    return path.with_name(path.name + PARTIAL_SUFFIX)
 
 
 class NumberedLines:

@@ -136,6 +136,16 @@ def test_a_sample_is_one_of_inspect(results, rows, tmp_path):
     assert (log["eval"]["dataset"]["samples"], log["eval"]["config"]["epochs"]) == (2, 3)
 
 
+@pytest.mark.parametrize("named", ["model_results.jsonl", "model_results.jsonl.partial"])
+def test_what_is_not_finished_says_so(rows, results, tmp_path, named):
+    assert inspect_log(results, tmp_path)["status"] == "success"
+    write_rows(tmp_path / "model_results.jsonl.partial", rows[:2])
+    log = inspect_log(tmp_path / named, tmp_path)
+    assert (log["status"], log["eval"]["task"], len(log["samples"])) == ("started", "model_results", 2)
+    _, job = export_run(tmp_path / named, tmp_path / "job", "atif")
+    assert "finished_at" not in strict(job / "result.json")
+
+
 def test_accuracy_is_pass_at_1(results, rows, tmp_path):
     log = inspect_log(results, tmp_path)
     (score,) = log["results"]["scores"]

@@ -68,7 +68,7 @@ def harbor_job(origin: Origin, trials: int, errors: int) -> dict[str, dict[str, 
             "id": str(uuid.uuid5(uuid.NAMESPACE_OID, origin.key)),
             # Harbor demands it; when the run began is not known.
             "started_at": written,
-            "finished_at": written,
+            **({"finished_at": written} if origin.finished else {}),
             "n_total_trials": trials,
             "stats": {"n_completed_trials": trials, "n_errored_trials": errors},
         },

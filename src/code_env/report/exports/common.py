@@ -26,6 +26,8 @@ class Origin:
     """Name of the run, without a folder or suffix."""
     written: datetime
     """When the file was written last, with a time zone. Lines hold no times, so this stands for all of them."""
+    finished: bool = True
+    """Whether the file is known to be finished: false for a `.partial` file."""
 
     @property
     def key(self) -> str:

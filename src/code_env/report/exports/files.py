@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from code_env.errors import OutputError, ReportError
-from code_env.numbered_lines import partial_path
+from code_env.numbered_lines import PARTIAL_SUFFIX, partial_path
 from code_env.output_file import new_folder, replaced_file
 from code_env.report.items import Item
 from code_env.report.reading import RunFile
@@ -59,7 +59,9 @@ class _Counted:
 
 def _origin(path: Path) -> Origin:
     there = path if path.exists() else partial_path(path)
-    return Origin(path.name.removesuffix(".jsonl"), datetime.fromtimestamp(there.stat().st_mtime, UTC))
+    name = path.name.removesuffix(PARTIAL_SUFFIX).removesuffix(".jsonl")
+    written = datetime.fromtimestamp(there.stat().st_mtime, UTC)
+    return Origin(name, written, finished=there.suffix != PARTIAL_SUFFIX)
 
 
 def _write_inspect(items: _Counted, origin: Origin, output: Path) -> Path:

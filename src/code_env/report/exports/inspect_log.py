@@ -44,7 +44,8 @@ def inspect_log(items: Iterable[Item], origin: Origin) -> Iterator[str]:
         for number, item in enumerate(items):
             samples.write("\n" if number == 0 else ",\n")
             samples.write(json_text(_sample(item, results.add(item))))
-        head = json_text({"version": 2, "status": "success"} | results.head(origin))
+        status = "success" if origin.finished else "started"
+        head = json_text({"version": 2, "status": status} | results.head(origin))
         yield f'{head[:-1]},"samples":['
         samples.seek(0)
         yield from samples

@@ -46,6 +46,10 @@ def test_a_crashed_case_shows_its_call_and_that_nothing_came_back(page_path, ope
     assert found.violations_count == 0, found.generate_report()
 
 
+def test_limits_are_told_of_each_test(page_path, open_page):
+    assert "5 s of CPU time of each test" in detail(open_page(page_path, "#item-0"))
+
+
 def test_a_reason_of_failures_is_a_filter(page_path, open_page):
     page = open_page(page_path)
     page.click("#detail >> text=NoProgram: the answer holds no code")

@@ -17,7 +17,7 @@ function itemHead(entry, item) {
       ['seed', item.seed],
       ['model', about.model || null],
       ['judged by', `${about.executor}, level ${about.level}, code_env ${about.version}`],
-      ['limits', about.limits ? `${about.limits.cpu_s} s of CPU time, ${bytes(about.limits.memory_bytes)}` : null],
+      ['limits', about.limits ? `${about.limits.cpu_s} s of CPU time of each test, ${bytes(about.limits.memory_bytes)}` : null],
     ])];
 }
 

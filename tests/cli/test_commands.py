@@ -123,6 +123,12 @@ def test_eval_says_which_k_is_beyond_the_samples(tmp_path, suite, samples):
     assert "no task has samples enough for k = 5" in shown
 
 
+def test_eval_of_one_task_has_no_standard_error(tmp_path, suite, samples):
+    samples.write_text(samples.read_text().splitlines()[0] + "\n")
+    shown = run("eval", samples, "--suite", suite, "--k", "1", cwd=tmp_path)
+    assert "│ 1 │ 1.0000 │ -              │ 1     │" in shown
+
+
 def test_an_interrupted_eval_keeps_what_it_has_and_the_results_of_before(tmp_path, suite, samples):
     slow = {"task_id": "double", "completion": "import time\ntime.sleep(60)"}
     samples.write_text(samples.read_text() + json.dumps(slow) + "\n")

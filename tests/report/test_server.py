@@ -133,6 +133,11 @@ def test_the_last_that_did_not_pass_are_named_by_their_numbers(rows, tmp_path):
     assert "│ r.jsonl │ 4      │ task 4" in run("watch", "--once", path, path, cwd=tmp_path)
 
 
+def test_one_task_has_no_interval(rows, tmp_path):
+    shown = run("watch", "--once", write_rows(tmp_path / "r.jsonl", rows[:1]), cwd=tmp_path)
+    assert "0.000 (-)" in shown
+
+
 def test_figures_in_the_terminal_follow_the_file(rows, tmp_path):
     path = write_rows(tmp_path / "r.jsonl", rows[:1])
     command = [sys.executable, "-m", "code_env.cli", "watch", str(path)]

@@ -172,7 +172,8 @@ def _named_after(path: Path, ending: str) -> Path:
 def _show_summary(summary: evaluation.Summary, missing: set[int]) -> None:
     table = Table("k", "pass@k", "standard error", "tasks", title="pass@k", title_justify="left")
     for estimate in summary.pass_at_k:
-        table.add_row(str(estimate.k), f"{estimate.value:.4f}", f"{estimate.standard_error:.4f}", str(estimate.tasks))
+        error = f"{estimate.standard_error:.4f}" if estimate.tasks > 1 else "-"
+        table.add_row(str(estimate.k), f"{estimate.value:.4f}", error, str(estimate.tasks))
     if summary.pass_at_k:
         out.print(table)
     if missing:

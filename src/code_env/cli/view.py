@@ -130,15 +130,18 @@ def _lines(figures: list[dict[str, Any]]) -> dict[str, list[str]]:
     }
     for k in sorted({one["k"] for run in figures for one in run["pass_at_k"]}):
         found = [next((one for one in run["pass_at_k"] if one["k"] == k), None) for run in figures]
-        lines[f"pass@{k}"] = [
-            "-" if one is None else f"{one['value']:.3f} ({one['low']:.3f} to {one['high']:.3f})" for one in found
-        ]
+        lines[f"pass@{k}"] = ["-" if one is None else _with_interval(one) for one in found]
     return lines
 
 
 def _items(run: dict[str, Any]) -> str:
     """What the items of a run are called."""
     return "episodes" if run["rewards"] else "samples"
+
+
+def _with_interval(estimate: dict[str, Any]) -> str:
+    low, high = estimate["low"], estimate["high"]
+    return f"{estimate['value']:.3f} ({'-' if low is None else f'{low:.3f} to {high:.3f}'})"
 
 
 def _counts(counts: dict[str, int]) -> str:

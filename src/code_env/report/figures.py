@@ -94,8 +94,9 @@ class RunFigures:
                 {
                     "k": one.k,
                     "value": one.value,
-                    "low": max(0.0, one.value - _NORMAL_95 * one.standard_error),
-                    "high": min(1.0, one.value + _NORMAL_95 * one.standard_error),
+                    # One task says nothing of how the value varies over tasks.
+                    "low": max(0.0, one.value - _NORMAL_95 * one.standard_error) if one.tasks > 1 else None,
+                    "high": min(1.0, one.value + _NORMAL_95 * one.standard_error) if one.tasks > 1 else None,
                     "tasks": one.tasks,
                     "missing": one.missing,
                     "worst": one.lower,

@@ -50,9 +50,9 @@ function runOverview(run, place) {
 function passAtK(run) {
   const bar = (one) => el('svg', { viewBox: '0 0 200 14', width: 200, height: 14, 'aria-hidden': 'true' },
     el('line', { x1: 0, x2: 200, y1: 7, y2: 7, stroke: 'var(--line)' }),
-    el('line', { x1: 200 * one.low, x2: 200 * one.high, y1: 7, y2: 7, stroke: 'var(--a)', 'stroke-width': 4 }),
+    one.low === null ? '' : el('line', { x1: 200 * one.low, x2: 200 * one.high, y1: 7, y2: 7, stroke: 'var(--a)', 'stroke-width': 4 }),
     el('circle', { cx: 200 * one.value, cy: 7, r: 5, fill: 'var(--a)' }));
-  const rows = run.pass_at_k.map((one) => [one.k, number(one.value, 4), `${number(one.low, 4)} to ${number(one.high, 4)}`, bar(one),
+  const rows = run.pass_at_k.map((one) => [one.k, number(one.value, 4), one.low === null ? '-' : `${number(one.low, 4)} to ${number(one.high, 4)}`, bar(one),
     one.tasks, one.missing ? `${one.missing} left out; with them ${number(one.worst, 4)} to ${number(one.best, 4)}` : 'none']);
   return table(['#k', '#pass@k', '95 % interval over tasks', 'from 0 to 1', '#tasks', 'samples without a verdict'], rows, 'pass@k');
 }
@@ -83,7 +83,7 @@ function rewardCurve(rewards) {
     el('ul', { class: 'legend' }, rewards.terms.map((name, term) =>
       el('li', {}, el('span', { class: 'dot', style: { background: colour(term) } }), name))),
     folded('as figures', false, table(['episodes', ...rewards.terms.map((name) => `#${name}`)], rewards.stretches.map((one) =>
-      [`${one.first} to ${one.last}`, ...one.means.map((mean) => number(mean))]), 'reward over the run')));
+      [one.first === one.last ? one.first : `${one.first} to ${one.last}`, ...one.means.map((mean) => number(mean))]), 'reward over the run')));
 }
 
 function taskTable(tasks, place) {

@@ -105,6 +105,9 @@ def test_eval_counts_samples_without_code_and_shows_one(tmp_path, suite, samples
     rows = [json.loads(line) for line in (tmp_path / "samples_results.jsonl").read_text().splitlines()]
     assert [row["message"] for row in rows[3:]] == ["NoProgram: the answer holds no code"] * 2
     assert "hold no code" not in run("eval", "--references", "--suite", suite, cwd=tmp_path)
+    samples.write_text(json.dumps(added[1]) + "\n")
+    shown = " ".join(run("eval", samples, "--suite", suite, cwd=tmp_path).split())
+    assert "1 sample holds no code, one for double: '```bash" in shown
 
 
 def test_run_says_which_rule_a_refused_program_broke(tmp_path):
@@ -121,6 +124,7 @@ def test_run_plays_a_file_of_tasks(tmp_path, suite):
 def test_eval_says_which_k_is_beyond_the_samples(tmp_path, suite, samples):
     shown = run("eval", samples, "--suite", suite, "--k", "5", cwd=tmp_path)
     assert "no task has samples enough for k = 5" in shown
+    assert "no task has samples enough" not in run("eval", samples, "--suite", suite, cwd=tmp_path)
 
 
 def test_eval_of_one_task_has_no_standard_error(tmp_path, suite, samples):

@@ -122,7 +122,8 @@ def evaluate(
             with NumberedLines.opened(target, is_ours, len(chosen), differs=_DIFFERS, resume=resume) as file:
                 _judge(tasks, chosen, runner, file, extract, about)
                 summary = evaluation.summarize(tasks, file.rows(), ks)
-        missing = set(ks) - {estimate.k for estimate in summary.pass_at_k}
+        asked_ks = set() if k == ALL_KS else set(ks)  # The user did not choose what is shown by default.
+        missing = asked_ks - {estimate.k for estimate in summary.pass_at_k}
     if as_json:
         print_json(dataclasses.asdict(summary) | {"results": str(target)} | ({"generated": told} if told else {}))
         return
@@ -188,7 +189,9 @@ def _show_summary(summary: evaluation.Summary, missing: set[int]) -> None:
     example = summary.without_code_example
     if example is not None:
         shown = printable(clip(example.completion, _EXAMPLE_CHARS))
-        told = f"{summary.without_code} samples hold no code, for example one for {example.task_id}: {shown!r}"
+        count = summary.without_code
+        hold = "1 sample holds no code," if count == 1 else f"{count} samples hold no code, for example"
+        told = f"{hold} one for {example.task_id}: {shown!r}"
         out.print(told, style="yellow", highlight=False, markup=False)
     if summary.tasks_missing:
         out.print(f"{summary.tasks_missing} tasks of the suite have no sample", style="yellow", highlight=False)

@@ -168,7 +168,7 @@ def require_arguments(
 
 
 def names_keywords(cls: _C) -> _C:
-    """Make a class refuse unknown keywords with a message that lists the known ones; a decorator for dataclasses.
+    """Make a class refuse unknown keywords with a message that lists the known ones; a decorator.
 
     Python's own message names only what came. A call without a mistake is not checked, so it costs next to nothing.
 
@@ -192,7 +192,7 @@ def names_keywords(cls: _C) -> _C:
             return
         except TypeError as error:
             refused = error
-        require_known(f"{cls.__name__}() has no argument", kwargs, arguments_of(cls), TypeError)
+        require_known(f"{type(self).__name__}() has no argument", kwargs, arguments_of(cls), TypeError)
         raise refused
 
     cls.__init__ = checked  # type: ignore[misc]

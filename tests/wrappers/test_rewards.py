@@ -183,3 +183,10 @@ def test_format_and_length_go_through_sugar_and_json():
         _, reward, _, _, info = again.step(f"```python\n{reference}```")
         assert info["reward_raw"] == {"format": 1.0, "length": 1.0}
         assert reward == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("wrapper", [TermReward, ExecutionReward, vector.TermReward, vector.GroupPassAtKReward])
+def test_a_misspelt_argument_gets_the_known_ones_and_the_nearest(bare, wrapper):
+    known = rf"^{wrapper.__name__}\(\) has no argument 'weigth'; known are env, .*; did you mean 'weight'\?$"
+    with pytest.raises(TypeError, match=known):
+        wrapper(bare, weigth=1.0)

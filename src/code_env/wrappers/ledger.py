@@ -23,6 +23,7 @@ from gymnasium.vector import VectorRewardWrapper, VectorWrapper
 from gymnasium.wrappers import NormalizeReward
 from gymnasium.wrappers.vector import NormalizeReward as VectorNormalizeReward
 
+from code_env.checks import names_keywords
 from code_env.envs.code_exec import CodeExecEnv
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
 from code_env.envs.rules import EpisodeRules
@@ -95,6 +96,11 @@ class Recorded(RecordConstructorArgs):
     """The name of the reward in `rewards={...}`."""
     reward_name: str
     """The name of the entry in the ledger."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            names_keywords(cls)
 
     def _wrap(self, env: Any, make_entry: Callable[[], Entry]) -> None:
         """Wrap an environment.

@@ -49,7 +49,7 @@ class _Execution(Recorded):
 
 
 class ExecutionReward(_Execution, EntryWrapper):
-    """Adds `terms.execution`: whether the program ran without a fault.
+    """Adds 1 if the program ran without a fault, whatever its result, else 0.
 
     Args:
         env: The env to wrap.
@@ -83,7 +83,7 @@ class _PassFraction(Recorded):
 
 
 class PassFractionReward(_PassFraction, EntryWrapper):
-    """Adds `terms.pass_fraction`: the share of the test cases that passed.
+    """Adds the weighted share of the test cases that passed.
 
     Args:
         env: The env to wrap.
@@ -112,7 +112,7 @@ class _OutputSimilarity(Recorded):
 
 
 class OutputSimilarityReward(_OutputSimilarity, EntryWrapper):
-    """Adds `terms.output_similarity`: how similar the actual outputs are to the expected outputs.
+    """Adds a number from 0 to 1 that says how similar the actual outputs are to the expected outputs.
 
     Args:
         env: The env to wrap.
@@ -145,7 +145,7 @@ class _Format(Recorded):
 
 
 class FormatReward(_Format, EntryWrapper):
-    """Adds `terms.well_formed`: the share of the format parts (fence, parses, defines) that an answer has.
+    """Adds the share of the format parts (fence, parses, defines) that an answer has.
 
     Args:
         env: The env to wrap.
@@ -184,7 +184,7 @@ class _Length(Recorded):
 
 
 class LengthReward(_Length, EntryWrapper):
-    """Adds `economy.brevity`: how short an answer that passes is, compared with the reference.
+    """Adds a number from 0 to 1 that says how short an answer that passes is, compared with the reference.
 
     Args:
         env: The env to wrap.
@@ -214,7 +214,7 @@ class _CpuTime(Recorded):
 
 
 class CpuTimeReward(_CpuTime, EntryWrapper):
-    """Adds `economy.cpu_economy`: how little CPU time an answer that passes takes, compared with the reference.
+    """Adds a number from 0 to 1 that says how little CPU time an answer that passes takes, next to the reference.
 
     Args:
         env: The env to wrap.
@@ -249,7 +249,7 @@ class _Memory(Recorded):
 
 
 class MemoryReward(_Memory, EntryWrapper):
-    """Adds `economy.memory_economy`: how little memory an answer that passes takes, compared with the reference.
+    """Adds a number from 0 to 1 that says how little memory an answer that passes takes, next to the reference.
 
     Args:
         env: The env to wrap.
@@ -278,7 +278,7 @@ class _File(Recorded):
 
 
 class FileReward(_File, EntryWrapper):
-    """Adds `terms.file_operations`: the share of the task's `file` tests that passed.
+    """Adds the share of the task's `file` tests that passed.
 
     Args:
         env: The env to wrap.
@@ -306,7 +306,7 @@ class _Insight(Recorded):
 
 
 class InsightReward(_Insight, EntryWrapper):
-    """Adds `terms.insights`: the share of the insights that the output mentions, and a bonus for a plot.
+    """Adds the share of the insights that the output mentions, and a bonus for a plot.
 
     Args:
         env: The env to wrap.

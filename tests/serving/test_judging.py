@@ -9,6 +9,7 @@ from code_env import judge, load_suite
 from code_env.judging.rows import verdict_row
 from code_env.tasks import row_from_task
 
+TASK = {"id": "a", "prompt": "", "tests": [{"kind": "output", "expected": ""}]}
 TIMES = ("cpu_s", "peak_memory_bytes", "timing")
 
 
@@ -68,7 +69,9 @@ def test_a_batch_gives_a_line_for_each_answer(server, suite):
         ({"answers": []}, "give either `task`"),
         ({"task": 3, "answers": []}, "the row of a task is an object; got int"),
         ({"task": {"id": "a"}, "answers": []}, "the row of a task was expected: "),
-        ({"task": {"id": "a", "prompt": "", "tests": [{"kind": "output", "expected": ""}]}, "answers": "x"}, "a list"),
+        ({"task": TASK, "answers": "x"}, "answers must be a list of texts; got str"),
+        ({"task": TASK}, "answers is missing: a list of texts was expected"),
+        ({"task": TASK, "answers": ["", 3]}, "answers must be a list of texts; number 1 is int"),
     ],
 )
 def test_a_malformed_request_is_refused(server, request_, words):
@@ -85,3 +88,14 @@ def test_wrong_rewards_and_limits_are_named(server, suite):
     status, told = server.post("/judge", request | {"limits": {"cpu": 1}})
     assert status == 422
     assert "did you mean 'cpu_s'?" in told["error"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "words"),
+    [
+        ("GET", "/judge", 405, "Method Not Allowed: GET /judge; GET / lists all requests"),
+        ("POST", "/jugde", 404, "Not Found: POST /jugde; GET / lists all requests"),
+    ],
+)
+def test_what_is_not_served_is_told_as_json(server, method, path, status, words):
+    assert server.send(method, path) == (status, {"error": words})

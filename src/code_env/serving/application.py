@@ -52,6 +52,7 @@ def application(
     """
     try:
         from starlette.applications import Starlette
+        from starlette.exceptions import HTTPException
         from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
         from starlette.routing import Route, WebSocketRoute
 
@@ -110,6 +111,12 @@ def application(
         key = "detail" if isinstance(error.detail, list) else "error"
         return JSONResponse({key: error.detail}, error.status)
 
+    async def not_served(request: Request, error: Exception) -> Response:
+        if not isinstance(error, HTTPException):
+            raise error
+        why = f"{error.detail}: {request.method} {request.url.path}; GET / lists all requests"
+        return JSONResponse({"error": why}, error.status_code, error.headers)
+
     @contextlib.asynccontextmanager
     async def life(app: Any) -> AsyncIterator[None]:
         yield
@@ -131,5 +138,5 @@ def application(
         WebSocketRoute("/envs/{name}/ws", Sessions(work).serve),
         WebSocketRoute(PATH, programs_endpoint(work, most_body_bytes)),
     ]
-    app = Starlette(routes=routes, exception_handlers={BadRequest: refused}, lifespan=life)
+    app = Starlette(routes=routes, exception_handlers={BadRequest: refused, HTTPException: not_served}, lifespan=life)
     return Guard(app, token, hosts), work

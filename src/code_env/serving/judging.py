@@ -89,7 +89,7 @@ async def judge(values: dict[str, Any], tasks: Tasks, work: Work) -> dict[str, A
     Raises:
         BadRequest: If the request is malformed, or the server stops before all are judged.
     """
-    task, answers, rewards = tasks.of(values), _texts(values.get("answers")), values.get("rewards")
+    task, answers, rewards = tasks.of(values), _texts("answers", values.get("answers")), values.get("rewards")
     try:
         if rewards is None:
             verdicts = await asyncio.gather(*[_verdict(task, answer, work) for answer in answers])
@@ -115,8 +115,8 @@ async def judge_batch(values: dict[str, Any], tasks: Tasks, work: Work) -> Async
     items = values.get("items")
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise BadRequest(422, "items must be a list of objects with `answer`, and `task` or `task_digest`")
-    pairs = list(zip([tasks.of(item) for item in items], _texts([item.get("answer") for item in items]), strict=True))
-    return _lines(pairs, work)
+    answers = _texts("the answers of items", [item.get("answer") for item in items])
+    return _lines(list(zip([tasks.of(item) for item in items], answers, strict=True)), work)
 
 
 async def _lines(pairs: Sequence[tuple[Task, str]], work: Work) -> AsyncIterator[str]:
@@ -162,7 +162,12 @@ def _task(row: Any) -> Task:
         raise BadRequest(422, f"the row of a task was expected: {error}") from None
 
 
-def _texts(answers: Any) -> list[str]:
-    if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
-        raise BadRequest(422, "an answer is text, and answers are a list of texts")
+def _texts(name: str, answers: Any) -> list[str]:
+    if answers is None:
+        raise BadRequest(422, f"{name} is missing: a list of texts was expected")
+    if not isinstance(answers, list):
+        raise BadRequest(422, f"{name} must be a list of texts; got {type(answers).__name__}")
+    for number, answer in enumerate(answers):
+        if not isinstance(answer, str):
+            raise BadRequest(422, f"{name} must be a list of texts; number {number} is {type(answer).__name__}")
     return answers

@@ -100,7 +100,7 @@ def f(*args): time.sleep(1)
 }
 SECRETS = ("tango", "quebec", "sierra", "S1", "S2")
 WORDS = re.compile(
-    r"(\d+ of \d+ tests passed\.|The answer could not be tested: \w+\.)"
+    r"\d+ of \d+ tests passed\."
     r"(\n|Hidden tests not passed: \d+ \((wrong result|error|timeout|memory|not reached)\)\.)*"
 )
 

@@ -22,9 +22,8 @@ def test_samples_are_generated_and_scored(endpoint, tmp_path):
     asked = ("--model", "m", "--base-url", endpoint.url)
     shown = run("generate", "starter", *asked, cwd=tmp_path)
     tasks = len(load_suite("starter"))
-    assert (
-        shown == f"{tasks} samples in starter_samples.jsonl; now {3 * tasks} tokens were read and {5 * tasks} written\n"
-    )
+    counts = f"this time the model read {3 * tasks} tokens and wrote {5 * tasks}"
+    assert shown == f"{tasks} samples in starter_samples.jsonl; {counts}\n"
     told = json.loads(run("eval", "starter_samples.jsonl", "--suite", "starter", "--json", cwd=tmp_path))
     assert (told["samples"], told["outcomes"]) == (tasks, {"pass": tasks - 1, "policy_error": 1})
     told = json.loads(run("generate", "starter", *asked, "-n", 2, "-o", "two.jsonl", "--json", cwd=tmp_path))
@@ -104,7 +103,7 @@ def test_one_command_asks_and_judges_and_goes_on(endpoint, tmp_path):
     shown = run(*asked, "--resume", cwd=tmp_path)
     tasks = len(load_suite("starter"))
     assert f"samples passed: {tasks - 1} of {tasks}" in shown
-    assert f"{tasks} samples in starter_samples.jsonl; now {3 * (tasks - 7)} tokens were read" in shown
+    assert f"{tasks} samples in starter_samples.jsonl; this time the model read {3 * (tasks - 7)} tokens" in shown
     # What is there is neither asked for nor judged again.
     before = len(endpoint.requests)
     again = json.loads(run(*asked, "--resume", "--json", cwd=tmp_path))

@@ -99,4 +99,4 @@ def answer_suite(
 def samples_line(told: dict[str, Any]) -> str:
     """Return what `answer_suite` tells, as a line for users."""
     read, written = told["prompt_tokens"], told["completion_tokens"]
-    return f"{told['samples']} samples in {told['file']}; now {read} tokens were read and {written} written"
+    return f"{told['samples']} samples in {told['file']}; this time the model read {read} tokens and wrote {written}"

@@ -58,7 +58,7 @@ def _headline(verdict: Verdict) -> str:
     if verdict.outcome is Outcome.PASS:
         return f"All {verdict.tests_total} tests passed."
     if verdict.outcome is Outcome.POLICY_ERROR:
-        return f"The answer could not be tested: {verdict.execution.status}."
+        return "The answer could not be tested, for this reason:"
     return f"{verdict.tests_passed} of {verdict.tests_total} tests passed."
 
 

@@ -199,7 +199,7 @@ def _format_of(row: Mapping[str, Any]) -> str:
         names = ", ".join(name for name, reader in FORMATS.items() if isinstance(reader, RowFormat))
         raise TaskError(
             f"fields of one of the formats {names} were expected; got {', '.join(row) or 'none'}; "
-            "docs/formats.md lists each format's fields, and format= names one; "
+            "docs/formats.md lists each format's fields, and format= (the option --format of a command) names one; "
             "code_env's own rows have id, prompt and tests"
         )
     return found

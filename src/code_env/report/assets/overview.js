@@ -116,7 +116,7 @@ function comparison() {
   }
   return [el('h2', {}, 'Compare two runs'),
     el('p', {}, choose('before', state.pairs.before), ' ', choose('after', state.pairs.after)),
-    el('p', {}, 'Samples are compared with each other that answer the same task, in the order in which they come.'),
+    el('p', {}, 'Samples that answer the same task are compared with each other, in the order in which they come.'),
     table(['what happened', '#samples'], [...counts].map(([name, count]) =>
       [filterButton(name, { change: name, run: name === CHANGES[5] ? '' : state.pairs.after }), count.toLocaleString('en')]), 'what happened')];
 }

@@ -1,5 +1,6 @@
 """The site of the documents is built without a warning, and holds what readers and machines look for."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -13,6 +14,13 @@ from support import PATIENCE_S, ROOT
 def test_the_reference_has_every_public_name_once():
     listed = re.findall(r"^::: code_env\.(\w+)$", (ROOT / "docs" / "reference.md").read_text(), re.M)
     assert sorted(listed) == sorted(code_env.__all__)
+
+
+def test_the_reference_names_nothing_else_that_is_not_there():
+    deeper = re.findall(r"^::: (code_env\.[\w.]+)\.(\w+)$", (ROOT / "docs" / "reference.md").read_text(), re.M)
+    assert ("code_env.rollout", "collect") in deeper
+    assert len(set(deeper)) == len(deeper)
+    assert [name for module, name in deeper if name not in importlib.import_module(module).__all__] == []
 
 
 @pytest.mark.packaging

@@ -117,7 +117,7 @@ def test_a_finished_file_is_gone_on_with_by_the_same_model_and_settings_only(end
     same = ("--model", "m", "--temperature", 0.5, "--max-tokens", 9, "--system", "Be brief.")
     run(*asked, *same, cwd=tmp_path)
     before, requests = (tmp_path / "g.jsonl").read_text(), len(endpoint.requests)
-    assert "g.jsonl; now 0 tokens were read and 0 written" in run(*asked, *same, cwd=tmp_path)
+    assert "g.jsonl; this time the model read 0 tokens and wrote 0" in run(*asked, *same, cwd=tmp_path)
     for number, other in ((1, "another"), (3, 0.6), (5, 8), (7, "Be long.")):
         refused = run(*asked, *same[:number], other, *same[number + 1 :], cwd=tmp_path, code=2)
         assert (

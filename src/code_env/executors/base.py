@@ -71,16 +71,15 @@ class Executor(abc.ABC):
     _made_with: tuple[tuple[Any, ...], dict[str, Any]]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Keep the arguments."""
+        """Keep the arguments, but not the secret ones."""
         self = super().__new__(cls)
-        self._made_with = (args, kwargs)
+        self._made_with = (args, {name: value for name, value in kwargs.items() if name not in cls.SECRETS})
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Called by pickle."""
         args, kwargs = self._made_with
-        wanted = {name: value for name, value in kwargs.items() if name not in self.SECRETS}
-        return partial(type(self), *args, **wanted), ()
+        return partial(type(self), *args, **kwargs), ()
 
     @abc.abstractmethod
     def submit(self, program: Program) -> Future[ExecutionResult]:

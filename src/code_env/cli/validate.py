@@ -31,7 +31,7 @@ from .console import (
 )
 
 _SMALL_SCORE, _MOST_SMALL = 0.5, 5
-"""More than so many warnings of a smaller score are shown as one line."""
+"""Warnings whose score is smaller than the first value are shown as one line if there are more than the second."""
 
 
 @app.command("validate")

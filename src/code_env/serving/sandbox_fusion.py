@@ -70,12 +70,13 @@ async def run_code(values: dict[str, Any], work: Work) -> dict[str, Any]:
     if known is None or known.name not in work.executor.describe().languages:
         return _answer("SandboxError", f"this server runs no programs in {language}")
     program = _program(
+        run_s,
+        memory_mb,
         code=code,
         language=known.name,
         stdin=stdin,
         files=files,
         collect=tuple(collect),
-        limits=_limits(run_s, memory_mb),
     )
     result = await _run(program, work, compile_s + run_s + _CLIENT_SPARE_S - _ANSWER_S)
     timed_out = result.status is Status.TIMEOUT
@@ -132,48 +133,36 @@ async def run_jupyter(values: dict[str, Any], work: Work) -> dict[str, Any]:
     files, collect = fields.files("files"), fields.texts("fetch_files")
     fields.check()
     program = _program(
+        min(total_s, cell_s * len(cells)) if cell_s > 0 and cells else total_s,
+        memory_mb,
         code="",
         notebook=True,
         cells=tuple(cells),
         files=files,
         collect=tuple(collect),
-        limits=_limits(min(total_s, cell_s * len(cells)) if cell_s > 0 and cells else total_s, memory_mb),
     )
     result = await _run(program, work, total_s + _CLIENT_SPARE_S - _ANSWER_S)
     driver = _command(result)
     if result.status is Status.TIMEOUT:
-        return {
-            "status": "Failed",
-            "message": "",
-            "driver": driver,
-            "cells": [],
-            "executor_pod_name": None,
-            "files": {},
-        }
-    ran = [_cell(cell, "") for cell in result.cells]
+        return _cells_answer("Failed", driver, [], {})
+    ran = [_cell(cell) for cell in result.cells]
     if ran:
         ran[-1]["stderr"] = result.stderr
     status = "Success" if len(ran) == len(cells) else "Failed"
     return _cells_answer(status, driver | {"status": "Finished"}, ran, _encoded(result))
 
 
-def _program(**fields: Any) -> Program:
-    try:
-        return Program(**fields)
-    except TaskError as error:
-        raise BadRequest(422, [{"type": "value_error", "loc": ["body"], "msg": str(error)}]) from None
-
-
-def _limits(seconds: float, memory_mb: float) -> Limits:
+def _program(seconds: float, memory_mb: float, **fields: Any) -> Program:
     memory_mb = memory_mb if memory_mb > 0 else _DEFAULT_MEMORY_MB
     try:
-        return Limits(
+        limits = Limits(
             cpu_s=seconds,
             wall_s=seconds,
             memory_bytes=int(memory_mb) << 20,
             output_bytes=_OUTPUT_BYTES,
             file_bytes=_FILE_BYTES,
         )
+        return Program(limits=limits, **fields)
     except TaskError as error:
         raise BadRequest(422, [{"type": "value_error", "loc": ["body"], "msg": str(error)}]) from None
 
@@ -202,10 +191,10 @@ def _command(result: ExecutionResult) -> dict[str, Any]:
     }
 
 
-def _cell(cell: CellResult, stderr: str) -> dict[str, Any]:
+def _cell(cell: CellResult) -> dict[str, Any]:
     return {
         "stdout": cell.stdout,
-        "stderr": stderr,
+        "stderr": "",
         "display": [
             {kind: base64.b64encode(data).decode() if isinstance(data, bytes) else data for kind, data in shown.items()}
             for shown in cell.results

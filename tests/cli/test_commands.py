@@ -72,6 +72,13 @@ def test_run_plays_references_and_shows_each_ledger(tmp_path):
     assert "3 episodes, mean reward 1.000" in shown
 
 
+def test_run_marks_where_a_reason_is_cut(tmp_path):
+    samples = tmp_path / "s.jsonl"
+    code = "raise ValueError('no' * 500)"
+    samples.write_text(json.dumps({"task_id": "starter/seat-total", "completion": code}) + "\n")
+    assert run("run", "starter", "--samples", samples, cwd=tmp_path).splitlines()[0].endswith("…")
+
+
 def test_run_plays_samples_in_full_detail(tmp_path):
     samples = tmp_path / "s.jsonl"
     samples.write_text(json.dumps({"task_id": "starter/seat-total", "completion": "print(1)"}) + "\n")
@@ -207,6 +214,16 @@ def twice(prompts, infos):
 """
 
 
+def test_an_exception_in_a_policy_is_told_with_its_own_frames(tmp_path):
+    (tmp_path / "failing.py").write_text("def fails(prompts, infos):\n    return {}[infos[0]['turn']]\n")
+    shown = run("rollout", "rows.jsonl", "--policy", "failing:fails", cwd=tmp_path, code=2)
+    assert "error: the policy failing:fails raised an exception" in shown
+    assert 'failing.py", line 2, in fails' in shown
+    assert "KeyError: 0" in shown
+    assert "typer" not in shown
+    assert "code_env" not in shown
+
+
 def test_rollout_writes_a_line_per_episode_and_goes_on(tmp_path, suite):
     (tmp_path / "policies.py").write_text(POLICY)
     arguments = ("--env", suite, "--policy", "policies:twice", "--max-turns", 2, "--num-envs", 3, "--seed", 4)
@@ -256,7 +273,7 @@ def test_validate_finds_what_is_unsound(tmp_path, suite):
     shown = run("validate", suite, cwd=tmp_path, code=1)
     lines = shown.splitlines()
     for words in (
-        ("wrong", "error", "reference_fails", "its reference does not pass: tests[1]: expected 10, got 4"),
+        ("wrong", "error", "reference_fails", "its reference does not pass: test 1: expected 10, got 4"),
         ("double", "error", "no_reference", "it has no reference to prove it with"),
     ):
         assert any(all(word in line for word in words) for line in lines), shown
@@ -276,7 +293,7 @@ def test_validate_prints_json_and_a_warning_is_no_failure(tmp_path, suite):
     finding = found.pop("findings")[0]
     assert found == {"suite": "suite", "tasks": 2, "sound_tasks": 2, "sound": True, "errors": 0, "warnings": 1}
     assert (finding["task_id"], finding["level"], finding["kind"]) == ("zero", "warning", "trivial_scores")
-    assert finding["problem"].startswith("an answer scores 0.33 (tests[2]) if it returns its first argument")
+    assert finding["problem"].startswith("an answer scores 0.33 (test 2) if it returns its first argument")
 
 
 def test_validate_folds_many_small_scores(tmp_path, suite):

@@ -57,6 +57,6 @@ def test_validate_warns(executor):
     found = validate(suite, executor, repetitions=1)
     copies = [finding for finding in found.warnings if finding.kind is FindingKind.COPIES]
     assert [finding.problem for finding in copies] == [
-        "tests[0] looks at data after the call that took or gave it (a.append(1)); what crosses is a copy, so a wrong "
+        "test 0 looks at data after the call that took or gave it (a.append(1)); what crosses is a copy, so a wrong "
         'answer may pass: judge="shared" shows it'
     ]

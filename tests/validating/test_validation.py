@@ -62,7 +62,7 @@ def test_findings_name_their_task_and_come_in_its_order(executor):
         ("none", FindingKind.NO_REFERENCE),
     ]
     assert validation.sound_tasks == 1
-    assert validation.findings[0].problem == "its reference does not pass: tests[1]: expected 10, got 4"
+    assert validation.findings[0].problem == "its reference does not pass: test 1: expected 10, got 4"
     assert list(validation.suite) == [wrong, SOUND, none]
 
 
@@ -94,8 +94,8 @@ def test_a_reference_with_different_verdicts_is_flaky(executor, code):
     """That a coin falls alike forty times is as good as impossible."""
     task = Task("t", "p", (StdinTest("", "coin 0"), StdinTest("1", "coin 0", hidden=False)), reference=code)
     problem = only(proven(task, executor=executor, repetitions=40), FindingKind.FLAKY, "error")
-    assert " of 40 times; tests[0]" in problem
-    assert "changed: tests[0]: line 1: expected 'coin 0', got 'coin 1'" in problem
+    assert " of 40 times; test 0" in problem
+    assert "changed: test 0: line 1: expected 'coin 0', got 'coin 1'" in problem
 
 
 def test_a_flaky_reference_names_the_cases_that_changed(executor):
@@ -104,7 +104,7 @@ def test_a_flaky_reference_names_the_cases_that_changed(executor):
     validation = proven(Task("t", "p", (tests,), entry_point="f", reference=code), executor=executor)
     flaky = next(finding for finding in validation.findings if finding.kind == "flaky")
     named = flaky.problem.partition("; ")[2].partition(" changed")[0]
-    assert named.startswith("tests[0] cases ")
+    assert named.startswith("test 0 cases ")
     assert " 0," not in named
 
 
@@ -176,7 +176,7 @@ def test_an_answer_that_solves_nothing_and_scores_is_a_warning(executor):
     problem = only(
         proven(changed("t", tests=tests), executor=executor, repetitions=1), FindingKind.TRIVIAL_SCORES, "warning"
     )
-    same = "tests[0], tests[3] cases 1, 2"
+    same = "test 0, test 3 cases 1, 2"
     assert problem == f"an answer scores 0.42 ({same}) if it returns its first argument or returns 0 or returns False"
 
 
@@ -191,7 +191,7 @@ def test_further_solutions_that_fail_are_told(executor):
     good, bad = "def f(x): return x + x", "def f(x): return x * x"
     task = changed("t", metadata={"solutions": [SOUND.reference, good, bad, bad + "\n", 7]})
     problem = only(proven(task, executor=executor, repetitions=1), FindingKind.SOLUTION_FAILS, "warning")
-    assert problem == "of 3 further solutions 2 do not pass: tests[1]: expected 10, got 25"
+    assert problem == "of 3 further solutions 2 do not pass: test 1: expected 10, got 25"
 
 
 @pytest.mark.parametrize("solutions", [None, "text", [], [SOUND.reference], ["def f(x): return x + x"], {"a": 1}])
@@ -204,9 +204,7 @@ def test_a_statement_that_allows_several_answers_is_told(executor):
     say = "If there are several numbers, return them in any order."
     task = Task("t", say, (CallTest((), expected=[1, 2]),), entry_point="f", reference="def f(): return [1, 2]")
     problem = only(proven(task, executor=executor, repetitions=1), FindingKind.SEVERAL_ANSWERS, "warning")
-    assert problem == (
-        'the statement says "return them in any order", which allows any order; one is right in tests[0]'
-    )
+    assert problem == ('the statement says "return them in any order", which allows any order; one is right in test 0')
     granted = dataclasses.replace(task, tests=(CallTest((), expected=[2, 1], compare="unordered"),))
     assert proven(granted, executor=executor, repetitions=1).findings == ()
 
@@ -321,7 +319,7 @@ def test_solutions_and_statements_of_a_published_format(executor, tmp_path):
     path.write_text(json.dumps(row) + "\n")
     validation = validate(load_suite(path), executor, repetitions=1)
     assert [finding.kind for finding in validation.findings] == ["solution_fails", "several_answers"]
-    assert validation.findings[0].problem.startswith("of 2 further solutions 1 do not pass: tests[0]: ")
+    assert validation.findings[0].problem.startswith("of 2 further solutions 1 do not pass: test 0: ")
     assert 'the statement says "print any"' in validation.findings[1].problem
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import traceback
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -145,6 +146,18 @@ def _policy(name: str, suite: TaskSuite) -> Policy:
         raise CodeEnvError(f"--policy is `references`, `blank`, or package.module:function; got {name!r}")
     try:
         with modules_from_here():
-            return named_function(name)
+            function = named_function(name)
     except LookupError as error:
         raise CodeEnvError(f"--policy: {error}") from None
+
+    def policy(prompts: list[str], infos: list[dict[str, Any]]) -> Any:
+        try:
+            return function(prompts, infos)
+        except CodeEnvError:
+            raise
+        except Exception as error:
+            its_frames = error.__traceback__ and error.__traceback__.tb_next
+            told = "".join(traceback.format_exception(error.with_traceback(its_frames)))
+            raise CodeEnvError(f"the policy {name} raised an exception\n{told.rstrip()}") from None
+
+    return policy

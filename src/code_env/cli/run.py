@@ -16,6 +16,7 @@ from code_env.envs.rendering import step_panels
 from code_env.executors.result import Status
 from code_env.judging.verdict import Outcome, Verdict
 from code_env.tasks import Task, TaskSuite
+from code_env.text import first_line
 
 from .application import app
 from .console import (
@@ -119,4 +120,4 @@ def _why(verdict: Verdict) -> str:
         told = error.message  # The first rule that it broke.
     else:
         told = next((case.message for case in verdict.cases if not case.passed), error.message if error else "")
-    return told.partition("\n")[0][:_MOST_TOLD]
+    return first_line(told, _MOST_TOLD)

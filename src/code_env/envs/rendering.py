@@ -72,7 +72,7 @@ def _result(verdict: Verdict) -> Table:
     colour = {"pass": "green", "no_verdict": "yellow"}.get(verdict.outcome, "red")
     head = f"{verdict.outcome}: {verdict.tests_passed} of {verdict.tests_total} cases, judged {verdict.judge}"
     table = Table(title=Text(head, style=colour), title_justify="left")
-    for column in ("case", "passed", "status", "why not"):
+    for column in ("test.case", "passed", "status", "why not"):
         table.add_column(column, overflow="fold")
     for case in verdict.cases[:_MAX_CASES]:
         mark = Text("yes", style="green") if case.passed else Text("no", style="red")

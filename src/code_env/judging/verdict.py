@@ -111,7 +111,7 @@ class Verdict:
         failed = [case for case in self.cases if not case.passed]
         rows = [(f"{c.test}.{c.case}", c.status, c.message, c.expected, c.actual) for c in failed[: html.MOST_ROWS]]
         title = f"{self.outcome}: {self.tests_passed} of {self.tests_total} cases passed, judged {self.judge}"
-        columns = ("case", "status", "why not", "expected", "actual")
+        columns = ("test.case", "status", "why not", "expected", "actual")
         cases = html.table(columns, rows, len(failed)) if failed else ""
         error = self.execution.error
         reason = html.block(f"{error.name}: {error.message}") if error is not None and not failed else ""

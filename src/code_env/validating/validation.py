@@ -199,7 +199,7 @@ class _Proof:
             self._find(
                 FindingKind.FLAKY,
                 f"its reference passes {passed} of {len(judged)} times; {_named(self.task, changed)} changed: "
-                f"tests[{failure.test}]: {failure.message}",
+                f"test {failure.test}: {failure.message}",
             )
         else:
             hint = "; calibration finds the time it needs" if _timed_out(judged) and not self._calibrate else ""
@@ -297,7 +297,7 @@ class _Proof:
         for test, statement in looks_at_copies(self.task):
             self._find(
                 FindingKind.COPIES,
-                f"tests[{test}] looks at data after the call that took or gave it ({statement}); what crosses is a "
+                f"test {test} looks at data after the call that took or gave it ({statement}); what crosses is a "
                 'copy, so a wrong answer may pass: judge="shared" shows it',
             )
 
@@ -350,19 +350,19 @@ def _key(case: CaseResult) -> tuple[int, int]:
 def _why(verdict: Verdict) -> str:
     failed = next((case for case in verdict.cases if not case.passed), None)
     if failed is not None:
-        return f"tests[{failed.test}]: {failed.message}"
+        return f"test {failed.test}: {failed.message}"
     error = verdict.execution.error
     return error.message if error else str(verdict.execution.status)
 
 
 def _named(task: Task, cases: list[tuple[int, int]]) -> str:
-    """The names of cases, grouped by test, as in `tests[0] cases 1, 4, tests[2] and 3 more`."""
+    """The names of cases, grouped by test, as in `test 0 cases 1, 4, test 2 and 3 more`."""
     by_test: dict[int, list[int]] = {}
     for test, case in cases[:_SHOWN]:
         by_test.setdefault(test, []).append(case)
     names = []
     for test, numbers in by_test.items():
         word = "" if task.tests[test].cases == 1 else " case " if len(numbers) == 1 else " cases "
-        names.append(f"tests[{test}]{word}{', '.join(map(str, numbers)) if word else ''}")
+        names.append(f"test {test}{word}{', '.join(map(str, numbers)) if word else ''}")
     more = len(cases) - _SHOWN
     return ", ".join(names) + (f" and {more} more" if more > 0 else "")

@@ -144,6 +144,20 @@ def test_results_say_which_model_answered_and_why_it_stopped(endpoint, tmp_path)
         assert json.loads(path.read_text())["agent"]["model_name"] == "m"
 
 
+def test_episodes_say_why_the_model_stopped(endpoint, tmp_path):
+    asked = ("--env", "starter", "--model", "m", "--base-url", endpoint.url, "--episodes", 2, "--num-envs", 2)
+    for task in load_suite("starter"):
+        cut = completion("")
+        cut["choices"][0]["finish_reason"] = "length"
+        endpoint.script[task.prompt] = [cut]
+    run("rollout", "e.jsonl", *asked, cwd=tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text().splitlines()]
+    assert [turn["finish_reason"] for row in rows for turn in row["turns"]] == ["length", "length"]
+    run("export", "e.jsonl", "--to", "inspect", "-o", "log.json", cwd=tmp_path)
+    log = json.loads((tmp_path / "log.json").read_text())
+    assert {one["output"]["choices"][0]["stop_reason"] for one in log["samples"]} == {"max_tokens"}
+
+
 def test_a_limited_evaluation_goes_on_to_more_samples(endpoint, tmp_path):
     asked = ("eval", "--suite", "starter", "--model", "m", "--base-url", endpoint.url, "-n", 2, "--json")
     run(*asked, "--limit", 3, cwd=tmp_path)

@@ -44,7 +44,7 @@ def test_an_episode_has_its_turns_with_what_the_policy_was_told(trajectories):
     assert first["programs"][0]["answer"].startswith("Like this")
     assert (first["programs"][0]["code"], last_program(item)["code"]) == ("print('a')\n", "print('b')")
     assert item["reward"] == pytest.approx(sum(turn["reward"] for turn in item["turns"]))
-    assert item["about"]["executor"] == "LocalExecutor"
+    assert item["about"]["executor"] == "local"
 
 
 def test_a_step_with_several_programs_is_one_turn(tmp_path):
@@ -130,7 +130,7 @@ def test_lines_of_an_unfinished_evaluation_are_read(results, tmp_path):
     [
         ("{", "r.jsonl:2: Expecting"),
         ("[1]", "r.jsonl:2: an object was expected"),
-        ('{"task_id": "a", "completion": ""}', "r.jsonl:2: a line as `code-env eval`.* it has no 'language'"),
+        ('{"task_id": "a", "completion": ""}', "r.jsonl:2: a line as `code-env eval`.* it has no 'finish_reason'"),
         ('{"collection": "a"}', "r.jsonl:2: a line as"),
         ('{"collection": "a", "messages": 3}', "r.jsonl:2: a line as"),
         ("[" * 100_000, "r.jsonl:2: "),

@@ -53,7 +53,7 @@ def why_not(item: Item) -> str:
 
 
 def _sample_item(row: Row) -> Item:
-    program = _program(row, row["completion"])
+    program = _program(row, row["completion"], row["finish_reason"])
     return {
         "number": row["sample"],
         "task": row["task_id"],
@@ -83,7 +83,7 @@ def _episode_item(row: Row) -> Item:
                 "reward": turn["reward"],
                 "terms": turn["reward_terms"],
                 "programs": [
-                    _program(program, answer)
+                    _program(program, answer, turn["finish_reason"])
                     for program, answer in zip(turn["programs"], _answers(turn["action"]), strict=True)
                 ],
             }
@@ -101,6 +101,5 @@ def _answers(action: str | list[str]) -> list[str]:
     return [action] if isinstance(action, str) else action
 
 
-def _program(row: Row, answer: str) -> dict[str, Any]:
-    told = {"answer": answer, "finish_reason": row.get("finish_reason")}
-    return told | {name: row[name] for name in _PROGRAM}
+def _program(row: Row, answer: str, finish_reason: str | None) -> dict[str, Any]:
+    return {"answer": answer, "finish_reason": finish_reason} | {name: row[name] for name in _PROGRAM}

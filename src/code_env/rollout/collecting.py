@@ -42,8 +42,9 @@ def collect(
 
     A line holds `collection` (the same in all lines), `episode`, `task_id`, `seed`, `return`, `passed`, `valid`,
     `messages`, `turns`, `model` (its name, None unless `policy` is a `ModelPolicy`), and `executor`, `level` and
-    `version`. A turn has `observation`, `action`, `reward`,
-    `reward_terms`, and `programs` with what a line of `code-env eval` says of a program too: docs/evaluating.md.
+    `version`. A turn has `observation`, `action`, `finish_reason` (why the model stopped, None unless `policy` is a
+    `ModelPolicy`), `reward`, `reward_terms`, and `programs` with what a line of `code-env eval` says of a program too:
+    docs/evaluating.md.
 
     Args:
         vec_env: The result of `gym.make_vec("CodeExec-v0", ...)`, with or without wrappers around it.

@@ -15,6 +15,7 @@ from code_env.envs.episodes import check_action
 from code_env.errors import RolloutError
 from code_env.judging.rows import judged_by, verdict_row
 from code_env.judging.timing import StepTiming
+from code_env.models import ModelPolicy
 from code_env.tasks.task import Task
 
 from .plan import Plan
@@ -36,6 +37,8 @@ class _Episode:
     """The info for the policy."""
     action: Any = None
     """The policy's action; None while the policy has not answered."""
+    finish_reason: str | None = None
+    """Why the model stopped in its action; None if a model did not write it."""
     turns: list[dict[str, Any]] = field(default_factory=list)
     """Its turns so far."""
     row: dict[str, Any] | None = None
@@ -133,12 +136,13 @@ class Player:
             sized = hasattr(actions, "__len__") and not isinstance(actions, str)
             got = f"{len(actions)} actions" if sized else type(actions).__name__
             raise RolloutError(f"the policy was given {len(asked)} prompts and gave {got}; one for each is expected")
-        for one, action in zip(asked, actions, strict=True):
+        reasons = self._policy.finish_reasons if isinstance(self._policy, ModelPolicy) else [None] * len(asked)
+        for one, action, reason in zip(asked, actions, reasons, strict=True):
             try:
                 check_action(action, self._samples)
             except TypeError as error:
                 raise RolloutError(f"the policy's answer in episode {one.number}: {error}") from None
-            one.action = action
+            one.action, one.finish_reason = action, reason
 
     def _actions(self) -> Any:
         """The actions for the environments; None for an environment without an unfinished episode."""
@@ -191,6 +195,7 @@ def _turn(task: Task, episode: _Episode, reward: Any, info: dict[str, Any], inde
     return {
         "observation": episode.observation,
         "action": action if isinstance(action, str) else list(action),
+        "finish_reason": episode.finish_reason,
         "reward": float(reward),
         "reward_terms": {name: float(terms[name][index]) for name in terms if f"_{name}" in terms},
         "programs": [verdict_row(task, verdict) for verdict in info["verdicts"][index]],

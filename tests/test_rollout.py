@@ -86,7 +86,7 @@ def test_each_episode_is_a_line_and_each_turn_is_told(make, tmp_path):
     assert [case["message"] for case in program["failed_cases"]] == [program["message"]] != [""]
     assert [message["role"] for message in row["messages"]] == ["user", "assistant"] * 2
     assert row["messages"][-1]["content"] == second["action"]
-    assert (row["executor"], row["level"] in ("full", "contained")) == ("LocalExecutor", True)
+    assert (row["executor"], row["level"] in ("full", "contained")) == ("local", True)
     assert (row["return"], row["passed"], row["valid"]) == (1.5, True, True)
 
 

@@ -4,6 +4,8 @@ import textwrap
 import pytest
 
 from code_env import Executor, ExecutorError, ExecutorNotFound, executor_names, make_executor
+from code_env.executors.registry import name_of
+from support import BrokenExecutor
 
 
 def test_the_known_executors_are_made_by_name():
@@ -59,3 +61,10 @@ def test_a_module_s_path_is_a_name_too(plugin):
 def test_an_unknown_argument_gets_the_known_ones_and_the_nearest(plugin, name):
     with pytest.raises(TypeError, match=f"^the executor '{name}' has no argument 'worker'; known are .*mean 'workers'"):
         make_executor(name, worker=1)
+
+
+def test_an_executor_has_the_name_that_made_it():
+    for name in ("local", "subprocess", "restricted"):
+        with make_executor(name, workers=1) as executor:
+            assert name_of(executor) == name
+    assert name_of(BrokenExecutor()) == "BrokenExecutor"

@@ -71,6 +71,21 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
     return executor
 
 
+def name_of(executor: Executor) -> str:
+    """Return the name by which `make_executor` builds such an executor; that of its class if there is none.
+
+    Example:
+        >>> with make_executor("local", workers=1) as executor:
+        ...     name_of(executor)
+        'local'
+    """
+    kind = type(executor)
+    for point in _entry_points():
+        if point.attr == kind.__name__ and f"{kind.__module__}.".startswith(f"{point.module}."):
+            return point.name
+    return kind.__name__
+
+
 def _require_arguments(name: str, make: Callable[..., Any], kwargs: Iterable[str]) -> None:
     """Refuse keywords that an executor does not take, unless it does not say what it takes."""
     try:

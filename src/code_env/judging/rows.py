@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any, TypedDict
 
 from code_env.executors.base import Executor
+from code_env.executors.registry import name_of
 from code_env.tasks.kinds import AssertTest
 from code_env.tasks.task import Task
 from code_env.text import clip
@@ -25,8 +26,8 @@ _EXAMPLE_CHARS = 1000
 
 
 def judged_by(executor: Executor) -> dict[str, str]:
-    """Return what judged programs, as data for JSON: the executor's class, its level, the version of this package."""
-    return {"executor": type(executor).__name__, "level": executor.describe().level, "version": VERSION}
+    """Return what judged programs, as data for JSON: the executor's name, its level, the version of this package."""
+    return {"executor": name_of(executor), "level": executor.describe().level, "version": VERSION}
 
 
 class VerdictRow(TypedDict):

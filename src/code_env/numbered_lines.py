@@ -89,6 +89,14 @@ class NumberedLines:
                         yield lines
                         return
                     lines._copy(partial)
+        with cls._growing(path, is_ours, differs) as lines:
+            yield lines
+
+    @classmethod
+    @contextlib.contextmanager
+    def _growing(cls, path: Path, is_ours: Callable[[Row], bool], differs: str) -> Iterator[NumberedLines]:
+        """Open the `.partial` file of a file, or make one. If the block ends without an exception, both become one."""
+        partial = partial_path(path)
         with _open(partial, "r+" if partial.exists() else "x+") as opened:
             try:
                 lines = cls(opened)

@@ -85,15 +85,22 @@ async def run_code(values: dict[str, Any], work: Work) -> dict[str, Any]:
     return _answer("Failed" if failed else "Success", "", run_result=command, files=_encoded(result))
 
 
-async def run_code_batch(values: dict[str, Any], work: Work) -> AsyncIterator[str]:
-    """Run the programs of `requests`; yield a JSON line for each as it ends, with its number and its `response`.
+def run_code_batch(values: dict[str, Any], work: Work) -> AsyncIterator[str]:
+    """Return what runs the programs of `requests`, and yields a JSON line for each as it ends.
 
-    Instead of `response` there is `status` and `error` if the request is wrong, or has to be sent again.
+    A line has the request's `number`, and its `response`; instead of `response` it has `status` and `error` if that
+    request is wrong, or has to be sent again.
+
+    Raises:
+        BadRequest: If `requests` is no list of objects.
     """
     requests = values.get("requests")
     if not isinstance(requests, list) or not all(isinstance(one, dict) for one in requests):
         raise BadRequest(422, "requests must be a list of objects, each as for /run_code")
+    return _lines(requests, work)
 
+
+async def _lines(requests: list[dict[str, Any]], work: Work) -> AsyncIterator[str]:
     async def one(number: int, request: dict[str, Any]) -> str:
         try:
             told: dict[str, Any] = {"response": await run_code(request, work)}

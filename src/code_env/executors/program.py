@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -65,6 +67,11 @@ class Program:
     imports: tuple[str, ...] = ()
     """Modules that will be imported in its process, although its text does not name them: a hint for executors that
     keep processes with imported modules ready."""
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """The SHA-256 of all that it holds; programs with the same digest are equal."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
 
     def __post_init__(self) -> None:
         for name in ("code", "language", "stdin"):

@@ -12,7 +12,8 @@ from code_env.errors import UnsupportedProgram
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
 
-from .messages import programs_from, result_data
+from .messages import result_data
+from .peers import PeersKept
 
 _FEW, _GATHER_S = 4, 0.002
 """If more than so many programs run, results wait so many seconds for others, because a frame costs more than they."""
@@ -31,6 +32,7 @@ class Answering:
 
     def __init__(self, run: Callable[[Program], Awaitable[ExecutionResult]]) -> None:
         self._run = run
+        self._peers = PeersKept()
         self._running: dict[int, asyncio.Task[None]] = {}
         self._done: asyncio.Queue[tuple[str, int, Any]] = asyncio.Queue()
 
@@ -42,7 +44,7 @@ class Answering:
         """
         frame = json.loads(text)
         if "programs" in frame:
-            for number, program in programs_from(frame).items():
+            for number, program in self._peers.programs(frame).items():
                 self._running[number] = asyncio.create_task(self._answer(number, program))
         else:
             for number in frame["cancel"]:

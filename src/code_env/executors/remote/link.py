@@ -20,7 +20,8 @@ from code_env.errors import TaskError, UnsupportedProgram
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
 
-from .messages import Hello, programs_frame, result_from
+from .messages import Hello, result_from
+from .peers import PeersThere
 
 if TYPE_CHECKING:
     from .queue import Queue
@@ -128,6 +129,7 @@ class Link:
         self.closed = False
         """Whether it is to be used no more."""
         self._connection: Transport | None = None
+        self._peers = PeersThere()
         self._sent: dict[int, Order] = {}
         self._threads: list[threading.Thread] = []
 
@@ -167,27 +169,29 @@ class Link:
                 orders = queue.take(self)
                 if not orders:
                     return
-                connection, hello = self._connection, self.hello
+                connection, hello, peers = self._connection, self.hello, self._peers
                 if connection is None or hello is None:
                     queue.give_back(orders, self.fault, blames=False)
                     continue
                 for order in orders:
                     order.sent = time.monotonic()
                     self._sent[order.number] = order
-            self._send(connection, orders, hello.most_bytes)
+            self._send(connection, peers, orders, hello.most_bytes)
             for order in orders:  # Only now, because a future that was cancelled meanwhile calls at once.
                 order.future.add_done_callback(partial(self._end_if_cancelled, queue, order.number))
 
-    def _send(self, connection: Transport, orders: list[Order], most_bytes: int) -> None:
+    def _send(self, connection: Transport, peers: PeersThere, orders: list[Order], most_bytes: int) -> None:
         """Send programs, in two frames if they are too large for one. `_receive_always` gives back what is not sent."""
-        frame = json.dumps(programs_frame({order.number: order.program for order in orders}), separators=(",", ":"))
+        programs = {order.number: order.program for order in orders}
+        frame = peers.frame(programs)
         if len(frame) <= most_bytes:
             with contextlib.suppress(ConnectionError):
                 connection.send(frame)
+                peers.sent(programs.values())
         elif len(orders) > 1:
             half = len(orders) // 2
-            self._send(connection, orders[:half], most_bytes)
-            self._send(connection, orders[half:], most_bytes)
+            self._send(connection, peers, orders[:half], most_bytes)
+            self._send(connection, peers, orders[half:], most_bytes)
         else:
             self._sent.pop(orders[0].number, None)
             orders[0].settle(
@@ -217,7 +221,7 @@ class Link:
             began = time.monotonic()
             try:
                 with contextlib.closing(self._connect()) as connection:
-                    self._connection = connection
+                    self._connection, self._peers = connection, PeersThere()
                     self._receive(queue, connection)
             except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, TaskError) as error:
                 fault = f"{type(error).__name__}: {error}"

@@ -1,8 +1,8 @@
 """The frames that a `remote` executor and a server exchange over a WebSocket, as data for JSON; nothing is pickled.
 
 The server begins with `{"hello": {...}}`, see `Hello`. Then the executor sends `{"cancel": [number]}`, and
-`{"programs": {number: program}, "peers": [program]}`. A program names its peer by its place in `peers`, because the
-answers to one task have one peer. The server answers with `{"results": {number: result}}` as programs end, and with
+`{"programs": {number: program}, "peers": {digest: program}, "forget": [digest]}`. A program names its peer by its
+digest (`peers.py`). The server answers with `{"results": {number: result}}` as programs end, and with
 `{"refused": {number: reason}}` for those that it cannot run. A program of which the server says nothing before the
 connection ends has to be run again.
 
@@ -63,36 +63,26 @@ def _known(kind: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
     return {field.name: data[field.name] for field in dataclasses.fields(kind)}
 
 
-def programs_frame(programs: Mapping[int, Program]) -> dict[str, Any]:
-    """Return the frame that sends programs by their numbers."""
-    places: dict[int, int] = {}
-    peers: list[dict[str, Any]] = []
-    rows = {}
-    for number, program in programs.items():
-        row = _fields(program)
-        if program.peer is not None:
-            if id(program.peer) not in places:
-                places[id(program.peer)] = len(peers)
-                peers.append(_fields(program.peer))
-            row["peer"] = places[id(program.peer)]
-        rows[str(number)] = row
-    return {"programs": rows, "peers": peers}
+def program_data(program: Program) -> dict[str, Any]:
+    """Return a program without its peer as data."""
+    return _fields(program)
 
 
-def programs_from(frame: Any) -> dict[int, Program]:
-    """Return the programs of a frame by their numbers.
+def program_from(row: Mapping[str, Any], peer: Program | None) -> Program:
+    """Return the program that data describes, with its peer.
 
     Raises:
-        TaskError: If the frame is malformed.
+        KeyError: If the data is malformed. So do `TypeError`, `ValueError`, `AttributeError` and `TaskError`.
     """
-    try:
-        peers = [_program(row, None) for row in frame["peers"]]
-        return {
-            int(number): _program(row, peers[row["peer"]] if "peer" in row else None)
-            for number, row in frame["programs"].items()
-        }
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise TaskError(f"a frame with programs was expected; {type(error).__name__}: {error}") from None
+    values = dict(row)
+    for name in ("argv", "collect", "cells", "imports"):
+        if name in values:
+            values[name] = tuple(values[name])
+    if "files" in values:
+        values["files"] = {path: _from_bytes(content) for path, content in values["files"].items()}
+    if "limits" in values:
+        values["limits"] = Limits.from_dict(values["limits"])
+    return Program(**values | {"peer": peer})
 
 
 def result_data(result: ExecutionResult) -> dict[str, Any]:
@@ -152,18 +142,6 @@ def _fields(value: Program | ExecutionResult | ErrorInfo | CellResult) -> dict[s
 
 def _changed_limits(limits: Limits) -> dict[str, Any]:
     return {name: value for name, value in vars(limits).items() if value != getattr(_LIMITS, name)}
-
-
-def _program(row: Mapping[str, Any], peer: Program | None) -> Program:
-    values = dict(row)
-    for name in ("argv", "collect", "cells", "imports"):
-        if name in values:
-            values[name] = tuple(values[name])
-    if "files" in values:
-        values["files"] = {path: _from_bytes(content) for path, content in values["files"].items()}
-    if "limits" in values:
-        values["limits"] = Limits.from_dict(values["limits"])
-    return Program(**values | {"peer": peer})
 
 
 def _cell(row: Mapping[str, Any]) -> CellResult:

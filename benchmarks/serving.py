@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from code_env import Executor, Program, Task, judge_many, load_suite, make_executor
-from code_env.executors.pool import own_cores
+from code_env.executors.cores import own_cores
 from code_env.tasks import row_from_task
 
 _CLIENTS = 64

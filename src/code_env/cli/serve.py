@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from code_env.executors.pool import own_cores
+from code_env.executors.cores import own_cores
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.executors.remote.executor import TOKEN_VARIABLE
 from code_env.serving import server

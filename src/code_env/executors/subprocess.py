@@ -22,8 +22,9 @@ from code_env.checks import require_whole
 from code_env.errors import ExecutorClosed, ExecutorError
 
 from .base import Executor, Isolation
+from .cores import own_cores
 from .interpreters import installed_languages, refuse_unsupported
-from .pool import Place, Pool, own_cores, renew_lock_after_fork
+from .pool import Place, Pool, renew_lock_after_fork
 from .program import Program
 from .program_process import ProgramProcess
 from .result import ExecutionResult

@@ -26,8 +26,9 @@ from typing import Any, cast
 from code_env.checks import require_choice, require_whole
 from code_env.errors import ExecutorClosed, ExecutorError
 from code_env.executors.base import Executor, Isolation
+from code_env.executors.cores import own_cores
 from code_env.executors.interpreters import installed_languages, refuse_unsupported
-from code_env.executors.pool import Place, Pool, Runner, own_cores, renew_lock_after_fork
+from code_env.executors.pool import Place, Pool, Runner, renew_lock_after_fork
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, Status, sandbox_killed
 from code_env.executors.running_program import joined, role_of, watch

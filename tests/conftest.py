@@ -19,6 +19,9 @@ from models.chat_endpoint import Endpoint
 from support import DATA, HONEST, LEVELS, local, somewhere
 from tiers import holds_quick_tests, quick_part, sample
 
+collect_ignore_glob = ["*_script.py"]
+"""They are called in environments of their own, which have what they import."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The tier is chosen by an option; without it everything runs."""

@@ -14,7 +14,7 @@ from code_env.version import VERSION
 from . import judging, sandbox_fusion
 from .bodies import BadRequest, read_body, read_object, unless_gone
 from .guard import HEALTH, Guard
-from .open_env import Sessions
+from .open_env import Environments
 from .openapi import DESCRIPTION, page
 from .programs import programs_endpoint
 from .work import Work
@@ -28,6 +28,7 @@ MOST_BODY_BYTES = 64 << 20
 """The largest body, unless another limit is set."""
 
 _Handler = Callable[[dict[str, Any], Work], Coroutine[Any, Any, dict[str, Any]]]
+_EnvHandler = Callable[["Request", dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 def application(
@@ -60,7 +61,7 @@ def application(
     except ImportError:
         raise ServingError("a server needs more packages: install code-exec-env[serve]") from None
 
-    tasks = judging.Tasks()
+    tasks, envs = judging.Tasks(), Environments(work)
 
     def answers(handler: _Handler) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
@@ -68,6 +69,15 @@ def application(
             return JSONResponse(await unless_gone(request, handler(values, work)))
 
         return answer
+
+    def plays(handler: _EnvHandler) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            return JSONResponse(await handler(request, await read_object(request, most_body_bytes, may_be_empty=True)))
+
+        return answer
+
+    async def look(request: Request) -> Response:
+        return JSONResponse(await envs.look(request))
 
     async def judge(values: dict[str, Any], work: Work) -> dict[str, Any]:
         return await judging.judge(values, tasks, work)
@@ -135,7 +145,10 @@ def application(
         Route("/v1/doctor", doctor),
         Route("/openapi.json", description),
         Route("/", documents),
-        WebSocketRoute("/envs/{name}/ws", Sessions(work).serve),
+        Route("/envs/{name}/reset", plays(envs.reset), methods=["POST"]),
+        Route("/envs/{name}/step", plays(envs.step), methods=["POST"]),
+        Route("/envs/{name}/{what}", look),
+        WebSocketRoute("/envs/{name}/ws", envs.serve),
         WebSocketRoute(PATH, programs_endpoint(work, most_body_bytes)),
     ]
     app = Starlette(routes=routes, exception_handlers={BadRequest: refused, HTTPException: not_served}, lifespan=life)

@@ -58,14 +58,22 @@ async def read_body(request: Request, most_bytes: int) -> bytes:
     return b"".join(parts)
 
 
-async def read_object(request: Request, most_bytes: int) -> dict[str, Any]:
+async def read_object(request: Request, most_bytes: int, *, may_be_empty: bool = False) -> dict[str, Any]:
     """Return the body, which must be one JSON object.
+
+    Args:
+        request: The request.
+        most_bytes: The largest body.
+        may_be_empty: Whether no body stands for an empty object.
 
     Raises:
         BadRequest: If it is something else, is too large, or comes too slowly.
     """
+    body = await read_body(request, most_bytes)
+    if may_be_empty and not body:
+        return {}
     try:
-        value = json.loads(await read_body(request, most_bytes))
+        value = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise BadRequest(422, [_problem("json_invalid", (), f"JSON decode error: {error}")]) from None
     if not isinstance(value, dict):

@@ -34,6 +34,7 @@ _CELLS = {
     "fetch_files": _TEXTS,
 }
 _JUDGE = _TASK | {"answers": _TEXTS, "rewards": {"type": "object", "description": "As for gym.make; name to weight."}}
+_RESET = {"seed": {"type": "integer"}, "episode_id": _TEXT, "options": {"type": "object"}}
 _ITEM = {"type": "object", "properties": _TASK | {"answer": _TEXT}, "required": ["answer"]}
 _ITEMS = {"items": {"type": "array", "items": _ITEM}}
 _REQUESTS = {"requests": {"type": "array", "items": {"type": "object", "properties": _RUN}}}
@@ -78,6 +79,9 @@ DESCRIPTION: dict[str, Any] = {
             "put": _operation("Upload the row of a task; `digest` is its SHA-256", "application/json")
             | {"parameters": [{"name": "digest", "in": "path", "required": True, "schema": _TEXT}]}
         },
+        "/envs/{name}/reset": _post("Begin an episode, as OpenEnv does", _RESET, []),
+        "/envs/{name}/step": _post("Answer a task, as OpenEnv does", {"action": {"type": "object"}}, ["action"]),
+        "/envs/{name}/{what}": _get("OpenEnv's state, schema, metadata or health of an environment"),
         "/health": _get("Whether the server takes work; needs no token"),
         "/metrics": _get("Figures for Prometheus", "text/plain"),
         "/v1/doctor": _get("What this machine isolates, as `code-env doctor --json`"),

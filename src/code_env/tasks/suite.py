@@ -176,9 +176,9 @@ class TaskSuite(Sequence[Task]):
         """A row for each task, as a trainer's data set has it. Each row contains the whole task, beside the prompt.
 
         Args:
-            format: `trl`, `verl` or `openrlhf`; `docs/training.md` lists the fields of each format.
+            format: `trl`, `verl`, `openrlhf`, `skyrl` or `nemo_gym`; `docs/training.md` lists the fields of each.
             chat: Whether the prompt is a list with one message, or text; None for the trainer's default.
-            split: The name of the data's split, for `verl`.
+            split: The name of the data's split, for `verl`, `skyrl` and `nemo_gym`.
 
         Raises:
             TaskError: If the format is unknown or does not take text, or a task holds a value that JSON cannot

@@ -18,8 +18,11 @@ from .formats.code_env import is_row, task_from_row, text_from_task
 from .formats.fields import in_field, json_value, shape
 from .task import Task
 
-Trainer = Literal["trl", "verl", "openrlhf"]
+Trainer = Literal["trl", "verl", "openrlhf", "skyrl", "nemo_gym"]
 """The trainer that a row is for."""
+
+_MESSAGES_ONLY = ("verl", "skyrl", "nemo_gym")
+"""Trainers that make a prompt of messages, by their tokenizer's chat template."""
 
 
 def trainer_rows(
@@ -38,28 +41,30 @@ def trainer_rows(
         TaskError: If the format is unknown or does not take text, or a task holds a value that JSON cannot represent.
     """
     require_choice("format", format, get_args(Trainer), TaskError)
-    if format == "verl" and chat is False:
-        raise TaskError("verl makes prompts of messages, by its tokenizer's chat template; leave chat=False out")
+    if format in _MESSAGES_ONLY and chat is False:
+        raise TaskError(f"{format} makes prompts of messages, by its tokenizer's chat template; leave chat=False out")
     # OpenRLHF takes text both with a chat template and without.
     as_chat = format != "openrlhf" if chat is None else chat
     rows: list[dict[str, Any]] = []
     for index, task in enumerate(tasks):
         prompt = [{"role": "user", "content": task.prompt}] if as_chat else task.prompt
         text = in_field(f"task {task.id!r}", partial(text_from_task, task))
-        if format == "trl":
-            rows.append({"prompt": prompt, "task_id": task.id, "task": text})
-        elif format == "openrlhf":
-            rows.append({"input": prompt, "label": text})
-        else:
-            rows.append(
-                {
-                    "data_source": name,
-                    "prompt": prompt,
-                    "ability": "code",
-                    "reward_model": {"style": "rule", "ground_truth": text},
-                    "extra_info": {"split": split, "index": index, "task_id": task.id},
-                }
-            )
+        about = {"split": split, "index": index, "task_id": task.id}
+        row: dict[str, Any]
+        match format:
+            case "trl":
+                row = {"prompt": prompt, "task_id": task.id, "task": text}
+            case "openrlhf":
+                row = {"input": prompt, "label": text}
+            case "verl":
+                truth = {"reward_model": {"style": "rule", "ground_truth": text}}
+                row = {"data_source": name, "prompt": prompt, "ability": "code", **truth, "extra_info": about}
+            case "skyrl":
+                truth = {"reward_spec": {"method": "rule", "ground_truth": text}}
+                row = {"data_source": name, "prompt": prompt, "env_class": "code_env", **truth, "extra_info": about}
+            case "nemo_gym":
+                row = {"responses_create_params": {"input": prompt}, "verifier_metadata": {"task": text} | about}
+        rows.append(row)
     return rows
 
 

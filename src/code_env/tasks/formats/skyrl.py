@@ -1,8 +1,10 @@
-"""Rows of SkyRL with LiveCodeBench's tests.
+"""Rows of SkyRL. See https://github.com/NovaSky-AI/SkyRL.
 
-A row has `prompt` (chat messages) and `reward_spec` with `ground_truth`: a list of tests, or the JSON text of a list.
-Each test is as in LiveCodeBench, but the test's own `metadata` holds the function's name. See
-https://github.com/NovaSky-AI/SkyRL. All tests are hidden.
+A row has `prompt` (chat messages) and `reward_spec` with `ground_truth`, which is one of:
+
+* a list of tests, or the JSON text of a list. Each test is as in LiveCodeBench, but the test's own `metadata` holds the
+  function's name. All tests are hidden.
+* a task in the package's own format, as `TaskSuite.to_rows("skyrl")` writes it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from code_env.errors import TaskError
 
 from ..kinds import CallTest
 from ..task import Task
+from . import code_env
 from .contest import function_name
 from .fields import chat_text, entry_point, from_json, in_field, json_list, metadata, row_id, value_of
 from .livecodebench import case_tests
@@ -32,6 +35,9 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
     """
     prompt = chat_text(row.get("prompt"), "prompt")
     spec = value_of(row, "reward_spec", dict, "an object with ground_truth")
+    truth = from_json(spec.get("ground_truth"), "ground_truth")
+    if isinstance(truth, dict) and code_env.is_row(truth):
+        return in_field("reward_spec: ground_truth", lambda: code_env.task_from_row(truth))
     cases = in_field("reward_spec", lambda: json_list(spec, "ground_truth"))
     tests = in_field("reward_spec", lambda: case_tests(cases, "ground_truth", prompt))
     function = in_field("reward_spec: ground_truth", lambda: _function(cases))

@@ -40,7 +40,7 @@ from code_env.executors.remote.peers import PeersThere
 _BUSY = 0.8
 """How busy cores and trainer processes may be in the model: beyond that, answers wait long for those before them."""
 
-_WINDOW = 16
+_WINDOW = 32
 """How many programs are out at a time, as a multiple of the workers, as in `executors/remote/link.py`."""
 
 _LATENCY_S = 0.0005
@@ -83,6 +83,8 @@ class Plan:
     """Trainer processes that share the verdicts."""
     megabytes_s: float
     """Traffic of all trainers, in both directions."""
+    in_flight_megabytes: float
+    """What is out at a time; with Ray, its object store holds the larger frames."""
 
 
 class _Recording(Executor):
@@ -127,8 +129,7 @@ def main(
         f"{1000 * measured.trainer_s:.2f} ms; {measured.bytes_out:.0f} bytes out, {measured.bytes_back:.0f} back",
         highlight=False,
     )
-    columns = ("verdicts a minute", "cores", "trainer processes", "MB/s", "simulated", "waits ms (99 %)")
-    table = Table(*columns)
+    table = Table("verdicts a minute", "cores", "trainers", "MB/s", "MB in flight", "simulated", "99 % wait ms")
     for text in rates.split(","):
         plan = _plan(float(text) / 60, measured)
         rate, wait_s = _simulate(plan, measured, random.Random(seed))
@@ -137,6 +138,7 @@ def main(
             f"{plan.cores}",
             f"{plan.trainers}",
             f"{plan.megabytes_s:.1f}",
+            f"{plan.in_flight_megabytes:.2f}",
             f"{60 * rate:,.0f}",
             f"{1000 * wait_s:.0f}",
         )
@@ -175,11 +177,13 @@ def _measure(pairs: list[tuple[Task, str]]) -> Measured:
 
 
 def _plan(rate: float, measured: Measured) -> Plan:
+    cores = math.ceil(rate * measured.core_s / _BUSY)
     return Plan(
         rate,
-        math.ceil(rate * measured.core_s / _BUSY),
+        cores,
         math.ceil(rate * measured.trainer_s / _BUSY),
         rate * (measured.bytes_out + measured.bytes_back) / 1e6,
+        cores * _WINDOW * measured.bytes_out / 1e6,
     )
 
 

@@ -193,7 +193,8 @@ _ABOUT: dict[str, tuple[str, str]] = {
     "own view of files": ("full", _NAMESPACE_REMEDY),
     "own /proc": (
         "full",
-        "a container that does not cover parts of /proc (--security-opt systempaths=unconfined)",
+        "a container that does not cover parts of /proc (--security-opt systempaths=unconfined; with Podman, "
+        "unmask=ALL)",
     ),
     "user of its own": ("contained, as root", "the right to change users (CAP_SETUID and CAP_SETGID)"),
 }

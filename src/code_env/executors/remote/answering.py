@@ -15,8 +15,9 @@ from code_env.executors.result import ExecutionResult
 from .messages import result_data
 from .peers import PeersKept
 
-_FEW, _GATHER_S = 4, 0.002
-"""If more than so many programs run, results wait so many seconds for others, because a frame costs more than they."""
+_FEW, _SHARE, _GATHER_S = 4, 4, 0.04
+"""A frame costs more than what is in it. So if more than a few programs run, results wait for others, until one of so
+many of these programs is done, or for so many seconds."""
 
 
 class NotRun(Exception):
@@ -35,6 +36,7 @@ class Answering:
         self._peers = PeersKept()
         self._running: dict[int, asyncio.Task[None]] = {}
         self._done: asyncio.Queue[tuple[str, int, Any]] = asyncio.Queue()
+        self._wanted, self._enough = 0, asyncio.Event()
 
     def take(self, text: str) -> None:
         """Take a frame.
@@ -55,7 +57,11 @@ class Answering:
         """Wait until something is done; return all that is, in one frame."""
         done = [await self._done.get()]
         if len(self._running) > _FEW:
-            await asyncio.sleep(_GATHER_S)
+            self._wanted = len(self._running) // _SHARE
+            self._enough.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_GATHER_S):
+                    await self._enough.wait()
         while not self._done.empty():
             done.append(self._done.get_nowait())
         frame: dict[str, dict[str, Any]] = {}
@@ -77,3 +83,5 @@ class Answering:
                 self._done.put_nowait(("refused", number, str(error)))
             finally:
                 del self._running[number]
+                if self._done.qsize() >= self._wanted:
+                    self._enough.set()

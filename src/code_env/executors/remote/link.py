@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_AHEAD = 16
+_AHEAD = 32
 """How many programs a server has at a time, as a multiple of its workers: its queue never runs empty, and a frame holds
 several."""
 

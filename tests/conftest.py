@@ -4,6 +4,7 @@ A test that lacks something is skipped with the reason, and pytest's summary lis
 CODE_ENV_REQUIRE=all, as in CI, that is a failure: nothing may be left out unseen.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -32,6 +33,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Have interrupts arrive as in a terminal: a shell lets what it starts in the background ignore them."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from looking at all tests and modules each time: half a million objects, 0.3 s."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -34,7 +34,8 @@ def test_importing_loads_neither_torch_nor_any_extra():
 
 
 @pytest.mark.parametrize(
-    "system", ["agentfly", "code_eval", "eval_framework", "openrlhf", "rewardkit", "trackers", "trl", "verl"]
+    "system",
+    "agentfly code_eval eval_framework nemo_gym openrlhf rewardkit skyrl_gym trackers trl verl".split(),
 )
 def test_an_integration_lists_what_it_offers(system):
     module = importlib.import_module(f"code_env.integrations.{system}")
@@ -54,7 +55,7 @@ def test_the_package_loads_nothing_for_terminals():
 
 def test_an_integration_loads_no_extra_until_it_is_used():
     code = "import sys\nfrom code_env.integrations import agentfly, code_eval, eval_framework, rewardkit\n"
-    code += "from code_env.integrations import openrlhf, trackers, trl, verl\n"
+    code += "from code_env.integrations import nemo_gym, openrlhf, trackers, trl, verl\n"
     heavy = ("evaluate", "datasets", "pandas", "e2b", "matplotlib", "torch", "trl", "verl", "openrlhf")
     heavy += ("tensorboard", "wandb", "mlflow")
     code += f"print([name for name in {heavy!r} if name in sys.modules])"

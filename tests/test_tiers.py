@@ -3,8 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
 from support import PATIENCE_S, ROOT
 from tiers import LEFT_OUT, SAMPLED, sample
 
@@ -16,34 +14,19 @@ def collected(*options):
     return [line for line in done.stdout.splitlines() if "::" in line]
 
 
-@pytest.fixture(scope="module")
-def everything():
-    return collected()
-
-
-@pytest.fixture(scope="module")
-def quick():
-    return collected("--quick")
-
-
 def files(tests):
     return {test.partition("::")[0] for test in tests}
 
 
-def test_the_quick_tier_is_a_part_of_everything(everything, quick):
+def test_the_quick_tier_is_a_part_of_everything_and_leaves_out_what_its_lines_name():
+    # One test, because each process of the tests that has one of several would collect everything.
+    everything, quick = collected(), collected("--quick")
     assert set(quick) < set(everything)
-
-
-def test_each_file_of_tests_has_some_in_the_quick_tier(everything, quick):
     left_out = {name for name in files(everything) if name.startswith(LEFT_OUT)}
-    without = {name for name in files(everything) - files(quick) - left_out if name.startswith("tests/")}
-    assert without == set()
-
-
-@pytest.mark.parametrize("name", [*LEFT_OUT, *SAMPLED])
-def test_each_line_of_the_tiers_names_tests(name, everything):
+    assert {name for name in files(everything) - files(quick) - left_out if name.startswith("tests/")} == set()
     # A folder without tests is named so that its modules are not loaded to look for examples.
-    assert any(test.startswith(name) for test in everything) or (ROOT / name).is_dir()
+    lines = [name for name in (*LEFT_OUT, *SAMPLED) if not (ROOT / name).is_dir()]
+    assert [name for name in lines if not any(test.startswith(name) for test in everything)] == []
 
 
 def test_a_sample_depends_on_names_alone_and_is_not_empty():

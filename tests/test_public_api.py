@@ -35,7 +35,18 @@ def test_importing_loads_neither_torch_nor_any_extra():
 
 @pytest.mark.parametrize(
     "system",
-    "agentfly code_eval eval_framework nemo_gym openrlhf rewardkit skyrl_gym trackers trl verl".split(),
+    [
+        "agentfly",
+        "code_eval",
+        "eval_framework",
+        "nemo_gym",
+        "openrlhf",
+        "rewardkit",
+        "skyrl_gym",
+        "trackers",
+        "trl",
+        "verl",
+    ],
 )
 def test_an_integration_lists_what_it_offers(system):
     module = importlib.import_module(f"code_env.integrations.{system}")

@@ -13,6 +13,9 @@ from walking import walk
 
 pytestmark = pytest.mark.packaging
 
+FRESHLY_WALKED = ("quickstart", "own_tasks", "executor")
+"""Tutorials that are walked word for word with nothing installed but the package itself."""
+
 USE = """
 import gymnasium as gym
 env = gym.make("code_env:CodeExec-v0")
@@ -31,42 +34,41 @@ def run(*command, **kwargs):
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """A wheel and an sdist of this checkout; the wheel is built from the sdist."""
-    target = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--outdir", target, ROOT)
-    (wheel,) = target.glob("*.whl")
-    (sdist,) = target.glob("*.tar.gz")
-    return {"wheel": [wheel], "sdist": [sdist], "editable": ["-e", ROOT]}
-
-
-@pytest.mark.parametrize("kind", ["wheel", "sdist", "editable"])
-def test_an_install_runs_offline_from_another_directory(kind, built, tmp_path):
-    python = tmp_path / "venv" / "bin" / "python"
+def test_a_wheel_an_sdist_and_a_checkout_work_offline_from_another_directory(tmp_path):
+    """One test, because its steps take long and share an environment, into which the wheel brings what it needs."""
+    run(sys.executable, "-m", "build", "--outdir", tmp_path / "dist", ROOT)  # The wheel is built from the sdist.
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    (sdist,) = (tmp_path / "dist").glob("*.tar.gz")
+    look_into(wheel)
     run(sys.executable, "-m", "venv", tmp_path / "venv")
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *built[kind])
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    environment = {**os.environ, "PIP_NO_INDEX": "1", "http_proxy": "http://127.0.0.1:9", "PYTHONPATH": ""}
-    shown = run(python, "-W", "error", "-c", USE, cwd=elsewhere, env=environment).split()
-    assert shown[:3] == ["1.0", "True", "40"]
-    assert (str(ROOT) in shown[3]) == (kind == "editable")
-    assert "starter" in run(tmp_path / "venv" / "bin" / "code-env", "list", cwd=elsewhere, env=environment)
-
-
-def test_a_tutorial_works_in_a_fresh_environment(built, tmp_path):
-    """Word for word, with nothing installed but the package itself."""
-    run(sys.executable, "-m", "venv", tmp_path / "venv")
-    run(tmp_path / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet", *built["wheel"])
-    for name in ("quickstart", "own_tasks", "executor"):
+    programs = tmp_path / "venv" / "bin"
+    install = (programs / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    run(*install, wheel)
+    use(programs, tmp_path, editable=False)
+    for name in FRESHLY_WALKED:
         folder = tmp_path / name
         folder.mkdir()
-        walk(ROOT / "docs" / "tutorials" / f"{name}.md", folder, [tmp_path / "venv" / "bin"])
+        walk(ROOT / "docs" / "tutorials" / f"{name}.md", folder, [programs])
+    run(*install, "--no-deps", "--force-reinstall", sdist)
+    use(programs, tmp_path, editable=False)
+    run(*install, "--no-deps", "-e", ROOT)
+    use(programs, tmp_path, editable=True)
 
 
-def test_a_wheel_holds_the_environments_the_types_and_no_tests(built):
-    names = zipfile.ZipFile(built["wheel"][0]).namelist()
+def use(programs, tmp_path, *, editable):
+    """Play an episode with what is installed, from a directory of its own and without a network."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(exist_ok=True)
+    environment = {**os.environ, "PIP_NO_INDEX": "1", "http_proxy": "http://127.0.0.1:9", "PYTHONPATH": ""}
+    shown = run(programs / "python", "-W", "error", "-c", USE, cwd=elsewhere, env=environment).split()
+    assert shown[:3] == ["1.0", "True", "40"]
+    assert (str(ROOT) in shown[3]) == editable
+    assert "starter" in run(programs / "code-env", "list", cwd=elsewhere, env=environment)
+
+
+def look_into(wheel):
+    """It holds the environments and the types, and no tests."""
+    names = zipfile.ZipFile(wheel).namelist()
     assert "code_env/_environments/starter/tasks.jsonl" in names
     assert "code_env/_environments/starter/env.toml" in names
     assert "code_env/integrations/metrics/code_eval/code_eval.py" in names
@@ -76,5 +78,5 @@ def test_a_wheel_holds_the_environments_the_types_and_no_tests(built):
 
 
 def test_every_tutorial_is_walked():
-    walked = {"quickstart", "own_tasks", "executor", *(page.stem for page in TUTORIALS)}
+    walked = {*FRESHLY_WALKED, *(page.stem for page in TUTORIALS)}
     assert walked == {page.stem for page in (ROOT / "docs" / "tutorials").glob("*.md")}

@@ -20,6 +20,8 @@ CARRIED = {
     "trl": lambda row: row["task"],
     "verl": lambda row: row["reward_model"]["ground_truth"],
     "openrlhf": lambda row: row["label"],
+    "skyrl": lambda row: row["reward_spec"]["ground_truth"],
+    "nemo_gym": lambda row: row["verifier_metadata"]["task"],
 }
 
 
@@ -30,9 +32,11 @@ def test_a_row_carries_its_task(format):
     assert json.loads(json.dumps(rows)) == rows
 
 
-@pytest.mark.parametrize(("format", "key"), [("trl", "prompt"), ("verl", "prompt"), ("openrlhf", "input")])
+@pytest.mark.parametrize(
+    ("format", "key"), [("trl", "prompt"), ("verl", "prompt"), ("skyrl", "prompt"), ("openrlhf", "input")]
+)
 def test_what_is_hidden_is_not_in_the_prompt(format, key):
-    for chat in (None, True) if format == "verl" else (None, True, False):
+    for chat in (None, True) if format in ("verl", "skyrl") else (None, True, False):
         rows = SUITE.to_rows(format, chat=chat)
         assert SECRET not in json.dumps([row[key] for row in rows])
         texts = [row[key] if isinstance(row[key], str) else row[key][0]["content"] for row in rows]
@@ -92,10 +96,11 @@ def test_what_is_no_task_is_refused(text):
 
 
 def test_arguments_are_checked():
-    with pytest.raises(TaskError, match="format must be one of trl, verl, openrlhf; got 'tlr'"):
+    with pytest.raises(TaskError, match="format must be one of trl, verl, openrlhf, skyrl, nemo_gym; got 'tlr'"):
         SUITE.to_rows("tlr")
-    with pytest.raises(TaskError, match="verl makes prompts of messages"):
-        SUITE.to_rows("verl", chat=False)
+    for format in ("verl", "skyrl", "nemo_gym"):
+        with pytest.raises(TaskError, match=f"{format} makes prompts of messages"):
+            SUITE.to_rows(format, chat=False)
     suite = TaskSuite("odd", [Task("x", "f?", (CallTest((range(3),), {}, 1),), entry_point="f")])
     with pytest.raises(TaskError, match=r"task 'x': tests\[0\]: args"):
         suite.to_rows()

@@ -64,6 +64,9 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FREE_BYTES = 64 << 10
 """How much all directories may take together before it counts, in bytes: on most disks, sixteen are free."""
 
+_DIRECTORY_BYTES = 4096
+"""What a directory takes at least, as on most disks: one in memory takes nothing, and each has to be opened."""
+
 
 class Look:
     """Measures the contents of a directory, in small parts. It follows no link, and holds at most two file descriptors.
@@ -134,7 +137,7 @@ class Look:
         """Count the entries of a directory; return the names of the directories among them."""
         directories = []
         free = max(0, _FREE_BYTES - self._in_directories)
-        taken = 512 * os.fstat(fd).st_blocks
+        taken = max(512 * os.fstat(fd).st_blocks, _DIRECTORY_BYTES)
         self._in_directories += taken
         self.bytes += max(0, taken - free)
         with os.scandir(fd) as entries:

@@ -1,7 +1,16 @@
 """Limits of what a program writes, to files and to its output."""
 
+import pytest
+
 import code_env
 from code_env import Limits, Program, Status
+from support import local
+
+
+@pytest.fixture(scope="module")
+def contained():
+    with local("contained") as executor:
+        yield executor
 
 
 def test_files_together_are_limited_as_linux_limits_them(jail):
@@ -47,6 +56,39 @@ def test_names_count_as_bytes_do(jail):
     ended = {name: (result.status, result.error and result.error.name) for name, result in results.items()}
     assert ended == dict.fromkeys(makes, (Status.ERROR, "OSError")), results
     assert jail.run(Program("import os\nprint(os.listdir('.'), len(os.listdir('..')))")).stdout == "['main.py'] 1\n"
+
+
+MANY_NAMES_THEN_FILES = """
+import os, time
+for n in range(60_000):
+    {make}
+for n in range(120):
+    fd = os.open(f's{{n}}', os.O_CREAT | os.O_RDWR)
+    os.posix_fallocate(fd, 0, 16 << 20)
+    os.close(fd)
+for n in range(120):
+    os.unlink(f's{{n}}')
+"""
+
+
+@pytest.mark.parametrize("make", ["open(f'{n}', 'w').close()", "os.link('main.py', f'{n}')", "os.mkdir(f'{n}')"])
+def test_many_names_hide_no_large_files(make, contained):
+    """A look at many names takes long, and then looks rest: meanwhile the program held 2 GB, and let go of them."""
+    limits = Limits(cpu_s=10, wall_s=100)
+    result = contained.run(Program(MANY_NAMES_THEN_FILES.format(make=make), limits=limits))
+    assert (result.status, result.error and result.error.name) == (Status.ERROR, "OSError"), result
+
+
+def test_many_directories_are_too_much_early(contained):
+    """In memory an empty directory takes nothing, but the trainer has to open each to look into it."""
+    code = "import os, time\nfor n in range(60_000): os.mkdir(f'{n}')\ntime.sleep(100)"
+    result = contained.run(Program(code, limits=Limits(cpu_s=10, wall_s=100)))
+    assert (result.status, result.error.message) == (
+        Status.ERROR,
+        "[Errno 28] its files together passed file_bytes=16777216",
+    ), result
+    honest = "import os\nfor n in range(2000): os.makedirs(f'{n % 40}/{n}')\nprint(len(os.listdir('.')))"
+    assert contained.run(Program(honest)).stdout == "41\n"
 
 
 MANY_FILES = """

@@ -3,7 +3,8 @@
 The trainer looks through the program's directory. A program can make a look long and difficult. So a look is done in
 parts of limited length, and the number of names is limited too. A look can miss files: those without a name, and those
 that the program moves from a place that comes later to a place that was seen before. But all files reduce the free
-space of the file system. If much of it is gone, the program is stopped for a moment, and the trainer does a close look.
+space of the file system. If much of it is gone, the program is stopped, and the trainer does a close look: at once, or
+if it has looked for too long lately, as soon as it may look again.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ class FileWatch:
         self._look_s = 0.0
         self._next_at = time.monotonic() + TICK_S
         self._most_room = room_at(directory)
+        self._held = contextlib.ExitStack()
+        self._is_held = False
 
     @property
     def excess(self) -> str:
@@ -71,11 +74,15 @@ class FileWatch:
     def passes(self) -> bool:
         """Continue to look while the program runs; return whether its files are already known to exceed a limit."""
         now = time.monotonic()
+        if not self._is_held and self._much_room_is_gone():
+            self._held.enter_context(self._stopped())
+            self._is_held = True
         if now < self._next_at:
             return False
         began_s = time.thread_time()
-        if self._much_room_is_gone():
+        if self._is_held:
             passes, over = self._look_closely(), True
+            self._go()
         else:
             passes, over = self._go_on()
         self._look_s += time.thread_time() - began_s
@@ -94,10 +101,18 @@ class FileWatch:
         return look.is_too_much
 
     def close(self) -> None:
-        """End a look that is not finished."""
+        """End a look that is not finished, and let the program go on if it was stopped."""
+        self._go()
+        self._end_look()
+
+    def _end_look(self) -> None:
         if self._look is not None:
             self._look.close()
             self._look = None
+
+    def _go(self) -> None:
+        self._held.close()
+        self._is_held = False
 
     def _much_room_is_gone(self) -> bool:
         """Return whether more free space is gone since the last close look than this program may use."""
@@ -114,7 +129,7 @@ class FileWatch:
         look = self._look = self._look or Look(self._directory, self._allowed_bytes)
         if not look.go_on(_PART):
             return False, False
-        self.close()
+        self._end_look()
         if not look.is_too_much:
             look.bytes += sum(open_without_name(self._pids()).values())
         self.held_bytes, self.names = look.bytes, look.names
@@ -122,7 +137,7 @@ class FileWatch:
 
     def _look_closely(self) -> bool:
         """Look at all its files while it is stopped; return whether they are too much."""
-        self.close()
+        self._end_look()
         with self._stopped() as pids, contextlib.closing(Look(self._directory, self._allowed_bytes)) as look:
             look.finish()
             if not look.is_too_much:

@@ -184,3 +184,32 @@ def test_threads_count_with_what_the_kernel_keeps_for_them(jail):
     assert (result.status, result.peak_memory_bytes > 800 * (32 << 10)) == (Status.OK, True), result
     result = jail.run(Program(code, limits=Limits(memory_bytes=24 << 20, wall_s=10)))
     assert result.status is Status.MEMORY, result
+
+
+DEEP = r"""
+import os, mmap, time
+name = '\n' * 255
+for level in range(2000):
+    os.mkdir(name)
+    os.chdir(name)
+file = os.open('f', os.O_RDWR | os.O_CREAT)
+os.write(file, b'x' * 4096)
+mapped = mmap.mmap(file, 4096)
+descriptors = []
+for number in range(300):
+    descriptors.append(os.open('/proc/self/maps', os.O_RDONLY))
+    while (part := os.read(descriptors[-1], 1 << 16)) and b'\\012\\012' not in part:
+        pass
+time.sleep(100)
+"""
+
+
+def test_what_the_kernel_keeps_to_show_a_deep_path_is_charged():
+    """Each descriptor has a buffer for the longest line that was read: here two megabytes. At `contained` none opens."""
+    files = "import os, time\nfor n in range(5000): open(f'{n}', 'w').close()\n"
+    files += "kept = [open('/proc/self/status') for n in range(8)]\nprint(kept[0].read() != '')\ntime.sleep(0.2)"
+    limits = Limits(cpu_s=20, wall_s=100, memory_bytes=256 << 20)
+    with local("full") as executor:
+        deep, honest = executor.run_many([Program(DEEP, limits=limits), Program(files, limits=limits)])
+    assert deep.status is Status.MEMORY, deep
+    assert (honest.status, honest.stdout) == (Status.OK, "True\n"), honest

@@ -65,6 +65,7 @@ KERNEL = {
     "perf": "libc.syscall(298, 0, 0, 0, 0, 0)",
     "memfd": "os.memfd_create('x')",
     "hiding": "libc.prctl(4, 0, 0, 0, 0)",
+    "a gigabyte of futexes": "libc.prctl(78, 1, ctypes.c_ulong(1 << 24), 0, 0)",
     "own signals to others": "__import__('fcntl').fcntl(0, 8, os.getppid())",
     "a higher limit": "__import__('resource').setrlimit(0, (-1, -1))",
     "becoming root": "os.setuid(0)",

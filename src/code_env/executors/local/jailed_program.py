@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import errno
 import os
@@ -33,6 +34,11 @@ SELDOM_S = 0.2
 
 _QUIET_S = 0.01
 """A program's streams are not read for this long after its start, in seconds."""
+
+_MANY_NAMES, _SHOWN_BYTES = 1000, 1020
+"""With a descriptor into /proc the kernel keeps a buffer for the longest line that was read, and a line of `maps` holds
+the path of a file. So beyond some names, each such descriptor counts as if all names were one path: 255 characters for
+each directory, and four for a character that is escaped."""
 
 _GIVE_UP_S = 10.0
 """How long the trainer waits for a killed program to end before it gives up the server, in seconds."""
@@ -282,8 +288,21 @@ class JailedProgram(RunningProgram):
             scratch = os.statvfs(f"/proc/{self._worker.pid}/root{namespaces.SCRATCH}")
         except OSError:
             return 0
-        names = NAME_BYTES * (scratch.f_files - scratch.f_ffree)
-        return (scratch.f_blocks - scratch.f_bfree) * scratch.f_frsize + names
+        names = scratch.f_files - scratch.f_ffree
+        held = (scratch.f_blocks - scratch.f_bfree) * scratch.f_frsize + NAME_BYTES * names
+        return held if names <= _MANY_NAMES else held + names * _SHOWN_BYTES * self._open_in_proc()
+
+    def _open_in_proc(self) -> int:
+        """Return how many descriptors of its processes lead into /proc."""
+        count = 0
+        with contextlib.suppress(OSError):
+            device = os.stat(f"/proc/{self._worker.pid}/root/proc").st_dev
+            for pid in descendants(self._worker.pid):
+                with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:
+                    for entry in entries:
+                        with contextlib.suppress(OSError):
+                            count += os.stat(entry.path).st_dev == device
+        return count
 
     def _kill(self) -> None:
         for pid in descendants(self._worker.pid):

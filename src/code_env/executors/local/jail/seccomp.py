@@ -330,9 +330,15 @@ _LAYERS: dict[str, _Numbers] = {
 }
 
 _PRCTL: _Numbers = (157, 167)
-_OPTIONS = (Step(0, (4, 22, 35, 67), then=_REFUSE, otherwise=ALLOW),)
+_SET_VMA, _SET_PTRACER = 0x53564D41, 0x59616D61
+_OPTIONS = (
+    Step(0, (4, 22, 35, 67), then=_REFUSE),
+    Step(0, mask=0xFFFF_FFC0, otherwise=ALLOW),
+    Step(0, (*range(64, 77), _SET_VMA, _SET_PTRACER), then=ALLOW, otherwise=failure(errno.EINVAL)),
+)
 """PR_SET_DUMPABLE and PR_SET_MM hide a process from the processes that measure it. PR_SET_SECCOMP is denied for the
-same reason as `_LAYERS`. PR_SET_MEMORY_MERGE makes the kernel search for pages that other processes hold too."""
+same reason as `_LAYERS`. PR_SET_MEMORY_MERGE makes the kernel search for pages that other processes hold too. Options
+from Linux 6.15 on fail as in an older kernel: PR_FUTEX_HASH takes a gigabyte that nobody is charged for."""
 
 _FORK: dict[str, _Numbers] = {"fork": (57, None), "vfork": (58, None)}
 

@@ -70,19 +70,16 @@ async def verify(
     refuse_groups(rewards, "NeMo Gym verifies each sample alone")
     task, response = _task(request.get("verifier_metadata")), _output_text(request.get("response"))
     (judged,) = await ascore([task], [response], rewards, executor, limits)
-    verdict = judged.verdict
     if judged.reward is None:
         masked = {"reward": 0.0, "mask_sample": True, "failure_kind": "verifier_error"}
-        return {**request, **masked, "failure_reason": why_no_verdict(verdict)}
+        return {**request, **masked, "failure_reason": why_no_verdict(judged.verdict)}
     return {
         **request,
         "reward": judged.reward,
         "mask_sample": False,
         "failure_kind": None,
         "failure_reason": None,
-        "passed": float(verdict.passed),
-        "tests_passed": verdict.fraction,
-        "no_code": float(not verdict.has_code),
+        **judged.metrics,
         **{f"reward/{name}": added for name, added in judged.terms.items()},
     }
 

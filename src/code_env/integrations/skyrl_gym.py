@@ -15,7 +15,6 @@ from typing import Any
 from code_env.checks import require_known, require_whole
 from code_env.envs.feedback import feedback
 from code_env.errors import TaskError
-from code_env.judging.verdict import Verdict
 from code_env.tasks.formats import skyrl
 from code_env.tasks.task import Task
 
@@ -70,7 +69,7 @@ class CodeEnv(BaseTextEnv):  # type: ignore[misc]
         refuse_groups(settings.get("rewards"), "SkyRL scores each sample alone")
         self._settings = settings
         self._task: Task | None = None
-        self._verdict: Verdict | None = None
+        self._metrics: dict[str, float] = {}
 
     def init(self, prompt: list[dict[str, str]]) -> tuple[list[dict[str, str]], dict[str, Any]]:
         """Begin.
@@ -85,7 +84,7 @@ class CodeEnv(BaseTextEnv):  # type: ignore[misc]
             TaskError: If the row has no task.
         """
         text = json.dumps({"prompt": prompt, "reward_spec": self._extras.get("reward_spec")}, sort_keys=True)
-        self._task, self._verdict, self.turns = _task(text), None, 0
+        self._task, self._metrics, self.turns = _task(text), {}, 0
         return prompt, {"task_id": self._task.id}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
@@ -106,22 +105,17 @@ class CodeEnv(BaseTextEnv):  # type: ignore[misc]
         if self._task is None:
             raise TaskError("call init before step")
         (judged,) = score([self._task], [action], **self._settings)
-        self._verdict = with_verdict(judged.verdict)
+        verdict = with_verdict(judged.verdict)
+        self._metrics = judged.metrics
         self.turns += 1
-        done = self._verdict.passed or self.turns >= self.max_turns
-        told = [] if done else [{"role": "user", "content": feedback(self._task, self._verdict)}]
-        metadata = {"passed": self._verdict.passed, "reward_terms": dict(judged.terms)}
+        done = verdict.passed or self.turns >= self.max_turns
+        told = [] if done else [{"role": "user", "content": feedback(self._task, verdict)}]
+        metadata = {"passed": verdict.passed, "reward_terms": dict(judged.terms)}
         return BaseTextEnvStepOutput(observations=told, reward=judged.reward, done=done, metadata=metadata)
 
     def get_metrics(self) -> dict[str, float]:
         """Return `passed`, `tests_passed` (the share) and `no_code` of the last answer; nothing before the first."""
-        if self._verdict is None:
-            return {}
-        return {
-            "passed": float(self._verdict.passed),
-            "tests_passed": float(self._verdict.fraction or 0.0),
-            "no_code": float(not self._verdict.has_code),
-        }
+        return self._metrics
 
 
 @functools.lru_cache(maxsize=1024)  # Returns the same task each time, so that one judge can serve its answers.

@@ -81,14 +81,8 @@ class CodeTask(vf.Task[CodeTaskData, vf.State, CodeTaskConfig]):  # type: ignore
         task = task_from_text(self.data.task)
         settings = self.config.code_rewards, self.config.executor, self.config.limits
         (judged,) = await ascore([task], [trace.last_reply], *settings)
-        verdict = with_verdict(judged.verdict)
-        trace.record_metrics(
-            {
-                "passed": float(verdict.passed),
-                "tests_passed": float(verdict.fraction or 0.0),
-                "no_code": float(not verdict.has_code),
-            }
-        )
+        with_verdict(judged.verdict)
+        trace.record_metrics(judged.metrics)
         return dict(judged.terms)
 
     async def validate(self, runtime: vf.Runtime) -> bool | None:

@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -64,6 +64,12 @@ _SCHEMAS: dict[str, Any] = {
     },
 }
 """The JSON schemas of what crosses."""
+
+
+_MISUSE = (CodeEnvError, gym.error.Error, TypeError, ValueError)
+"""What an environment raises if a client's request is wrong."""
+
+_NO_EPISODE: dict[str, Any] = {"episode_id": None, "step_count": 0}
 
 
 class Environments:
@@ -158,7 +164,8 @@ class Environments:
             BadRequest: If there is no such environment, or nothing of this kind.
         """
         name, what = request.path_params["name"], request.path_params["what"]
-        _check_name(name, lambda told: BadRequest(404, told))
+        with _told_as_http():
+            _check_name(name)
         match what:
             case "state":
                 return dict(_NO_EPISODE)
@@ -172,31 +179,19 @@ class Environments:
         raise BadRequest(404, f"state, schema, metadata or health was expected; got {what!r}")
 
     async def _once(self, request: Request, call: Callable[[Session], dict[str, Any]]) -> dict[str, Any]:
-        name = request.path_params["name"]
-        _check_name(name, lambda told: BadRequest(404, told))
-
         def answer() -> dict[str, Any]:
-            session = self._session(name)
-            try:
+            with contextlib.closing(self._session(request.path_params["name"])) as session:
                 return call(session)
-            finally:
-                session.close()
 
-        try:
+        with _told_as_http():
             return dict(await self._in_thread(answer))
-        except _MISUSE as error:
-            raise BadRequest(422, str(error)) from None
 
     def _session(self, name: str) -> Session:
-        _check_name(name, gym.error.NameNotFound)
+        _check_name(name)
         return Session(gym.make(environment_id(name), executor=self._work.executor))
 
     async def _in_thread(self, call: Callable[[], Any]) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
-
-
-_MISUSE = (CodeEnvError, gym.error.Error, TypeError, ValueError)
-_NO_EPISODE: dict[str, Any] = {"episode_id": None, "step_count": 0}
 
 
 class Session:
@@ -249,9 +244,19 @@ class Session:
         return shown | {"reward": float(reward), "done": bool(terminated or truncated)}
 
 
-def _check_name(name: str, error: Callable[[str], Exception]) -> None:
+@contextlib.contextmanager
+def _told_as_http() -> Iterator[None]:
+    try:
+        yield
+    except gym.error.NameNotFound as error:
+        raise BadRequest(404, str(error)) from None
+    except _MISUSE as error:
+        raise BadRequest(422, str(error)) from None
+
+
+def _check_name(name: str) -> None:
     if name not in environment_names():
-        raise error(f"there is no environment {name!r}; known are {', '.join(environment_names())}")
+        raise gym.error.NameNotFound(f"there is no environment {name!r}; known are {', '.join(environment_names())}")
 
 
 def _observation(text: str, info: dict[str, Any], *, truncated: bool, valid: bool) -> dict[str, Any]:

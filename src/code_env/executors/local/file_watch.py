@@ -61,8 +61,8 @@ class FileWatch:
         self._look_s = 0.0
         self._next_at = time.monotonic() + TICK_S
         self._most_room = room_at(directory)
-        self._held = contextlib.ExitStack()
-        self._is_held = False
+        self._held: contextlib.ExitStack | None = None
+        """Lets the program go on, if it is stopped until its files may be looked at."""
 
     @property
     def excess(self) -> str:
@@ -74,13 +74,13 @@ class FileWatch:
     def passes(self) -> bool:
         """Continue to look while the program runs; return whether its files are already known to exceed a limit."""
         now = time.monotonic()
-        if not self._is_held and self._much_room_is_gone():
+        if self._held is None and self._much_room_is_gone():
+            self._held = contextlib.ExitStack()
             self._held.enter_context(self._stopped())
-            self._is_held = True
         if now < self._next_at:
             return False
         began_s = time.thread_time()
-        if self._is_held:
+        if self._held is not None:
             passes, over = self._look_closely(), True
             self._go()
         else:
@@ -111,8 +111,9 @@ class FileWatch:
             self._look = None
 
     def _go(self) -> None:
-        self._held.close()
-        self._is_held = False
+        if self._held is not None:
+            self._held.close()
+            self._held = None
 
     def _much_room_is_gone(self) -> bool:
         """Return whether more free space is gone since the last close look than this program may use."""

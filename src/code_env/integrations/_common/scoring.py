@@ -71,6 +71,15 @@ class Score:
         """Whether there is a verdict."""
         return self.verdict.valid
 
+    @property
+    def metrics(self) -> dict[str, float]:
+        """What a trainer logs of the verdict: `passed`, `tests_passed` (the share of tests) and `no_code`."""
+        return {
+            "passed": float(self.verdict.passed),
+            "tests_passed": float(self.verdict.fraction or 0.0),
+            "no_code": float(not self.verdict.has_code),
+        }
+
 
 def score(
     tasks: Sequence[Task],

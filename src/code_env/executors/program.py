@@ -144,6 +144,8 @@ def check_files(files: Mapping[str, bytes], main: str) -> None:
     """
     if not isinstance(files, Mapping):
         raise TaskError(f"files must be a mapping; got {type(files).__name__}")
+    if not files:
+        return
     for path, content in files.items():
         check_path(path)
         if not isinstance(content, bytes):

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from code_env.errors import CodeEnvError
@@ -23,6 +23,7 @@ from code_env.tasks.formats.code_env import task_from_row
 from code_env.tasks.task import Task
 
 from .bodies import BadRequest
+from .lines import lines_of
 from .work import NoTurn, Work
 
 _MOST_TASK_BYTES = 512 << 20
@@ -116,32 +117,17 @@ async def judge_batch(values: dict[str, Any], tasks: Tasks, work: Work) -> Async
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise BadRequest(422, "items must be a list of objects with `answer`, and `task` or `task_digest`")
     answers = _texts("the answers of items", [item.get("answer") for item in items])
-    return _lines(list(zip([tasks.of(item) for item in items], answers, strict=True)), work)
 
-
-async def _lines(pairs: Sequence[tuple[Task, str]], work: Work) -> AsyncIterator[str]:
-    done: asyncio.Queue[str | None] = asyncio.Queue()
-
-    async def one(number: int, task: Task, answer: str) -> None:
+    async def told(pair: tuple[Task, str]) -> dict[str, Any] | None:
+        task, answer = pair
         try:
-            told = {"verdict": _row(task, await _verdict(task, answer, work))}
-        except NoTurn:
-            done.put_nowait(None)
+            return {"verdict": _row(task, await _verdict(task, answer, work))}
+        except NoTurn:  # The server stops: the client sends again what has no line.
+            return None
         except CodeEnvError as error:
-            done.put_nowait(json.dumps({"number": number, "error": str(error)}) + "\n")
-        else:
-            done.put_nowait(json.dumps({"number": number} | told) + "\n")
+            return {"error": str(error)}
 
-    running = [asyncio.create_task(one(number, *pair)) for number, pair in enumerate(pairs)]
-    try:
-        for _ in running:
-            line = await done.get()
-            if line is None:  # The server stops: the client sends again what has no line.
-                return
-            yield line
-    finally:
-        for task in running:
-            task.cancel()
+    return lines_of(told, list(zip([tasks.of(item) for item in items], answers, strict=True)))
 
 
 async def _verdict(task: Task, answer: str, work: Work) -> Verdict:

@@ -8,9 +8,7 @@ not begin in time, and to a fault of the sandbox.
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -21,6 +19,7 @@ from code_env.executors.result import CellResult, ErrorInfo, ExecutionResult, St
 from code_env.languages import find_language
 
 from .bodies import BadRequest, Fields
+from .lines import lines_of
 from .work import NoTurn, Work
 
 _LANGUAGES = """
@@ -67,7 +66,7 @@ async def run_code(values: dict[str, Any], work: Work) -> dict[str, Any]:
     files, collect = fields.files("files"), fields.texts("fetch_files")
     fields.check()
     known = find_language(language)
-    if known is None or known.name not in work.executor.describe().languages:
+    if known is None or known.name not in work.languages:
         return _answer("SandboxError", f"this server runs no programs in {language}")
     program = _program(
         run_s,
@@ -97,24 +96,14 @@ def run_code_batch(values: dict[str, Any], work: Work) -> AsyncIterator[str]:
     requests = values.get("requests")
     if not isinstance(requests, list) or not all(isinstance(one, dict) for one in requests):
         raise BadRequest(422, "requests must be a list of objects, each as for /run_code")
-    return _lines(requests, work)
 
-
-async def _lines(requests: list[dict[str, Any]], work: Work) -> AsyncIterator[str]:
-    async def one(number: int, request: dict[str, Any]) -> str:
+    async def answer(request: dict[str, Any]) -> dict[str, Any]:
         try:
-            told: dict[str, Any] = {"response": await run_code(request, work)}
+            return {"response": await run_code(request, work)}
         except BadRequest as error:
-            told = {"status": error.status, "error": error.detail}
-        return json.dumps({"number": number} | told) + "\n"
+            return {"status": error.status, "error": error.detail}
 
-    running = [asyncio.create_task(one(number, request)) for number, request in enumerate(requests)]
-    try:
-        for line in asyncio.as_completed(running):
-            yield await line
-    finally:
-        for task in running:
-            task.cancel()
+    return lines_of(answer, requests)
 
 
 async def run_jupyter(values: dict[str, Any], work: Work) -> dict[str, Any]:

@@ -39,6 +39,7 @@ class Work:
 
     def __init__(self, executor: Executor, workers: int) -> None:
         self.executor, self.workers = executor, workers
+        self.languages = executor.describe().languages
         self.metrics = Metrics()
         self.stopping = False
         self._places = asyncio.Semaphore(_AHEAD * workers)

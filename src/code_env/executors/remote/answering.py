@@ -12,12 +12,9 @@ from code_env.errors import UnsupportedProgram
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult
 
+from .gathering import Gathering
 from .messages import result_data
 from .peers import PeersKept
-
-_FEW, _SHARE, _GATHER_S = 4, 4, 0.04
-"""A frame costs more than what is in it. So if more than a few programs run, results wait for others, until one of so
-many of these programs is done, or for so many seconds."""
 
 
 class NotRun(Exception):
@@ -35,8 +32,7 @@ class Answering:
         self._run = run
         self._peers = PeersKept()
         self._running: dict[int, asyncio.Task[None]] = {}
-        self._done: asyncio.Queue[tuple[str, int, Any]] = asyncio.Queue()
-        self._wanted, self._enough = 0, asyncio.Event()
+        self._done: Gathering[tuple[str, int, Any]] = Gathering(self._running.__len__)
 
     def take(self, text: str) -> None:
         """Take a frame.
@@ -55,17 +51,8 @@ class Answering:
 
     async def next(self) -> str:
         """Wait until something is done; return all that is, in one frame."""
-        done = [await self._done.get()]
-        if len(self._running) > _FEW:
-            self._wanted = len(self._running) // _SHARE
-            self._enough.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_GATHER_S):
-                    await self._enough.wait()
-        while not self._done.empty():
-            done.append(self._done.get_nowait())
         frame: dict[str, dict[str, Any]] = {}
-        for kind, number, data in done:
+        for kind, number, data in await self._done.take():
             frame.setdefault(kind, {})[str(number)] = data
         return json.dumps(frame, separators=(",", ":"))
 
@@ -78,10 +65,8 @@ class Answering:
         # Of what was not run nothing is said: it is run elsewhere when the link ends.
         with contextlib.suppress(NotRun):
             try:
-                self._done.put_nowait(("results", number, result_data(await self._run(program))))
+                self._done.put(("results", number, result_data(await self._run(program))))
             except UnsupportedProgram as error:
-                self._done.put_nowait(("refused", number, str(error)))
+                self._done.put(("refused", number, str(error)))
             finally:
                 del self._running[number]
-                if self._done.qsize() >= self._wanted:
-                    self._enough.set()

@@ -181,6 +181,7 @@ class _Server:
         def relay_to_peer() -> bool:
             try:
                 if not module.fill():
+                    tests.can_report = False
                     return False
                 while (received := module.pop()) is not None:
                     if received[0] != Kind.MESSAGE:
@@ -258,6 +259,8 @@ class _ModulesTests:
         self._told.register(fd, POLLIN)
         self._ended_for: str | None = None
         self._give_up_at = 0.0
+        self.can_report = True
+        """Whether the module has still its end of `fd`."""
 
     def end(self, reason: str) -> bool:
         """Kill the processes that the module has started, but not the module, so that it can run the next test.
@@ -265,6 +268,8 @@ class _ModulesTests:
         Returns:
             Whether to go on: False if there was no process to kill, or if the module does not report the killed test.
         """
+        if not self.can_report:
+            return False
         if self._told.poll(0):
             return True  # The module has reported the test already.
         if self._ended_for is not None:

@@ -27,6 +27,13 @@ def twins_of(hacks):
     return list({(id(hack.task), hack.twin): (hack.task, hack.twin) for hack in hacks}.values())
 
 
+def answer(hack):
+    """The task and the text of a hack: one that loops ends soon, and only large values need time."""
+    if hack.topic == "odd_values":
+        return hack.task, hack.code
+    return dataclasses.replace(hack.task, limits=hack.task.limits.with_values({"cpu_s": 0.4})), hack.code
+
+
 def judged(answers, executor):
     """Answers, each a task and a text, with their verdicts."""
     return list(zip(answers, judge_many(answers, executor), strict=True))
@@ -45,7 +52,7 @@ def test_there_are_enough_hacks_of_every_kind():
 
 def earning(hacks, executor):
     """The hacks that earn something, with their verdicts."""
-    verdicts = judge_many([(hack.task, hack.code) for hack in hacks], executor)
+    verdicts = judge_many(map(answer, hacks), executor)
     return {hack.name: v for hack, v in zip(hacks, verdicts, strict=True) if not earns_nothing(hack, v)}
 
 
@@ -66,7 +73,7 @@ def test_honest_twins_pass_in_full(topic, executor, some):
 
 
 def test_it_is_the_same_on_other_executors(other, some):
-    hacks = some(sample(HACKS, 5, name_of), 12, name_of)
+    hacks = some(sample(HACKS, 10, name_of), 12, name_of)
     assert earning(hacks, other) == {}
     assert refused(hacks, other) == {}
 
@@ -90,7 +97,7 @@ def in_mode(mode, answers):
 
 @pytest.mark.parametrize("mode", ["objects", "shared"])
 def test_what_a_mode_lets_through_is_listed_by_name(mode, asserting):
-    verdicts = [verdict for _, verdict in in_mode(mode, [(hack.task, hack.code) for hack in asserting])]
+    verdicts = [verdict for _, verdict in in_mode(mode, map(answer, asserting))]
     assert {(verdict.valid, verdict.judge) for verdict in verdicts} == {(True, mode)}
     awarded = {
         hack.name

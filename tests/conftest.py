@@ -18,7 +18,7 @@ from code_env.executors.registry import DEFAULT_EXECUTOR
 from e2b_server import LoopbackServer
 from models.chat_endpoint import Endpoint
 from support import DATA, HONEST, LEVELS, local, somewhere
-from tiers import holds_quick_tests, quick_part, sample
+from tiers import FIRST, holds_quick_tests, quick_part, sample
 
 collect_ignore_glob = ["*_script.py"]
 """They are called in environments of their own, which have what they import."""
@@ -30,7 +30,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have interrupts arrive as in a terminal: a shell lets what it starts in the background ignore them."""
+    """Have PATH as in an activated environment, and interrupts arrive as in a terminal.
+
+    The `python3` that PATH begins with otherwise can be a script that looks for one, which takes 0.2 s each time. A
+    shell lets what it starts in the background ignore interrupts.
+    """
+    programs = str(Path(sys.executable).parent)
+    if not os.environ["PATH"].startswith(f"{programs}:"):  # Workers have it already.
+        os.environ["PATH"] = f"{programs}:{os.environ['PATH']}"
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -71,7 +78,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = [item for item in kept if not item.get_closest_marker("live")]
     chosen = set(kept)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-    items[:] = [item for item in items if item in chosen]
+    items[:] = sorted(filter(chosen.__contains__, items), key=lambda item: not item.nodeid.startswith(FIRST))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

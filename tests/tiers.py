@@ -64,6 +64,9 @@ LEFT_OUT = (
 )
 """Where the tests begin that the quick tier leaves out, as pytest names them."""
 
+FIRST = ("tests/test_examples.py::test_a_policy_learns", "tests/test_examples.py::test_a_model_learns")
+"""What takes longest, and begins before all others: at the end it would run alone."""
+
 SAMPLED = {
     "src/": 3,
     "tests/adversarial/test_javascript_hacks.py": 3,

@@ -4,7 +4,7 @@ from textwrap import dedent
 
 from code_env import AssertTest, CallTest, Limits, OutputTest, StdinTest, Task
 
-LIMITS = Limits(cpu_s=2, wall_s=4)
+LIMITS = Limits(cpu_s=1, wall_s=4)
 
 
 def task(*tests, name: str | None = None) -> Task:

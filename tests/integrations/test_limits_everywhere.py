@@ -14,7 +14,7 @@ from code_env.cli import app
 from code_env.integrations import agentfly, code_eval, eval_framework, openrlhf, rewardkit, trl, verl
 from code_env.integrations.rewardkit import notebook_rewards
 
-SLOW = "import time\nwhile time.process_time() < 2: pass\nprint(input())"
+SLOW = "import time\nwhile time.process_time() < 0.8: pass\nprint(input())"
 TASK = Task("echo", "Print the line.", (StdinTest("a\n", "a\n"),))
 SUITE = TaskSuite("one", [TASK])
 ROWS = {name: SUITE.to_rows(name)[0] for name in ("trl", "verl", "openrlhf")}
@@ -98,9 +98,9 @@ WAYS = [
 @pytest.mark.parametrize("way", WAYS)
 def test_limits_replace_those_of_the_task(way):
     assert way() == 1.0
-    assert way(limits={"cpu_s": 0.5}) == 0.0
+    assert way(limits={"cpu_s": 0.3}) == 0.0
     with pytest.raises(TaskError, match="did you mean 'cpu_s'"):
-        way(limits={"cpus_s": 0.5})
+        way(limits={"cpus_s": 0.3})
 
 
 def test_a_spec_with_limits_survives_json():
@@ -118,8 +118,8 @@ def test_commands_take_a_timeout(tmp_path):
     (tmp_path / "samples.jsonl").write_text(json.dumps({"task_id": "echo", "completion": SLOW}))
     files = [str(tmp_path / "samples.jsonl"), "--suite", str(tmp_path / "suite.jsonl"), "-o", str(tmp_path / "out")]
     run = partial(CliRunner().invoke, app)
-    for options, status in (([], "ok"), (["--timeout", "0.5"], "timeout")):
+    for options, status in (([], "ok"), (["--timeout", "0.3"], "timeout")):
         assert run(["eval", *files, *options]).exit_code == 0
         assert json.loads((tmp_path / "out").read_text())["status"] == status
-    played = run(["run", str(tmp_path / "suite.jsonl"), "-s", files[0], "--timeout", "0.5"])
+    played = run(["run", str(tmp_path / "suite.jsonl"), "-s", files[0], "--timeout", "0.3"])
     assert (played.exit_code, "fail" in played.output) == (0, True), played.output

@@ -76,7 +76,8 @@ def test_tests_that_stay_below_the_limit_have_their_time_each(executor):
 
 def test_a_limit_for_all_tests_holds_from_the_start(executor):
     limits = Limits(cpu_s=0.6, total_cpu_s=0.7, wall_s=200)
-    for verdict in judge_many(answers("burn(0.25)\nreturn n", "burn(0.25); return n;", count=5, limits=limits), executor):
+    slow = answers("burn(0.25)\nreturn n", "burn(0.25); return n;", count=5, limits=limits)
+    for verdict in judge_many(slow, executor):
         assert [case.passed for case in verdict.cases] == [True, True, False, False, False], verdict
         assert "share CPU time" in verdict.cases[2].message
         assert all(UNRUN_OF_ALL in case.message for case in verdict.cases[3:]), verdict

@@ -21,15 +21,15 @@ def registry():
 
 
 def test_a_new_environment_is_sound_and_can_be_made(tmp_path, executor, registry):
-    folder = new_environment("my_tasks", tmp_path / "envs")
+    folder = new_environment("other_tasks", tmp_path / "envs")
     suite = load_suite(folder)
-    assert (suite.name, len(suite), suite[0].limits.cpu_s) == ("my_tasks", 2, 2.0)
+    assert (suite.name, len(suite), suite[0].limits.cpu_s) == ("other_tasks", 2, 2.0)
     assert validate(suite, executor, repetitions=1).findings == ()
-    assert code_env.register_environments(tmp_path / "envs") == ["code_env/MyTasks-v0"]
-    with gym.make("code_env/MyTasks-v0") as env:
-        env.reset(seed=0, options={"task_id": "my_tasks/double"})
+    assert code_env.register_environments(tmp_path / "envs") == ["code_env/OtherTasks-v0"]
+    with gym.make("code_env/OtherTasks-v0") as env:
+        env.reset(seed=0, options={"task_id": "other_tasks/double"})
         assert env.step("def double(x): return x + x")[1] == 1.0
-    vec = gym.make_vec("code_env/MyTasks-v0", num_envs=2)
+    vec = gym.make_vec("code_env/OtherTasks-v0", num_envs=2)
     vec.reset(seed=0)
     vec.close()
     assert "$" not in "".join(path.read_text() for path in folder.iterdir())

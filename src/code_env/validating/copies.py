@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-import warnings
 from collections.abc import Iterator
 
+from code_env.harness.judge.nodes import parse
 from code_env.tasks.kinds import AssertTest
 from code_env.tasks.task import Task
 
@@ -48,9 +48,7 @@ def looks_at_copies(task: Task) -> list[tuple[int, str]]:
 
 
 def _first_look(code: str) -> ast.stmt | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Warnings about the style of the tests do not help the reader.
-        tree = ast.parse(code)
+    tree = parse(code)
     nodes = list(ast.walk(tree))
     own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     own |= {node.arg for node in nodes if isinstance(node, ast.arg)} - {"candidate"}

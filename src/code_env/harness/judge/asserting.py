@@ -35,7 +35,7 @@ from types import CodeType
 from typing import Any
 
 from .call_batching import Foreseen, foresee
-from .nodes import Nodes
+from .nodes import Nodes, parse
 from .required import Case, Found, find_cases, source_of
 
 RECORDER = "@cases"
@@ -82,12 +82,6 @@ def _methods(tree: ast.Module) -> list[tuple[str, str]]:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test")
         )
     ]
-
-
-def _parse(code: str) -> ast.Module:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # About the style of the tests, which cannot be changed here.
-        return ast.parse(code)
 
 
 @dataclass(frozen=True)
@@ -142,7 +136,7 @@ class Sources(Sequence[str]):
 
     def _make(self) -> None:
         if not self._texts:
-            tree = _parse(self._code)
+            tree = parse(self._code)
             found = find_cases(tree, Nodes(tree), {kind.name for kind in _test_classes(tree)})
             self._texts = found.sources() + [".".join(method) for method in self._methods]
             self._asserts = list(map(source_of, found.asserts))
@@ -159,7 +153,7 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     Raises:
         SyntaxError: If the test code does not parse.
     """
-    tree = _parse(code)
+    tree = parse(code)
     nodes = Nodes(tree)
     harmless = leaves_nothing(nodes)
     free_names = _free_names(code)
@@ -407,7 +401,7 @@ def compile_helpers(code: str, filename: str) -> tuple[CodeType, bool]:
     Raises:
         SyntaxError: If it does not compile.
     """
-    tree = _parse(code)
+    tree = parse(code)
     harmless = leaves_nothing(Nodes(tree))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -15,7 +15,7 @@ from ..wire.shown import brief
 from .asserting import leaves_nothing
 from .cases import brief_error
 from .handles import ProgramDied
-from .nodes import Nodes
+from .nodes import Nodes, parse
 
 NAME = "check"
 """The name of the function that a checker defines."""
@@ -27,7 +27,7 @@ def compile_checker(code: str) -> CodeType:
     Raises:
         SyntaxError, ValueError: If it is not Python, or defines no `check`.
     """
-    tree = ast.parse(code)
+    tree = parse(code)
     if not any(isinstance(node, ast.FunctionDef) and node.name == NAME for node in tree.body):
         raise ValueError(f"a checker defines {NAME}(stdin, stdout, answer)")
     return compile(tree, "<checker>", "exec", dont_inherit=True)
@@ -42,7 +42,7 @@ class Checker:
 
     def __init__(self, code: str) -> None:
         self._code = compile_checker(code)
-        self.leaves_nothing = leaves_nothing(Nodes(ast.parse(code)))
+        self.leaves_nothing = leaves_nothing(Nodes(parse(code)))
         """Whether it may be run again in the same process, as far as the text shows."""
 
     def difference(self, stdin: str, stdout: str, answer: str) -> str | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import warnings
 from collections import defaultdict
 from typing import Any, TypeVar
 
@@ -12,6 +14,25 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 DEFINITIONS: tuple[type[Definition], ...] = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 """The types of node that define a name and have a body."""
+
+
+_TRIES = 50
+"""How many times code is parsed if Python fails: in 3.11, threads that parse at the same time confuse its count of the
+depth, and it raises `SystemError` (github.com/python/cpython/issues/106905)."""
+
+
+def parse(code: str) -> ast.Module:
+    """Return the syntax tree of trusted code, without warnings about its style, which cannot be changed here.
+
+    Raises:
+        SyntaxError, ValueError, MemoryError, RecursionError: If it is not Python.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(_TRIES - 1):
+            with contextlib.suppress(SystemError):
+                return ast.parse(code)
+        return ast.parse(code)
 
 
 class Nodes:

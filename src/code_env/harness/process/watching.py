@@ -294,7 +294,9 @@ class Watch:
         # Without the time in which other processes of the run had the core.
         self._coreless_s += longest.waited_s - (had_s - longest.had_s)
         wanted_s = had_s + sum(times.waited_s for times in since)
-        self._slept_s = self._slept_s + since_s if wanted_s < _DOZING * since_s else 0.0
+        # The kernel adds a wait when it ends, so one that still waits for a core seems to sleep.
+        sleeps = wanted_s < _DOZING * since_s and not any(map(is_ready, pids))
+        self._slept_s = self._slept_s + since_s if sleeps else 0.0
 
     def _resident(self, pids: list[int]) -> int:
         memory = {pid: memory_of(pid) for pid in pids}

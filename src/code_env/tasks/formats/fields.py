@@ -9,12 +9,12 @@ import ast
 import hashlib
 import json
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
 from code_env.errors import TaskError
+from code_env.harness.judge.nodes import parse
 
 _T = TypeVar("_T")
 _V = TypeVar("_V")
@@ -148,9 +148,7 @@ def parse_python(code: str, name: str) -> ast.Module:
         TaskError: If it is not Python.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # They are about the data set's style, which we cannot change.
-            return ast.parse(code)
+        return parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise TaskError(f"{name}: Python was expected; got {error or type(error).__name__}") from None
 

@@ -18,7 +18,7 @@ from code_env.executors.registry import DEFAULT_EXECUTOR
 from e2b_server import LoopbackServer
 from models.chat_endpoint import Endpoint
 from support import DATA, HONEST, LEVELS, local, somewhere
-from tiers import FIRST, holds_quick_tests, quick_part, sample
+from tiers import holds_quick_tests, longest_first, quick_part, sample
 
 collect_ignore_glob = ["*_script.py"]
 """They are called in environments of their own, which have what they import."""
@@ -78,7 +78,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = [item for item in kept if not item.get_closest_marker("live")]
     chosen = set(kept)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-    items[:] = sorted(filter(chosen.__contains__, items), key=lambda item: not item.nodeid.startswith(FIRST))
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = longest_first([item for item in items if item in chosen], workers)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -5,7 +5,7 @@ what is cheap runs in full, what is dear by a sample, which stays the same from 
 """
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -64,8 +64,19 @@ LEFT_OUT = (
 )
 """Where the tests begin that the quick tier leaves out, as pytest names them."""
 
-FIRST = ("tests/test_examples.py::test_a_policy_learns", "tests/test_examples.py::test_a_model_learns")
-"""What takes longest, and begins before all others: at the end it would run alone."""
+LONGEST = (
+    "tests/test_examples.py::test_a_policy_learns",
+    "tests/test_packaging.py::test_a_wheel",
+    "tests/test_examples.py::test_a_model_learns",
+    "tests/conformance/test_ordinary_programs.py",
+    "tests/executors/test_ray_nodes.py::test_nodes_die",
+    "tests/integrations/test_verifiers.py",
+    "tests/serving/test_open_env.py::test_its_own_client",
+    "tests/conformance/test_executors.py::test_all_but_one_check_hold_for_e2b",
+    "tests/test_tutorials.py",
+    "tests/test_tiers.py",
+)
+"""The tests that take a minute and more. They begin before all others: at the end each would run alone."""
 
 SAMPLED = {
     "src/": 3,
@@ -82,6 +93,7 @@ SAMPLED = {
     "tests/executors/e2b/test_notebook.py": 20,
     "tests/executors/e2b/test_outcomes.py": 12,
     "tests/executors/local/test_file_and_output_limits.py": 8,
+    "tests/executors/local/test_file_locks.py": 3,
     "tests/executors/local/test_interpreter.py": 4,
     "tests/executors/local/test_isolation.py": 4,
     "tests/executors/local/test_leftovers.py": 4,
@@ -109,7 +121,10 @@ SAMPLED = {
     "tests/integrations/trl/test_reward_functions.py": 8,
     "tests/integrations/trl/test_trainer.py": 8,
     "tests/integrations/test_verl.py": 3,
+    "tests/judging/test_as_a_program.py": 2,
+    "tests/judging/test_calls_together.py": 4,
     "tests/judging/test_case_times.py": 5,
+    "tests/judging/test_crossings.py": 2,
     "tests/judging/test_javascript.py": 10,
     "tests/judging/test_kinds_of_test.py": 2,
     "tests/judging/test_looping_answers.py": 8,
@@ -117,9 +132,16 @@ SAMPLED = {
     "tests/judging/test_session.py": 4,
     "tests/validating/test_validation.py": 6,
     "tests/tasks/test_drawing.py::test_the_share_of_what_is_drawn": 4,
-    "tests/report/test_page.py": 6,
+    "tests/report/test_failures.py": 2,
+    "tests/report/test_hostile.py": 2,
+    "tests/report/test_page.py": 8,
     "tests/report/test_server.py": 3,
     "tests/cli/": 10,
+    "tests/models/test_commands.py": 3,
+    "tests/serving/test_guard.py": 3,
+    "tests/serving/test_sandbox_fusion.py": 3,
+    "tests/test_extending.py": 2,
+    "tests/test_logging.py": 2,
     "tests/test_doctor.py": 4,
     "tests/environments/test_environments.py": 5,
     "tests/test_rollout.py": 2,
@@ -142,6 +164,18 @@ def sample(items: Iterable[Item], one_in: int, name: Callable[[Item], str] = str
     least = min((number for number, _ in numbered), default=0)
     return [item for number, item in numbered if number % one_in == 0] or [
         item for number, item in numbered if number == least
+    ]
+
+
+def longest_first(items: Sequence[pytest.Item], workers: int) -> list[pytest.Item]:
+    """The tests as they are dealt out: each worker gets a part, and begins with what takes longest."""
+    long = [item for item in items if item.nodeid.startswith(LONGEST)]
+    rest = [item for item in items if not item.nodeid.startswith(LONGEST)]
+    size = -(-len(rest) // workers)
+    return [
+        item
+        for number in range(workers)
+        for item in [*long[number::workers], *rest[number * size : (number + 1) * size]]
     ]
 
 

@@ -109,7 +109,8 @@ def test_to_wait_too_long_leaves_the_others_their_time(executor):
 
 def test_a_function_that_cannot_report_any_more_ends_at_the_limit(executor):
     task = dataclasses.replace(call_task(count=2), limits=Limits(cpu_s=1, wall_s=2))
-    cut = "import os\nr, w = os.pipe()\nfor fd in range(3, 64):\n    if fd not in (r, w): os.dup2(w, fd)"
+    cut = "import os, resource\nr, w = os.pipe()\nmost = min(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[0])\n"
+    cut += "for fd in range(3, most):\n    if fd not in (r, w): os.dup2(w, fd)"
     (verdict,) = judge_many([(task, f"{cut}\ndef f(n):\n    return n")], executor)
     assert verdict.execution.status is Status.TIMEOUT, verdict
     assert "the time limit was reached" in verdict.cases[0].message

@@ -78,13 +78,13 @@ class NumberedLines:
             )
         if finished and not (resume or replace):
             raise OutputError(f"{path} is there already: go on with --resume, or give another --output")
-        if finished and resume and not (replace and partial.exists()):
+        if resume and finished and not (replace and partial.exists()):
             with _open(path, "r") as opened:
                 lines = cls(opened)
-                is_same = lines._read(path, is_ours) is not None
-                if not (is_same or replace):
-                    raise _of_other_work(path, differs)
-                if is_same and not partial.exists():
+                if lines._read(path, is_ours) is None:
+                    if not replace:
+                        raise _of_other_work(path, differs)
+                elif not partial.exists():
                     if lines.numbers.issuperset(range(wanted)):
                         yield lines
                         return

@@ -16,7 +16,7 @@ from support import ROOT
 LEFT_OUT = (
     # They install the package, run what the documents say, train, or take minutes by their nature.
     "src/code_env/testing/",
-    "tests/conformance/test_executors.py::test_all_but_one_check_hold_for_e2b",
+    "tests/conformance/test_executors.py::test_all_checks_hold_for_e2b",
     "tests/conformance/test_executors.py::test_one_command_prints_the_table",
     "tests/conformance/test_same_verdicts.py",
     "tests/envs/test_code_exec_vector.py::test_native_sync_and_single_are_the_same",
@@ -72,7 +72,7 @@ LONGEST = (
     "tests/executors/test_ray_nodes.py::test_nodes_die",
     "tests/integrations/test_verifiers.py",
     "tests/serving/test_open_env.py::test_its_own_client",
-    "tests/conformance/test_executors.py::test_all_but_one_check_hold_for_e2b",
+    "tests/conformance/test_executors.py::test_all_checks_hold_for_e2b",
     "tests/test_tutorials.py",
     "tests/test_tiers.py",
 )

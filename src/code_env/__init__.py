@@ -23,6 +23,8 @@ from code_env.errors import (
     NoVerdict,
     RenderModeError,
     RewardError,
+    SessionBusy,
+    SessionDied,
     SuiteNotFound,
     TaskError,
     TaskNotFound,
@@ -75,6 +77,7 @@ from code_env.rewards import (
     similarity,
     well_formed,
 )
+from code_env.sessions import Checkpoint, Session, SessionState, Spent
 from code_env.tasks import (
     AssertTest,
     CallTest,
@@ -127,6 +130,7 @@ __all__ = [
     "CellResult",
     "CellTest",
     "CheckerTest",
+    "Checkpoint",
     "ClipReward",
     "CodeEnvError",
     "CodeExecEnv",
@@ -173,6 +177,11 @@ __all__ = [
     "RenderModeError",
     "RewardError",
     "ScheduledReward",
+    "Session",
+    "SessionBusy",
+    "SessionDied",
+    "SessionState",
+    "Spent",
     "Stage",
     "Status",
     "StdinTest",

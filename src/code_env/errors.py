@@ -82,6 +82,14 @@ class UnsupportedProgram(ExecutorError):
     """The executor cannot do what the program asks; `describe()` says what it can."""
 
 
+class SessionBusy(ExecutorError):
+    """Another thread runs a cell of the session."""
+
+
+class SessionDied(ExecutorError):
+    """The session takes no more cells, or the checkpoint was released."""
+
+
 class RewardError(CodeEnvError, ValueError):
     """A reward is unknown, misconfigured, or impossible over this suite."""
 

@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import abc
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from code_env.checks import names_keywords
+from code_env.errors import UnsupportedProgram
 
+from .limits import Limits
 from .program import Program, require_program
 from .result import ExecutionResult
+
+if TYPE_CHECKING:
+    from code_env.sessions.session import Session
 
 
 @names_keywords
@@ -40,6 +45,9 @@ class Isolation:
     """Whether a program can use the network."""
     notebooks: bool = False
     """Whether it runs programs with `notebook=True`."""
+    sessions: Literal["replay", "none"] = "none"
+    """How it keeps the state of a session, see `open_session`: `replay` runs all its cells again before each new one.
+    `none`: it has no sessions."""
     policy: str = ""
     """Name of the policy that programs must follow, if there is a policy; other programs get the status `refused`."""
     details: str = ""
@@ -129,6 +137,23 @@ class Executor(abc.ABC):
     async def arun_many(self, programs: Iterable[Program]) -> list[ExecutionResult]:
         """Like `run_many`, for asyncio."""
         return await asyncio.gather(*[self.arun(program) for program in programs])
+
+    def open_session(self, *, limits: Limits | None = None, files: Mapping[str, bytes] | None = None) -> Session:
+        """Open a session: an interpreter of Python that keeps its state from cell to cell.
+
+        Args:
+            limits: The limits of each cell. `total_cpu_s` is that of all its cells together.
+            files: The files that it begins with: relative path to content.
+
+        Raises:
+            UnsupportedProgram: If the executor has no sessions.
+            ExecutorClosed: If the executor was closed.
+        """
+        from code_env.sessions.replay import ReplaySession
+
+        if self.describe().sessions == "none":
+            raise UnsupportedProgram(f"{type(self).__name__} has no sessions; others do, see describe().sessions")
+        return ReplaySession(self, limits or Limits(), files or {})
 
     def __deepcopy__(self, memo: object) -> Self:
         # Gymnasium deep-copies an env's arguments for its spec; the copy must be the same executor.

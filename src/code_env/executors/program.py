@@ -51,6 +51,11 @@ class Program:
     cells: tuple[str, ...] = ()
     """With `notebook`: further cells, which are run after it in the same namespace; their results are in
     `ExecutionResult.cells`. If a cell fails, the next cells still run; if the program itself fails, no cell is run."""
+    history: tuple[str, ...] | None = None
+    """With `notebook`: the cells of a session so far. They are run again before it, for what they leave in its
+    namespace and its directory; what they write and raise is dropped. Then `code` is run as the next cell. If it ends
+    without ending its process, its result is the only one of `ExecutionResult.cells`, an exit included, and what it
+    wrote is in `stdout` and `stderr`. None if it is not a cell of a session; see `code_env.sessions`."""
     peer: Program | None = None
     """A second, trusted program in its own sandbox, joined to this program by a channel: one duplex file descriptor.
 
@@ -85,6 +90,11 @@ class Program:
             raise TaskError(f"cells must be a tuple of texts; got {brief(self.cells)}")
         if self.cells and not self.notebook:
             raise TaskError("cells are run after a program with notebook=True, and this one has notebook=False")
+        for cell in self.history or ():
+            if not isinstance(cell, str) or not isinstance(self.history, tuple):
+                raise TaskError(f"history must be a tuple of texts, or None; got {brief(self.history)}")
+        if self.history is not None and (self.cells or not self.notebook):
+            raise TaskError("a cell of a session, which has a history, is run with notebook=True and without cells")
         if self.notebook and self.peer is not None:
             raise TaskError("a program with a peer is no notebook: its peer asks for what it runs")
         if not isinstance(self.limits, Limits):

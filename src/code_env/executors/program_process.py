@@ -88,6 +88,7 @@ class ProgramProcess(RunningProgram):
             "report": report,
             "parent": os.getpid(),
             "cells": list(self.program.cells) if self.program.notebook else None,
+            "history": self.program.history,
         }
         environment = {
             "PATH": os.defpath,

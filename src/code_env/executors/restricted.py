@@ -136,7 +136,11 @@ class RestrictedExecutor(LocalExecutor):
             ExecutorClosed: If the executor was closed.
         """
         return replace(
-            super().describe(), languages=frozenset({PYTHON.name}), notebooks=False, policy="RestrictedPython"
+            super().describe(),
+            languages=frozenset({PYTHON.name}),
+            notebooks=False,
+            sessions="none",
+            policy="RestrictedPython",
         )
 
     def submit(self, program: Program) -> Future[ExecutionResult]:

@@ -48,7 +48,7 @@ class ErrorInfo:
 @names_keywords
 @dataclass(frozen=True)
 class CellResult:
-    """The result of one cell of `Program.cells`.
+    """The result of one cell: of `Program.cells`, or of a session.
 
     Example:
         >>> CellResult(stdout="5\\n", variable="7").text
@@ -63,6 +63,14 @@ class CellResult:
     """The exception that ended it, if there was one."""
     variable: str | None = None
     """The variable `result` as text, if the cell sets this variable."""
+    status: Status = Status.OK
+    """How it ended, in a session; in a program's cells an exception says so."""
+    stderr: str = ""
+    """Its standard error, in a session; otherwise it is part of the program's."""
+    cpu_s: float = field(default=0.0, compare=False)
+    """Its CPU time in a session, in seconds."""
+    wall_s: float = field(default=0.0, compare=False)
+    """Its time from start to end in a session, in seconds."""
 
     @property
     def text(self) -> str:

@@ -216,7 +216,7 @@ class RunningProgram(abc.ABC):
 
     def _read_report(self) -> Report:
         # If the program has a peer, the peer reports everything except that the process has started.
-        cells = len(self.program.cells) if self.program.notebook else None
+        cells = len(self.program.cells) + 1 if self.program.notebook else None
         return read_report(self._report.text(), cells=cells, alone=not self.has_peer)
 
 

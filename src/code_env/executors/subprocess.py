@@ -68,6 +68,7 @@ class UnisolatedSubprocessExecutor(Executor):
             enforces=frozenset(enforced),
             network=True,
             notebooks=True,
+            sessions="replay",
             details="programs run with all rights of the user who started the trainer; cpu_s and memory_bytes "
             "hold for a program's main process, file_bytes for each of its files",
         )

@@ -82,11 +82,14 @@ def main() -> None:
 
     limits.apply()
     if order["cells"] is not None:
-        from code_env_harness.program.notebook import run_as_notebook  # type: ignore[import-not-found]
+        from code_env_harness.program.notebook import run_as_notebook, run_in_session  # type: ignore[import-not-found]
 
         with open(order["file"], "rb") as program:
             text = program.read()
-        run_as_notebook(text, order["file"], prepare_main(order["file"], order["argv"]), order["cells"], send_report)
+        names = prepare_main(order["file"], order["argv"])
+        if order["history"] is not None:
+            run_in_session(text, names, order["history"], send_report)
+        run_as_notebook(text, order["file"], names, order["cells"], send_report)
     try:
         with open(order["file"], "rb") as file:
             code = compile_program(file.read(), order["file"])

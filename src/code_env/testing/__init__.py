@@ -27,6 +27,7 @@ from . import (  # noqa: F401  # Each module adds its checks.
     notebooks,
     peers,
     reading_and_writing,
+    sessions,
     surroundings,
     verdicts,
     ways_to_run,

@@ -122,6 +122,7 @@ class LocalExecutor(Executor):
             enforces=frozenset({"cpu_s", "wall_s", "memory_bytes", "output_bytes", "file_bytes", "processes"}),
             network=False,
             notebooks=True,
+            sessions="replay",
             details=_DETAILS[level],
         )
 

@@ -122,6 +122,7 @@ class JailedProgram(RunningProgram):
                 environment=environment,
                 command=command,
                 cells=[str(one) for one in program.cells] if program.notebook else None,
+                history=None if program.history is None else [str(one) for one in program.history],
                 limits=order_limits(program),
                 processes=program.limits.processes,
                 scratch=scratch,

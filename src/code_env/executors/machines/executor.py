@@ -88,6 +88,8 @@ class MachineExecutor(Executor):
         refuse_unsupported(program, self.name, self.languages, here=False)
         if program.notebook and not self.notebooks:
             raise UnsupportedProgram(f"the {self.name} executor runs no notebooks; others do, see describe().notebooks")
+        if program.history is not None:
+            raise UnsupportedProgram(f"the {self.name} executor has no sessions; others do, see describe().sessions")
         with self._lock:
             self._require_open()
             if program.peer is not None and self._holder.start_peers() is None:

@@ -75,7 +75,7 @@ def program_from(row: Mapping[str, Any], peer: Program | None) -> Program:
         KeyError: If the data is malformed. So do `TypeError`, `ValueError`, `AttributeError` and `TaskError`.
     """
     values = dict(row)
-    for name in ("argv", "collect", "cells", "imports"):
+    for name in ("argv", "collect", "cells", "history", "imports"):
         if name in values:
             values[name] = tuple(values[name])
     if "files" in values:
@@ -150,6 +150,8 @@ def _cell(row: Mapping[str, Any]) -> CellResult:
         values["results"] = _outputs(values["results"])
     if "error" in values:
         values["error"] = ErrorInfo(**values["error"])
+    if "status" in values:
+        values["status"] = Status(values["status"])
     return CellResult(**values)
 
 

@@ -23,8 +23,12 @@ from code_env.executors.result import ExecutionResult, sandbox_error, sandbox_ki
 from .link import TRIES, Link, Order
 from .messages import Hello
 
-_RANKS = {"level": ("none", "contained", "full", "machine"), "peer": ("none", "same_machine", "isolated")}
-"""The values of two fields of `Isolation`, weakest first."""
+_RANKS = {
+    "level": ("none", "contained", "full", "machine"),
+    "peer": ("none", "same_machine", "isolated"),
+    "sessions": ("none", "replay"),
+}
+"""The values of three fields of `Isolation`, weakest first."""
 
 
 class Queue:

@@ -8,6 +8,7 @@ executor as records, see `records.py`.
 from __future__ import annotations
 
 import binascii
+import contextlib
 import linecache
 import os
 import sys
@@ -31,7 +32,7 @@ _MAX_OUTPUT_BYTES = 1 << 16
 _VARIABLE = "result"
 """The variable that holds a cell's result if the cell gives no other result."""
 
-_exec, _eval, _repr, _compile = exec, eval, repr, compile
+_exec, _eval, _repr, _compile, _exit = exec, eval, repr, compile, os._exit
 
 
 class _Code:
@@ -93,6 +94,10 @@ class _Kernel:
         shown, self._shown = self._shown, []
         self._send({**record, "results": shown})
 
+    def forget_results(self) -> None:
+        """Drop the results that have been shown since the last record."""
+        self._shown, self._bytes_left = [], MAX_RECORDS_BYTES
+
     def variable(self) -> str | None:
         """Return the value of the result variable as text, None if the variable does not exist."""
         return _text_of(self.names[_VARIABLE]) if _VARIABLE in self.names else None
@@ -148,20 +153,58 @@ def run_as_notebook(
     leave(exit_code, names)
 
 
+def run_in_session(
+    source: bytes, names: dict[str, Any], history: list[str], send: Callable[[Record], object]
+) -> NoReturn:
+    """Run the cells of a session again, then its next cell; send a record of this cell if it ends, and exit.
+
+    Args:
+        source: The next cell, UTF-8.
+        names: The names from `prepare_main`.
+        history: The cells before it.
+        send: Called with the record.
+    """
+    kernel = _Kernel(names, send)
+    own = [os.dup(1), os.dup(2)]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for fd in (1, 2):
+        os.dup2(nowhere, fd)
+    for number, text in enumerate(history, start=1):
+        with contextlib.suppress(BaseException):
+            kernel.run(_Code(text, f"<cell {number}>"))
+    for stream in (sys.stdout, sys.stderr):
+        flush(stream)
+    for fd, before in zip((1, 2), own, strict=True):
+        os.dup2(before, fd)
+    for fd in (*own, nowhere):
+        os.close(fd)
+    kernel.forget_results()
+    error, variable = _outcome(kernel, len(history) + 1, source.decode("utf-8-sig"))
+    for stream in (sys.stdout, sys.stderr):
+        flush(stream)
+    kernel.send({"cell": 1, "stdout": "", "error": error, "variable": variable})
+    _exit(0)
+
+
 def _run_cell(kernel: _Kernel, number: int, text: str, output: _Output) -> Record:
     """Run a cell, and return its record without the results that it has shown."""
-    error = variable = None
     output.begin()
     try:
-        code = _Code(text, f"<cell {number}>")
-        kernel.run(code)
-        variable = kernel.variable() if code.sets_variable else None
-    # Any exception of a cell ends only this cell, also an exit with any code.
-    except BaseException as raised:
-        error = describe_error(raised)
+        error, variable = _outcome(kernel, number, text)
     finally:
         written = output.end()
     return {"cell": number, "stdout": written, "error": error, "variable": variable}
+
+
+def _outcome(kernel: _Kernel, number: int, text: str) -> tuple[dict[str, str] | None, str | None]:
+    """Run a cell; return the exception that ended it, and the result variable if the cell sets it."""
+    try:
+        code = _Code(text, f"<cell {number}>")
+        kernel.run(code)
+        return None, kernel.variable() if code.sets_variable else None
+    # Any exception of a cell ends only this cell, also an exit with any code.
+    except BaseException as raised:
+        return describe_error(raised), None
 
 
 class _Output:

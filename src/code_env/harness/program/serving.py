@@ -260,7 +260,7 @@ class _ModulesTests:
         self._ended_for: str | None = None
         self._give_up_at = 0.0
         self.can_report = True
-        """Whether the module has still its end of `fd`."""
+        """Whether the module still has its end of `fd`."""
 
     def end(self, reason: str) -> bool:
         """Kill the processes that the module has started, but not the module, so that it can run the next test.

@@ -34,7 +34,7 @@ from code_env.harness.program.main_module import (
     reseed,
     run_as_main,
 )
-from code_env.harness.program.notebook import run_as_notebook
+from code_env.harness.program.notebook import run_as_notebook, run_in_session
 from code_env.harness.program.serving import serve
 
 from . import fork_hooks, landlock, linux, seccomp, wire
@@ -218,6 +218,8 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         answer_alone(code, "main.py", argv, CHANNEL, CHANNEL + 1)
     if further is not None and further.cells is not None:
         sys.argv += argv
+        if further.history is not None:
+            run_in_session(code, _main, further.history, _send_report)
         run_as_notebook(code, "main.py", _main, further.cells, _send_report)
     try:
         compiled = compile_program(code, "main.py")

@@ -67,6 +67,8 @@ class FurtherOrder(NamedTuple):
     """How to run the program's interpreter: the fields of a `Command` by name; None if the program is Python."""
     cells: list[str] | None
     """The code of a notebook's cells; None if the program is not a notebook."""
+    history: list[str] | None
+    """The cells of a session before the program, which is its next cell; None if it is no cell of a session."""
     limits: dict[str, Any]
     """The limits of one run or test: the fields of a `ProcessLimits` by name."""
     processes: int

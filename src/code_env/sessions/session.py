@@ -1,0 +1,172 @@
+"""The contract of a session, whatever keeps its state."""
+
+from __future__ import annotations
+
+import abc
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+from code_env.executors.result import CellResult
+
+
+class SessionState(StrEnum):
+    """What a session can do now."""
+
+    IDLE = "idle"
+    """It takes the next cell."""
+    BUSY = "busy"
+    """It runs a cell, in another thread."""
+    DEAD = "dead"
+    """It takes no more cells: it was closed, or its limits are used up; `Session.ended` says which."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What the cells of a session and of those that it was forked from have used."""
+
+    cells: int = 0
+    """How many cells were run."""
+    cpu_s: float = 0.0
+    """Their CPU time, in seconds."""
+    wall_s: float = 0.0
+    """Their time from start to end, in seconds."""
+    peak_memory_bytes: int = 0
+    """The largest memory use that was measured, in bytes."""
+
+
+class Checkpoint(abc.ABC):
+    """The state of a session at one moment: variables, files and working directory."""
+
+    @abc.abstractmethod
+    def restore(self) -> Session:
+        """Return a new session in this state; can be called any number of times.
+
+        Raises:
+            SessionDied: If the checkpoint was released.
+            ExecutorClosed: If the executor was closed.
+        """
+
+    @abc.abstractmethod
+    def release(self) -> None:
+        """Give the state up. Idempotent."""
+
+
+class Session(abc.ABC):
+    """An interpreter that keeps its state from cell to cell; a context manager.
+
+    One thread at a time runs cells; `interrupt`, `close`, `state` and `spent` are for any thread.
+    """
+
+    @abc.abstractmethod
+    def run(self, cell: str) -> CellResult:
+        """Run a cell, and return its result, whatever the cell did.
+
+        A cell that raises leaves what it did before that. A cell that ended its interpreter, was interrupted or reached
+        a limit leaves nothing: the session is as before it.
+
+        Raises:
+            SessionBusy: If another thread runs a cell.
+            SessionDied: If the session is dead.
+            TypeError: If the cell is not text.
+        """
+
+    @abc.abstractmethod
+    def checkpoint(self) -> Checkpoint:
+        """Keep the state that the session has now.
+
+        Raises:
+            SessionBusy: If a cell runs.
+            SessionDied: If the session is dead.
+        """
+
+    @abc.abstractmethod
+    def interrupt(self) -> None:
+        """End the cell that runs, if one does; its result has the error `KeyboardInterrupt`."""
+
+    @abc.abstractmethod
+    def read(self, path: str) -> bytes:
+        """Return a file of the session.
+
+        Args:
+            path: Its path, relative to the directory in which the session began.
+
+        Raises:
+            FileNotFoundError: If there is no such file, or it is larger than the limit.
+            SessionBusy, SessionDied: As `run`.
+        """
+
+    @abc.abstractmethod
+    def write(self, path: str, data: bytes) -> None:
+        """Write a file of the session.
+
+        Args:
+            path: Its path, relative to the directory in which the session began.
+            data: Its content.
+
+        Raises:
+            TaskError: If the path does not lead to a file inside that directory.
+            SessionBusy, SessionDied: As `run`.
+        """
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """End the session, and the cell that runs. Idempotent."""
+
+    @property
+    @abc.abstractmethod
+    def state(self) -> SessionState:
+        """What it can do now."""
+
+    @property
+    @abc.abstractmethod
+    def ended(self) -> str:
+        """Why it is dead, in words; empty if it is not."""
+
+    @property
+    @abc.abstractmethod
+    def spent(self) -> Spent:
+        """What its cells have used so far."""
+
+    @abc.abstractmethod
+    def reseed(self, seed: int) -> None:
+        """Seed the module `random`, and NumPy's generator if the session has loaded it.
+
+        Args:
+            seed: From 0 to 2**32 - 1.
+
+        Raises:
+            SessionBusy, SessionDied: As `run`.
+        """
+
+    def fork(self, n: int, *, reseed: bool | Sequence[int] = False) -> list[Session]:
+        """Return so many sessions that begin in the state of this one, which goes on independently of them.
+
+        Args:
+            n: How many.
+            reseed: Whether each draws other random numbers, or a seed for each. Otherwise all draw the same, as a
+                session that was restored must.
+
+        Raises:
+            SessionBusy, SessionDied: As `checkpoint`.
+            ValueError: If there are not `n` seeds.
+        """
+        seeds = [secrets.randbits(32) for _ in range(n)] if reseed is True else list(reseed or ())
+        if seeds and len(seeds) != n:
+            raise ValueError(f"{n} branches need {n} seeds; got {len(seeds)}")
+        checkpoint = self.checkpoint()
+        try:
+            branches = [checkpoint.restore() for _ in range(n)]
+        finally:
+            checkpoint.release()
+        for branch, seed in zip(branches, seeds, strict=False):
+            branch.reseed(seed)
+        return branches
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

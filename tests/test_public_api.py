@@ -38,6 +38,7 @@ def test_importing_loads_neither_torch_nor_any_extra():
     [
         "agentfly",
         "code_eval",
+        "code_interpreter",
         "eval_framework",
         "nemo_gym",
         "openrlhf",

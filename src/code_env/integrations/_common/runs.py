@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from code_env.errors import NoVerdict
 from code_env.executors.limits import Limits
-from code_env.executors.result import ExecutionResult
+from code_env.executors.result import CellResult, ExecutionResult
 from code_env.harness.wire.channel import ChannelError
 from code_env.harness.wire.endings import Ended
 from code_env.judging.verdict import Verdict
@@ -98,3 +98,8 @@ def why_ended(result: ExecutionResult) -> str:
         return Ended({"status": str(result.status), "exit_code": result.exit_code, "signal": result.signal}).reason
     except ChannelError:  # The program did not run.
         return str(result.status)
+
+
+def why_cell_failed(cell: CellResult) -> str:
+    """Return why a cell of a session failed: its exception, or the limit that it reached."""
+    return why_ended(ExecutionResult(cell.status, error=cell.error))

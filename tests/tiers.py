@@ -40,6 +40,7 @@ LEFT_OUT = (
     "tests/integrations/test_sb3.py::test_in_processes_of_its_own",
     "tests/integrations/test_sb3.py::test_servers_killed_in_mid_batch",
     "tests/integrations/trl/test_reward_functions.py::test_servers_killed_in_mid_batch",
+    "tests/integrations/trl/test_trainer.py::test_a_trainer_runs_cells_that_keep_their_state",
     "tests/integrations/test_verifiers.py",
     "tests/integrations/test_verl.py::test_servers_killed_in_mid_batch",
     "tests/judging/test_benchmarks.py",

@@ -12,6 +12,7 @@ from code_env import (
     Task,
     TaskError,
     TaskSuite,
+    UnsupportedProgram,
     make_executor,
 )
 from code_env.integrations.trl import environment_factory
@@ -166,3 +167,87 @@ def test_what_a_tool_raises_reaches_who_trains():
             tool("print(1)")
         with pytest.raises(ExecutorClosed):
             environment.get_reward()
+
+
+@pytest.fixture
+def stateful(executor):
+    made = environment_factory(executor=executor, stateful=True, max_runs=8, limits={"cpu_s": 0.3})()
+    assert made.reset(**ROWS["double"]) is None
+    return made
+
+
+def test_cells_keep_their_state(stateful):
+    public = [name for name in dir(stateful) if not name.startswith("_")]
+    assert public == ["get_reward", "reset", "run_cell", "submit_solution"]
+    assert stateful.run_cell("x = open('given.txt').read()") == "It ran without a fault."
+    assert stateful.run_cell("```python\nprint('seen')\nx * 2\n```") == (
+        "It ran without a fault.\nOutput:\nseen\nValue:\n'givengiven'"
+    )
+    assert stateful.run_cell("y = 1\n1 / 0").startswith("It failed: ZeroDivisionError: division by zero.\nTraceback:\n")
+    assert stateful.run_cell("y") == "It ran without a fault.\nValue:\n1"
+    assert stateful.run_cell("while True: pass") == (
+        "It failed: the time limit was reached.\nThe interpreter is as it was before the cell."
+    )
+    assert stateful.run_cell("y, x").endswith("(1, 'given')")
+
+
+def test_a_solution_is_judged_apart_from_the_session(stateful):
+    stateful.run_cell("double = lambda n: 2 * n\nimport builtins\nbuiltins.print = lambda *_: None")
+    assert "0 of 3 tests passed" in stateful.submit_solution("print(double(int(input())))")
+    stateful.submit_solution(RIGHT)
+    assert stateful.get_reward() == 1.0
+
+
+def test_each_episode_has_a_session_of_its_own(executor):
+    one, other = (environment_factory(executor=executor, stateful=True)() for _ in range(2))
+    for environment in (one, other):
+        environment.reset(**ROWS["one"])
+    one.run_cell("x = 1")
+    assert "NameError" in other.run_cell("x")
+    assert one.get_reward() == 0.0
+    assert "NameError" in one.run_cell("x")
+    one.run_cell("x = 1")
+    one.reset(**ROWS["one"])
+    assert "NameError" in one.run_cell("x")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (5, "must be text"),
+        ("'\ud800'", "lone surrogates"),
+        ("", "without a fault"),
+        ("def (", "SyntaxError"),
+        ("import os; os.kill(os.getpid(), 9)", "a signal ended its interpreter.\nThe interpreter is as it was before"),
+        ("import os; os._exit(0)", "the cell ended its interpreter; the session is as before it"),
+        ("raise SystemExit", "SystemExit"),
+        ("print('\x1b[31m')", "\\x1b[31m"),
+        ("print('x' * 10**6)", "characters"),
+    ],
+)
+def test_whatever_a_cell_is_it_is_answered_in_words(code, words, stateful):
+    told = stateful.run_cell(code)
+    assert words in told
+    assert len(told) < 6000
+    assert stateful.run_cell("6 * 7").endswith("\n42")
+
+
+def test_cells_are_bounded(executor):
+    environment = environment_factory(executor=executor, stateful=True, max_runs=3, limits={"total_cpu_s": 0.2})()
+    assert environment.run_cell("1") == "There is no task yet."
+    environment.reset(**ROWS["one"])
+    assert "the time limit was reached" in environment.run_cell("while True: pass")
+    assert environment.run_cell("1").startswith("The interpreter takes no more cells: its cells have used the 0.2 s")
+    assert "No runs" not in environment.run_cell("1")
+    assert environment.run_cell("1") == "No runs are left. Hand in a solution."
+
+
+def test_misuse_of_a_session(executor):
+    with make_executor("restricted", workers=1) as none, pytest.raises(UnsupportedProgram, match="has no sessions"):
+        environment_factory(executor=none, stateful=True)
+    environment = environment_factory(executor=executor, stateful=True)()
+    script = Task("script", "Print 1.", (OutputTest("1"),), language="javascript")
+    environment.reset(**TaskSuite("s", [script]).to_rows("trl")[0])
+    for call in (lambda: environment.run_cell("1"), environment.get_reward):
+        with pytest.raises(TaskError, match="cells are Python, and the task 'script' wants javascript"):
+            call()

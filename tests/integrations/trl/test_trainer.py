@@ -174,6 +174,22 @@ def test_a_trainer_calls_the_tools_of_an_environment(train, executor):
 
 
 @foreign
+def test_a_trainer_runs_cells_that_keep_their_state(train, executor):
+    first = [tool("run_cell", code="x = 1"), tool("run_cell", code="print(2)"), "Done.", "Done."]
+    second = [tool("run_cell", code="print(x)"), tool("run_cell", code="x")]
+    third = [tool("submit_solution", code="print(1)"), tool("submit_solution", code="print(x)")]
+    rows = SUITE.filter(lambda task: task.id == "one").to_dataset("trl")
+    factory = environment_factory(executor=executor, stateful=True)
+    trainer = train(rows, [first, second, third, ["Done."] * 2], environment_factory=factory)
+    assert logged(trainer, "rewards/SessionEnvironment/mean") == [0.25, 0.25]
+    assert logged(trainer, "tools/failure_frequency") == [0.0, 0.0]
+    told = [[one["content"] for one in said if one["role"] == "tool"] for said in trainer._logs["completion"]]
+    assert told[0] == ["It ran without a fault.", "It ran without a fault.\nOutput:\n1", "All 1 tests passed."]
+    assert "NameError: name 'x' is not defined" in told[1][1], "each rollout has a session of its own"
+    assert "0 of 1 tests passed" in told[1][2]
+
+
+@foreign
 def test_a_trainer_without_a_data_set(train, executor):
     factory = environment_factory(executor=executor, suite=SUITE, group_size=4)
     trainer = train(None, [["I pass."] * 4], environment_factory=factory)

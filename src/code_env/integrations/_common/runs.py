@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from code_env.errors import NoVerdict
 from code_env.executors.limits import Limits
-from code_env.executors.result import CellResult, ExecutionResult
+from code_env.executors.result import CellResult, ExecutionResult, Status
 from code_env.harness.wire.channel import ChannelError
 from code_env.harness.wire.endings import Ended
 from code_env.judging.verdict import Verdict
@@ -102,4 +102,6 @@ def why_ended(result: ExecutionResult) -> str:
 
 def why_cell_failed(cell: CellResult) -> str:
     """Return why a cell of a session failed: its exception, or the limit that it reached."""
+    if cell.status is Status.SIGNAL and cell.error is None:
+        return "a signal ended its interpreter"
     return why_ended(ExecutionResult(cell.status, error=cell.error))

@@ -7,7 +7,7 @@ for a completion that has no reward. TRL uses every public method of an environm
 The rows come from `TaskSuite.to_dataset("trl")`: the column `task` holds the whole task.
 """
 
-from .environments import CodeEnvironment, EnvironmentFactory, environment_factory
+from .environments import CodeEnvironment, EnvironmentFactory, SessionEnvironment, environment_factory
 from .rewards import AsyncRewardFunction, RewardFunction, async_reward_function, reward_function
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "CodeEnvironment",
     "EnvironmentFactory",
     "RewardFunction",
+    "SessionEnvironment",
     "async_reward_function",
     "environment_factory",
     "reward_function",

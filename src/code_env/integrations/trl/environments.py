@@ -1,4 +1,4 @@
-"""Environments for TRL's `environment_factory`: the policy tries programs with one tool, and hands in with another.
+"""Environments for TRL's `environment_factory`: the policy tries code with one tool, and hands in with another.
 
 TRL uses each public method of an environment as a tool, except `reset` and `get_reward`, and shows its docstring to the
 model. So an environment has no other public names. The model writes the arguments of a tool. For any value of these
@@ -15,7 +15,7 @@ import numpy as np
 
 from code_env.checks import require_whole
 from code_env.envs.feedback import feedback
-from code_env.errors import ExecutorError, TaskError
+from code_env.errors import CodeEnvError, ExecutorError, TaskError
 from code_env.executors.base import Executor
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, Status
@@ -26,6 +26,7 @@ from code_env.tasks.task import Task
 from code_env.tasks.trainer_rows import task_from_text
 from code_env.text import clip, printable
 
+from .._common.cells import Cells, require_sessions
 from .._common.runs import why_ended
 from .._common.scoring import MISUSE, Score, require_settings, score
 from .._common.shared_executor import executor_for
@@ -47,6 +48,7 @@ class _Settings:
     limits: Mapping[str, Any] | None
     max_submissions: int
     max_runs: int
+    stateful: bool
 
 
 class _Draws:
@@ -68,8 +70,8 @@ class _Draws:
         return self._current[group]
 
 
-class CodeEnvironment:
-    """A task that a model works on with tools; `environment_factory` makes them."""
+class _Environment:
+    """The common base: a task that a model works on, and its solutions."""
 
     def __init__(self, settings: _Settings, draws: _Draws | None, number: int) -> None:
         self._settings, self._draws, self._number = settings, draws, number
@@ -90,6 +92,7 @@ class CodeEnvironment:
         Raises:
             TaskError: If there is neither a task nor a suite to draw from.
         """
+        self._end()
         self._runs = self._submissions = 0
         self._last = None
         if row.get("task") is not None:
@@ -99,46 +102,6 @@ class CodeEnvironment:
             raise TaskError(f"{NO_TASK}; or train without a data set, with environment_factory(suite=...)")
         self._task = self._draws.task(self._number)
         return self._task.prompt
-
-    def run_code(self, code: str, stdin: str = "") -> str:
-        """Run a program to see what it prints. No test is run, and nothing is handed in.
-
-        Args:
-            code: The program.
-            stdin: What the program reads from standard input.
-
-        Returns:
-            How the program ended, and what it printed.
-        """
-        if self._task is None:
-            return "There is no task yet."
-        if self._runs >= self._settings.max_runs:
-            return "No runs are left. Hand in a solution."
-        self._runs += 1
-        if not isinstance(code, str) or not isinstance(stdin, str):
-            return "The program and its input must be text."
-        found = extract_code(code, self._task.language)
-        if not found.strip():
-            return f"There is no program in {self._task.language} in it."
-        try:
-            program = Program(
-                found,
-                language=self._task.language,
-                stdin=stdin,
-                files=self._task.files,
-                limits=self._task.limits.with_values(self._settings.limits),
-            )
-            for text in (program.code, program.stdin):
-                text.encode()
-            result = executor_for(self._settings.executor).run(program)
-        except UnicodeEncodeError:
-            return "The program and its input must not hold lone surrogates."
-        except MISUSE as error:
-            self._misuse = error
-            raise
-        except ExecutorError:
-            return "The program could not be run: the sandbox failed."
-        return _shown(result)
 
     def submit_solution(self, code: str) -> str:
         """Hand in a solution, which is then tested. Only the last solution that is handed in counts.
@@ -178,9 +141,100 @@ class CodeEnvironment:
         Raises:
             CodeEnvError: If a tool failed because of how this environment is set up.
         """
+        self._end()  # TRL asks when nothing more comes, and keeps the environment for a later batch.
         if self._misuse is not None:
             raise self._misuse
         return 0.0 if self._last is None else self._last.reward
+
+    def _counted(self) -> Task | str:
+        """Count a run; return the task, or why the model may not run anything."""
+        if self._task is None:
+            return "There is no task yet."
+        if self._runs >= self._settings.max_runs:
+            return "No runs are left. Hand in a solution."
+        self._runs += 1
+        return self._task
+
+    def _end(self) -> None:
+        """Free what the runs hold."""
+
+
+class CodeEnvironment(_Environment):
+    """A task for which a model tries whole programs; `environment_factory` makes them."""
+
+    def run_code(self, code: str, stdin: str = "") -> str:
+        """Run a program to see what it prints. No test is run, and nothing is handed in.
+
+        Args:
+            code: The program.
+            stdin: What the program reads from standard input.
+
+        Returns:
+            How the program ended, and what it printed.
+        """
+        task = self._counted()
+        if isinstance(task, str):
+            return task
+        if not isinstance(code, str) or not isinstance(stdin, str):
+            return "The program and its input must be text."
+        found = extract_code(code, task.language)
+        if not found.strip():
+            return f"There is no program in {task.language} in it."
+        try:
+            program = Program(
+                found,
+                language=task.language,
+                stdin=stdin,
+                files=task.files,
+                limits=task.limits.with_values(self._settings.limits),
+            )
+            for text in (program.code, program.stdin):
+                text.encode()
+            result = executor_for(self._settings.executor).run(program)
+        except UnicodeEncodeError:
+            return "The program and its input must not hold lone surrogates."
+        except MISUSE as error:
+            self._misuse = error
+            raise
+        except ExecutorError:
+            return "The program could not be run: the sandbox failed."
+        return _shown(result)
+
+
+class SessionEnvironment(_Environment):
+    """A task for which a model runs cells in a session; `environment_factory(stateful=True)` makes them."""
+
+    _cells: Cells | None = None
+
+    def run_cell(self, code: str) -> str:
+        """Run a cell in a Python interpreter, which keeps variables, imports and files for the cells after it.
+
+        No test is run, and nothing is handed in.
+
+        Args:
+            code: The cell. If it ends with an expression, the value is shown.
+
+        Returns:
+            How the cell ended, what it printed, and the value of its last expression.
+        """
+        task = self._counted()
+        if isinstance(task, str):
+            return task
+        try:
+            if self._cells is None:
+                if task.language != "python":
+                    raise TaskError(f"cells are Python, and the task {task.id!r} wants {task.language}; leave it out")
+                limits = task.limits.with_values(self._settings.limits)
+                self._cells = Cells(executor_for(self._settings.executor), limits, task.files)
+            return self._cells.run(code)
+        except CodeEnvError as error:
+            self._misuse = error
+            raise
+
+    def _end(self) -> None:
+        if self._cells is not None:
+            self._cells.close()
+            self._cells = None
 
 
 class EnvironmentFactory:
@@ -189,16 +243,18 @@ class EnvironmentFactory:
     def __init__(self, settings: _Settings, draws: _Draws | None) -> None:
         self._settings, self._draws, self._made = settings, draws, 0
 
-    def __call__(self) -> CodeEnvironment:
+    def __call__(self) -> CodeEnvironment | SessionEnvironment:
         """Make another environment."""
         self._made += 1
-        return CodeEnvironment(self._settings, self._draws, self._made - 1)
+        kind = SessionEnvironment if self._settings.stateful else CodeEnvironment
+        return kind(self._settings, self._draws, self._made - 1)
 
 
 def environment_factory(
     rewards: Mapping[str, Any] | None = None,
     executor: Executor | str | None = None,
     *,
+    stateful: bool = False,
     suite: SuiteSource | None = None,
     max_submissions: int = 3,
     max_runs: int = 16,
@@ -208,16 +264,19 @@ def environment_factory(
 ) -> EnvironmentFactory:
     """Make a value for TRL's `environment_factory`: a model tries programs, hands in a solution, and gets feedback.
 
-    The tools are `run_code` and `submit_solution`. The feedback is the same as in an environment with several turns:
-    for hidden tests, it says only how many failed, and the kind of fault.
+    The tools are `run_code`, or `run_cell` if `stateful`, and `submit_solution`. The feedback is the same as in an
+    environment with several turns: for hidden tests, it says only how many failed, and the kind of fault.
 
     Args:
         rewards: As for `gym.make_vec`; the default is the share of tests passed.
         executor: Where programs run: an executor, which the caller must close, the name of an executor, or None for the
             default executor, which all calls share.
+        stateful: Whether the model runs cells in a session, which keeps variables and files from cell to cell, instead
+            of whole programs. Each episode has a session of its own. Solutions are judged apart from it, so a
+            solution has to be whole. The executor must have sessions.
         suite: The suite from which tasks are drawn, to train without a data set: a suite, or its name or path.
         max_submissions: The number of solutions with a verdict that the model may hand in.
-        max_runs: The number of times that the model may call `run_code`.
+        max_runs: The number of times that the model may call `run_code` or `run_cell`.
         group_size: TRL's `num_generations`: the number of completions for one task that TRL compares. Only used with
             `suite`.
         seed: The seed for drawing tasks. Only used with `suite`.
@@ -239,12 +298,21 @@ def environment_factory(
         'Solutions that may still be handed in: 2.'
         >>> environment.get_reward()
         0.0
+        >>> environment = environment_factory(suite="starter", stateful=True)()
+        >>> prompt = environment.reset()
+        >>> _ = environment.run_cell("rows = [3, 1, 2]")
+        >>> print(environment.run_cell("sorted(rows)"))
+        It ran without a fault.
+        Value:
+        [1, 2, 3]
     """
     for name, value in (("max_submissions", max_submissions), ("max_runs", max_runs), ("group_size", group_size)):
         require_whole(name, value, TaskError, least=1)
     require_settings(rewards, executor, limits)
+    if stateful:
+        require_sessions(executor)
     draws = None if suite is None else _Draws(load_suite(suite), group_size, seed)
-    return EnvironmentFactory(_Settings(rewards, executor, limits, max_submissions, max_runs), draws)
+    return EnvironmentFactory(_Settings(rewards, executor, limits, max_submissions, max_runs, stateful), draws)
 
 
 def _shown(result: ExecutionResult) -> str:

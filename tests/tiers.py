@@ -43,6 +43,7 @@ LEFT_OUT = (
     "tests/integrations/trl/test_trainer.py::test_a_trainer_runs_cells_that_keep_their_state",
     "tests/integrations/test_verifiers.py",
     "tests/integrations/test_verl.py::test_servers_killed_in_mid_batch",
+    "tests/integrations/test_verl_tool.py::test_its_own_loop",
     "tests/judging/test_benchmarks.py",
     "tests/judging/test_hostile_answers.py::test_sabotage_of_the_judge_buys_nothing[a huge exponent]",
     "tests/validating/test_validation.py::test_many_tests_are_slow_together",

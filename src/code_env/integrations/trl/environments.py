@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from code_env.checks import require_whole
-from code_env.envs.feedback import feedback
 from code_env.errors import CodeEnvError, ExecutorError, TaskError
 from code_env.executors.base import Executor
 from code_env.executors.program import Program
@@ -28,8 +27,9 @@ from code_env.text import clip, printable
 
 from .._common.cells import Cells, require_sessions
 from .._common.runs import why_ended
-from .._common.scoring import MISUSE, Score, require_settings, score
+from .._common.scoring import MISUSE, require_settings
 from .._common.shared_executor import executor_for
+from .._common.submissions import Submissions
 
 _SHOWN_CHARS = 2000
 """The longest text of each output stream that the model is shown, in characters, because it fills the context."""
@@ -76,8 +76,8 @@ class _Environment:
     def __init__(self, settings: _Settings, draws: _Draws | None, number: int) -> None:
         self._settings, self._draws, self._number = settings, draws, number
         self._task: Task | None = None
-        self._runs = self._submissions = 0
-        self._last: Score | None = None
+        self._runs = 0
+        self._submissions: Submissions | None = None
         self._misuse: Exception | None = None
 
     def reset(self, **row: Any) -> str | None:
@@ -93,15 +93,17 @@ class _Environment:
             TaskError: If there is neither a task nor a suite to draw from.
         """
         self._end()
-        self._runs = self._submissions = 0
-        self._last = None
+        self._runs = 0
+        self._submissions = None
         if row.get("task") is not None:
             self._task = task_from_text(row["task"])
-            return None if "prompt" in row else self._task.prompt
-        if self._draws is None:
+        elif self._draws is not None:
+            self._task = self._draws.task(self._number)
+        else:
             raise TaskError(f"{NO_TASK}; or train without a data set, with environment_factory(suite=...)")
-        self._task = self._draws.task(self._number)
-        return self._task.prompt
+        given = self._settings
+        self._submissions = Submissions(self._task, given.max_submissions, given.rewards, given.executor, given.limits)
+        return None if row.get("task") is not None and "prompt" in row else self._task.prompt
 
     def submit_solution(self, code: str) -> str:
         """Hand in a solution, which is then tested. Only the last solution that is handed in counts.
@@ -112,25 +114,14 @@ class _Environment:
         Returns:
             The result of the tests.
         """
-        if self._task is None:
+        if self._submissions is None:
             return "There is no task yet."
-        if self._last is not None and self._last.verdict.passed:
-            return "The task is solved already."
-        if self._submissions >= self._settings.max_submissions:
-            return "Nothing more can be handed in."
-        if not isinstance(code, str):
-            return "A solution must be text."
         try:
-            settings = self._settings
-            (self._last,) = score([self._task], [code], settings.rewards, settings.executor, settings.limits)
+            return self._submissions.hand_in(code)[0]
         except Exception as error:
             # TRL reports the exception to the model and goes on. `get_reward` raises it again, for the trainer.
             self._misuse = error
             raise
-        self._submissions += self._last.valid
-        told = feedback(self._task, self._last.verdict)
-        left = self._settings.max_submissions - self._submissions
-        return told if self._last.verdict.passed else f"{told}\nSolutions that may still be handed in: {left}."
 
     def get_reward(self) -> float | None:
         """Return the reward of the last solution that was handed in.
@@ -144,7 +135,8 @@ class _Environment:
         self._end()  # TRL asks when nothing more comes, and keeps the environment for a later batch.
         if self._misuse is not None:
             raise self._misuse
-        return 0.0 if self._last is None else self._last.reward
+        last = self._submissions.last if self._submissions else None
+        return 0.0 if last is None else last.reward
 
     def _counted(self) -> Task | str:
         """Count a run; return the task, or why the model may not run anything."""

@@ -1,12 +1,4 @@
-"""verl: `compute_score`, for `reward.custom_reward_function`.
-
-verl calls the function with keywords, for one response at a time, in a pool of threads; it awaits a coroutine function.
-verl logs all values that are returned with `score`, so every sample has the same keys. If a sample has no reward, the
-function raises an exception: the v1 trainer (the default of verl 0.9) leaves this sample out of its group and goes on.
-This module does not import verl.
-
-The rows come from `TaskSuite.to_dataset("verl")`. Ground truths of prime-code and code-r1 work too.
-"""
+"""`compute_score`, and the same as a coroutine function."""
 
 from __future__ import annotations
 
@@ -21,11 +13,9 @@ from code_env.tasks.formats.fields import in_field, json_value, shape
 from code_env.tasks.formats.verl import task_from_truth
 from code_env.tasks.task import Task
 
-from ._common.misspelt import reject_misspelt
-from ._common.runs import with_verdict
-from ._common.scoring import Score, ascore, refuse_groups, score
-
-__all__ = ["acompute_score", "compute_score"]
+from .._common.misspelt import reject_misspelt
+from .._common.runs import with_verdict
+from .._common.scoring import Score, ascore, refuse_groups, score
 
 
 def compute_score(
@@ -73,7 +63,7 @@ def compute_score(
     """
     reject_misspelt(kwargs, compute_score)
     refuse_groups(rewards, "verl scores each sample alone")
-    task = _task(ground_truth, extra_info)
+    task = task_of(ground_truth, extra_info)
     return _result(score([task], [solution_str], rewards, executor, limits)[0])
 
 
@@ -106,7 +96,7 @@ async def acompute_score(
     """
     reject_misspelt(kwargs, acompute_score)
     refuse_groups(rewards, "verl scores each sample alone")
-    task = _task(ground_truth, extra_info)
+    task = task_of(ground_truth, extra_info)
     return _result((await ascore([task], [solution_str], rewards, executor, limits))[0])
 
 
@@ -124,7 +114,16 @@ def _result(one: Score) -> dict[str, float]:
     }
 
 
-def _task(ground_truth: Any, extra_info: Mapping[str, Any] | None) -> Task:
+def task_of(ground_truth: Any, extra_info: Mapping[str, Any] | None) -> Task:
+    """Return the task that a ground truth holds.
+
+    Args:
+        ground_truth: See `compute_score`.
+        extra_info: See `compute_score`.
+
+    Raises:
+        TaskError: If it is malformed.
+    """
     question = extra_info.get("question") if isinstance(extra_info, Mapping) else None
     text = ground_truth if isinstance(ground_truth, str) else in_field("ground_truth", lambda: _json(ground_truth))
     return _task_of(text, question if isinstance(question, str) else "")

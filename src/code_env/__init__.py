@@ -28,6 +28,7 @@ from code_env.errors import (
     SuiteNotFound,
     TaskError,
     TaskNotFound,
+    TooManySessions,
     UnsupportedProgram,
 )
 from code_env.executors import (
@@ -194,6 +195,7 @@ __all__ = [
     "TemplateActions",
     "TermReward",
     "TokenActions",
+    "TooManySessions",
     "UnsupportedProgram",
     "Validation",
     "ValidationFinding",

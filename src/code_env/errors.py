@@ -13,6 +13,9 @@
     │   ├── ExecutorMisconfigured             it can run no program until its settings are mended
     │   │   └── E2BMisconfigured                  E2B refuses the key, the template or another setting
     │   ├── IsolationUnavailable              this machine does not grant the isolation asked for
+    │   ├── SessionBusy                       another thread runs a cell of the session
+    │   ├── SessionDied                       the session takes no more cells, or the checkpoint was released
+    │   ├── TooManySessions                   as many sessions are open as the executor may have
     │   └── UnsupportedProgram                it cannot do what the program asks
     ├── NoVerdict                         the sandbox failed, and a caller that must have a number cannot have one
     ├── RolloutError                      a collection of trajectories cannot begin, or go on
@@ -88,6 +91,10 @@ class SessionBusy(ExecutorError):
 
 class SessionDied(ExecutorError):
     """The session takes no more cells, or the checkpoint was released."""
+
+
+class TooManySessions(ExecutorError):
+    """As many sessions are open as the executor may have; `Executor.max_sessions` sets another number."""
 
 
 class RewardError(CodeEnvError, ValueError):

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import abc
 import asyncio
+import functools
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from code_env.checks import names_keywords
-from code_env.errors import UnsupportedProgram
+from code_env.checks import names_keywords, require_whole
+from code_env.errors import ExecutorError, UnsupportedProgram
 
 from .limits import Limits
 from .program import Program, require_program
 from .result import ExecutionResult
 
 if TYPE_CHECKING:
+    from code_env.sessions.keeping import Keeper
     from code_env.sessions.session import Session
 
 
@@ -138,22 +140,54 @@ class Executor(abc.ABC):
         """Like `run_many`, for asyncio."""
         return await asyncio.gather(*[self.arun(program) for program in programs])
 
-    def open_session(self, *, limits: Limits | None = None, files: Mapping[str, bytes] | None = None) -> Session:
+    @functools.cached_property
+    def _keeper(self) -> Keeper:
+        from code_env.sessions.keeping import Keeper
+
+        return Keeper()
+
+    @property
+    def max_sessions(self) -> int:
+        """How many sessions may be open at a time, branches too; 1024 unless it is set."""
+        return self._keeper.most
+
+    @max_sessions.setter
+    def max_sessions(self, most: int) -> None:
+        self._keeper.most = require_whole("max_sessions", most, ExecutorError, least=1)
+
+    def open_session(
+        self,
+        *,
+        limits: Limits | None = None,
+        files: Mapping[str, bytes] | None = None,
+        idle_s: float = 3600.0,
+    ) -> Session:
         """Open a session: an interpreter of Python that keeps its state from cell to cell.
 
         Args:
             limits: The limits of each cell. `total_cpu_s` is that of all its cells together.
             files: The files that it begins with: relative path to content.
+            idle_s: After how long without use the session is closed, in seconds; its branches too. `math.inf` for
+                never. A session that nobody refers to is closed in any case.
 
         Raises:
             UnsupportedProgram: If the executor has no sessions.
+            TooManySessions: If `max_sessions` are open.
             ExecutorClosed: If the executor was closed.
         """
-        from code_env.sessions.replay import ReplaySession
+        from code_env.sessions.keeping import require_idle
 
+        idle_s = require_idle(idle_s)
         if self.describe().sessions == "none":
             raise UnsupportedProgram(f"{type(self).__name__} has no sessions; others do, see describe().sessions")
-        return ReplaySession(self, limits or Limits(), files or {})
+        self._keeper.require_room(1)
+        return self._keeper.keep(self._new_session(limits or Limits(), files or {}), idle_s)
+
+    def _new_session(self, limits: Limits, files: Mapping[str, bytes]) -> Session:
+        """Begin a session. An executor that keeps interpreters begins one of its own kind."""
+        from code_env.sessions.replay import ReplaySession
+
+        return ReplaySession(self, limits, files)
 
     def __deepcopy__(self, memo: object) -> Self:
         # Gymnasium deep-copies an env's arguments for its spec; the copy must be the same executor.

@@ -142,6 +142,7 @@ SAMPLED = {
     "tests/models/test_commands.py": 3,
     "tests/serving/test_guard.py": 3,
     "tests/serving/test_sandbox_fusion.py": 3,
+    "tests/serving/test_sessions.py": 3,
     "tests/test_extending.py": 2,
     "tests/test_logging.py": 2,
     "tests/test_doctor.py": 4,

@@ -12,6 +12,7 @@ from code_env.executors.cores import own_cores
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.executors.remote.executor import TOKEN_VARIABLE
 from code_env.serving import server
+from code_env.serving.application import IDLE_S
 from code_env.serving.sockets import LOOPBACK, listening_socket, listening_unix_socket
 
 from .application import app
@@ -38,6 +39,8 @@ def serve(
     workers: WorkersOption = None,
     max_body: Annotated[int, typer.Option("--max-body", min=1, help="Largest request, in MiB.")] = 64,
     grace: Annotated[float, typer.Option("--grace", min=0, help="Seconds that programs have after SIGTERM.")] = 10.0,
+    sessions: Annotated[int, typer.Option("--sessions", min=1, help="How many sessions may be open.")] = 1024,
+    idle: Annotated[float, typer.Option("--idle", min=1, help="Seconds after which an unused session ends.")] = IDLE_S,
     as_json: JsonOption = False,
 ) -> None:
     """Run programs and judge answers for clients: SandboxFusion's requests, verdicts, and `remote` executors.
@@ -57,6 +60,13 @@ def serve(
             else:
                 say(f"{address} runs programs, level {level}; Ctrl-C ends it")
             token = os.environ.get(TOKEN_VARIABLE, "")
+            runner.max_sessions = sessions
             server.serve(
-                runner, workers or own_cores(), listening, token=token, most_body_bytes=max_body << 20, grace_s=grace
+                runner,
+                workers or own_cores(),
+                listening,
+                token=token,
+                most_body_bytes=max_body << 20,
+                grace_s=grace,
+                idle_s=idle,
             )

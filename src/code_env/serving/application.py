@@ -17,6 +17,7 @@ from .guard import HEALTH, Guard
 from .open_env import Environments
 from .openapi import DESCRIPTION, page
 from .programs import programs_endpoint
+from .sessions import Sessions
 from .work import Work
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 MOST_BODY_BYTES = 64 << 20
 """The largest body, unless another limit is set."""
+
+IDLE_S = 900.0
+"""After how long without use a session is ended, in seconds, unless another time is set. A policy may write for
+minutes."""
 
 _Handler = Callable[[dict[str, Any], Work], Coroutine[Any, Any, dict[str, Any]]]
 _EnvHandler = Callable[["Request", dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -38,6 +43,7 @@ def application(
     token: str = "",
     hosts: Collection[str] | None = None,
     most_body_bytes: int = MOST_BODY_BYTES,
+    idle_s: float = IDLE_S,
 ) -> tuple[ASGIApp, Work]:
     """Return the application, and the work that it does, which is to be stopped before the executor is closed.
 
@@ -47,6 +53,7 @@ def application(
         token: The token that requests must have; empty if they need none.
         hosts: The names that requests may have in `Host`; None for all.
         most_body_bytes: The largest body of a request, and the largest frame.
+        idle_s: After how long without use a session is ended, in seconds.
 
     Raises:
         ServingError: If a package is missing.
@@ -61,7 +68,7 @@ def application(
     except ImportError:
         raise ServingError("a server needs more packages: install code-exec-env[serve]") from None
 
-    tasks, envs = judging.Tasks(), Environments(work)
+    tasks, envs, sessions = judging.Tasks(), Environments(work, idle_s), Sessions(work, idle_s)
 
     def answers(handler: _Handler) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
@@ -75,6 +82,25 @@ def application(
             return JSONResponse(await handler(request, await read_object(request, most_body_bytes, may_be_empty=True)))
 
         return answer
+
+    async def open_session(request: Request) -> Response:
+        values = await read_object(request, most_body_bytes, may_be_empty=True)
+        return JSONResponse(await sessions.open(values), 201)
+
+    async def run_cell(request: Request) -> Response:
+        values = await read_object(request, most_body_bytes)
+        return JSONResponse(await unless_gone(request, sessions.run(request.path_params["session"], values)))
+
+    async def fork_session(request: Request) -> Response:
+        values = await read_object(request, most_body_bytes, may_be_empty=True)
+        return JSONResponse(await sessions.fork(request.path_params["session"], values), 201)
+
+    async def one_session(request: Request) -> Response:
+        key = request.path_params["session"]
+        if request.method == "DELETE":
+            await sessions.close(key)
+            return Response(status_code=204)
+        return JSONResponse(await sessions.look(key))
 
     async def look(request: Request) -> Response:
         return JSONResponse(await envs.look(request))
@@ -131,6 +157,7 @@ def application(
     async def life(app: Any) -> AsyncIterator[None]:
         yield
         await work.stop(0.0)
+        await sessions.end()
 
     routes = [
         Route("/run_code", answers(sandbox_fusion.run_code), methods=["POST"]),
@@ -140,6 +167,10 @@ def application(
         Route("/judge", answers(judge), methods=["POST"]),
         Route("/judge_batch", judge_batch, methods=["POST"]),
         Route("/tasks/{digest}", put_task, methods=["PUT"]),
+        Route("/sessions", open_session, methods=["POST"]),
+        Route("/sessions/{session}", one_session, methods=["GET", "DELETE"]),
+        Route("/sessions/{session}/run", run_cell, methods=["POST"]),
+        Route("/sessions/{session}/fork", fork_session, methods=["POST"]),
         Route(HEALTH, health),
         Route("/metrics", metrics),
         Route("/v1/doctor", doctor),

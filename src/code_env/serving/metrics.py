@@ -17,6 +17,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         self.waiting = Gauge("code_env_waiting", "Programs that wait for their turn", registry=self._registry)
         self.running = Gauge("code_env_running", "Programs that the executor has", registry=self._registry)
+        self.sessions = Gauge("code_env_sessions", "Sessions that are open", registry=self._registry)
         self._programs = Counter(
             "code_env_programs", "Programs that were run, by status", ["status"], registry=self._registry
         )

@@ -32,11 +32,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.websockets import WebSocket
 
-IDLE_S = 900.0
-"""A session in which nothing comes for so long is ended, in seconds. A policy may write for minutes."""
-
-_MOST_SESSIONS = 1024
-
 _TEXT = {"type": "string"}
 _MESSAGE = {"type": "object", "properties": {"role": _TEXT, "content": _TEXT}}
 _SCHEMAS: dict[str, Any] = {
@@ -77,10 +72,11 @@ class Environments:
 
     Args:
         work: Its executor runs the programs.
+        idle_s: A session in which nothing comes for so long is ended, in seconds.
     """
 
-    def __init__(self, work: Work) -> None:
-        self._work = work
+    def __init__(self, work: Work, idle_s: float) -> None:
+        self._work, self._idle_s = work, idle_s
         self._open = 0
         self._threads = ThreadPoolExecutor(64, thread_name_prefix="code_env-session")
 
@@ -90,8 +86,11 @@ class Environments:
 
         await websocket.accept()
         with contextlib.suppress(WebSocketDisconnect):
-            if self._open >= _MOST_SESSIONS:
-                await _refuse(websocket, "CAPACITY_REACHED", f"there are {_MOST_SESSIONS} sessions already")
+            most = self._work.executor.max_sessions
+            if self._open >= most:
+                await _refuse(
+                    websocket, "CAPACITY_REACHED", f"there are {most} sessions already; --sessions allows more"
+                )
                 return
             self._open += 1
             try:
@@ -108,10 +107,10 @@ class Environments:
         try:
             while True:
                 try:
-                    async with asyncio.timeout(IDLE_S):
+                    async with asyncio.timeout(self._idle_s):
                         text = await websocket.receive_text()
                 except TimeoutError:
-                    await _refuse(websocket, "SESSION_ERROR", f"nothing came for {IDLE_S:g} s")
+                    await _refuse(websocket, "SESSION_ERROR", f"nothing came for {self._idle_s:g} s")
                     return
                 answer = await self._in_thread(partial(session.answer, text))
                 if answer is None:

@@ -34,6 +34,9 @@ _CELLS = {
     "fetch_files": _TEXTS,
 }
 _JUDGE = _TASK | {"answers": _TEXTS, "rewards": {"type": "object", "description": "As for gym.make; name to weight."}}
+_OPEN = {"limits": _TASK["limits"], "files": _FILES, "ttl_s": _NUMBER}
+_RESEED = {"oneOf": [_FLAG, {"type": "array", "items": {"type": "integer"}}]}
+_FORK = {"n": {"type": "integer"}, "reseed": _RESEED}
 _RESET = {"seed": {"type": "integer"}, "episode_id": _TEXT, "options": {"type": "object"}}
 _ITEM = {"type": "object", "properties": _TASK | {"answer": _TEXT}, "required": ["answer"]}
 _ITEMS = {"items": {"type": "array", "items": _ITEM}}
@@ -79,6 +82,11 @@ DESCRIPTION: dict[str, Any] = {
             "put": _operation("Upload the row of a task; `digest` is its SHA-256", "application/json")
             | {"parameters": [{"name": "digest", "in": "path", "required": True, "schema": _TEXT}]}
         },
+        "/sessions": _post("Open a session: an interpreter that keeps its state", _OPEN, []),
+        "/sessions/{session}": _get("The state of a session")
+        | {"delete": _operation("Close a session", "application/json")},
+        "/sessions/{session}/run": _post("Run a cell in a session", {"cell": _TEXT}, ["cell"]),
+        "/sessions/{session}/fork": _post("Open sessions in the state of another one", _FORK, []),
         "/envs/{name}/reset": _post("Begin an episode, as OpenEnv does", _RESET, []),
         "/envs/{name}/step": _post("Answer a task, as OpenEnv does", {"action": {"type": "object"}}, ["action"]),
         "/envs/{name}/{what}": _get("OpenEnv's state, schema, metadata or health of an environment"),

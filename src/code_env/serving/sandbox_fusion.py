@@ -19,6 +19,7 @@ from code_env.executors.result import CellResult, ErrorInfo, ExecutionResult, St
 from code_env.languages import find_language
 
 from .bodies import BadRequest, Fields
+from .cells import shown
 from .lines import lines_of
 from .work import NoTurn, Work
 
@@ -191,10 +192,7 @@ def _cell(cell: CellResult) -> dict[str, Any]:
     return {
         "stdout": cell.stdout,
         "stderr": "",
-        "display": [
-            {kind: base64.b64encode(data).decode() if isinstance(data, bytes) else data for kind, data in shown.items()}
-            for shown in cell.results
-        ],
+        "display": shown(cell.results),
         "error": [] if cell.error is None else [_error(cell.error)],
     }
 

@@ -14,7 +14,7 @@ import threading
 from code_env.errors import ServingError
 from code_env.executors.base import Executor
 
-from .application import MOST_BODY_BYTES, application
+from .application import IDLE_S, MOST_BODY_BYTES, application
 from .sockets import is_loopback
 
 _LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -31,6 +31,7 @@ def serve(
     token: str = "",
     most_body_bytes: int = MOST_BODY_BYTES,
     grace_s: float = 10.0,
+    idle_s: float = IDLE_S,
 ) -> None:
     """Serve until SIGTERM or SIGINT.
 
@@ -41,6 +42,7 @@ def serve(
         token: The token that requests must have; empty if they need none.
         most_body_bytes: The largest body of a request.
         grace_s: How long programs that run may go on after the signal, in seconds.
+        idle_s: After how long without use a session is ended, in seconds.
 
     Raises:
         ServingError: If a package is missing, or the server can be reached from other machines and has no token.
@@ -52,7 +54,12 @@ def serve(
             "CODE_ENV_TOKEN"
         )
     app, work = application(
-        executor, workers, token=token, hosts=_LOCAL_NAMES if here else None, most_body_bytes=most_body_bytes
+        executor,
+        workers,
+        token=token,
+        hosts=_LOCAL_NAMES if here else None,
+        most_body_bytes=most_body_bytes,
+        idle_s=idle_s,
     )
     import uvicorn  # It comes with the same extra.
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from code_env.executors.base import Executor
 from code_env.executors.program import Program
@@ -20,6 +21,8 @@ from code_env.judging.verdict import Verdict
 from code_env.tasks.task import Task
 
 from .metrics import Metrics
+
+T = TypeVar("T")
 
 _AHEAD = 4
 """How many programs the executor has at a time, as a multiple of its workers: it lends the place of one that sleeps."""
@@ -43,6 +46,7 @@ class Work:
         self.metrics = Metrics()
         self.stopping = False
         self._places = asyncio.Semaphore(_AHEAD * workers)
+        self._threads = ThreadPoolExecutor(_AHEAD * workers, thread_name_prefix="code_env-cell")
         self._tasks: set[asyncio.Task[Any] | None] = set()
 
     async def run(self, program: Program, within_s: float | None = None) -> ExecutionResult:
@@ -72,6 +76,27 @@ class Work:
             verdict = await ajudge(task, code, self.executor, response=response)
         self.metrics.judged(verdict)
         return verdict
+
+    async def call(self, call: Callable[[], T], interrupt: Callable[[], None] | None = None) -> T:
+        """Make a call that waits for the executor, in a thread, when its turn comes.
+
+        Args:
+            call: The call.
+            interrupt: Makes the call end early; used if this is cancelled.
+
+        Raises:
+            NoTurn: If the server stopped before it was done.
+        """
+        async with self._place(None):
+            doing = asyncio.get_running_loop().run_in_executor(self._threads, call)
+            try:
+                return await asyncio.shield(doing)
+            except asyncio.CancelledError:
+                if interrupt is not None:
+                    interrupt()
+                await asyncio.wait([doing])  # Its place is free only then.
+                doing.exception()  # Nobody else asks for it.
+                raise
 
     async def stop(self, grace_s: float) -> None:
         """Let no further program begin; end what still runs after some seconds."""

@@ -141,6 +141,7 @@ SAMPLED = {
     "tests/cli/": 10,
     "tests/models/test_commands.py": 3,
     "tests/serving/test_guard.py": 3,
+    "tests/serving/test_mcp_tools.py": 3,
     "tests/serving/test_sandbox_fusion.py": 3,
     "tests/serving/test_sessions.py": 3,
     "tests/test_extending.py": 2,

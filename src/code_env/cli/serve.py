@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
+from code_env.errors import ServingError
 from code_env.executors.cores import own_cores
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.executors.remote.executor import TOKEN_VARIABLE
-from code_env.serving import server
+from code_env.serving import mcp_tools, server
 from code_env.serving.application import IDLE_S
 from code_env.serving.sockets import LOOPBACK, listening_socket, listening_unix_socket
 
@@ -27,9 +28,20 @@ from .console import (
     user_errors,
 )
 
+_HTTP_ONLY = {
+    "host": "--host",
+    "port": "--port",
+    "unix": "--unix",
+    "max_body": "--max-body",
+    "grace": "--grace",
+    "as_json": "--json",
+}
+"""The options of the HTTP server that an MCP server has no use for."""
+
 
 @app.command()
 def serve(
+    context: typer.Context,
     host: Annotated[
         str, typer.Option("--host", help="Address to listen on; others than loopback need a token.")
     ] = LOOPBACK,
@@ -41,6 +53,7 @@ def serve(
     grace: Annotated[float, typer.Option("--grace", min=0, help="Seconds that programs have after SIGTERM.")] = 10.0,
     sessions: Annotated[int, typer.Option("--sessions", min=1, help="How many sessions may be open.")] = 1024,
     idle: Annotated[float, typer.Option("--idle", min=1, help="Seconds after which an unused session ends.")] = IDLE_S,
+    as_mcp: Annotated[bool, typer.Option("--mcp", help="Serve MCP on standard input and output instead.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run programs and judge answers for clients: SandboxFusion's requests, verdicts, and `remote` executors.
@@ -49,6 +62,14 @@ def serve(
 
     Example: code-env serve --port 8080
     """
+    if as_mcp:
+        with user_errors():
+            _refuse_http_options(context)
+            with open_executor(executor, workers) as runner:
+                note_isolation(runner)
+                runner.max_sessions = sessions
+                mcp_tools.serve(runner, workers or own_cores(), idle_s=idle)
+        return
     with user_errors():
         listening = listening_socket(host, port) if unix is None else listening_unix_socket(unix)
         with listening, open_executor(executor, workers) as runner:
@@ -70,3 +91,10 @@ def serve(
                 grace_s=grace,
                 idle_s=idle,
             )
+
+
+def _refuse_http_options(context: typer.Context) -> None:
+    for name, option in _HTTP_ONLY.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise ServingError(f"--mcp has no {option}: it serves one client, on standard input and output")

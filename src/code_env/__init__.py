@@ -1,6 +1,7 @@
 """A Gymnasium environment for reinforcement learning on code.
 
-Importing this package registers `CodeExec-v0`, `CodeRepair-v0` and an environment for each folder in `envs/`::
+Importing this package registers `CodeExec-v0`, `CodeRepair-v0`, `CodeRepl-v0` and an environment for each folder in
+`envs/`::
 
     import gymnasium as gym
     import code_env
@@ -8,7 +9,15 @@ Importing this package registers `CodeExec-v0`, `CodeRepair-v0` and an environme
     env = gym.make("CodeExec-v0")
 """
 
-from code_env.envs import CodeExecEnv, CodeExecVectorEnv, CodeText, metrics
+from code_env.envs import (
+    CodeExecEnv,
+    CodeExecVectorEnv,
+    CodeReplEnv,
+    CodeReplVectorEnv,
+    CodeText,
+    EpisodeState,
+    metrics,
+)
 from code_env.errors import (
     CodeEnvError,
     DuplicateRewardTerm,
@@ -136,6 +145,8 @@ __all__ = [
     "CodeEnvError",
     "CodeExecEnv",
     "CodeExecVectorEnv",
+    "CodeReplEnv",
+    "CodeReplVectorEnv",
     "CodeText",
     "Comparison",
     "CpuTimeReward",
@@ -143,6 +154,7 @@ __all__ = [
     "E2BMisconfigured",
     "EncodedObservation",
     "EncodingError",
+    "EpisodeState",
     "ErrorInfo",
     "ExecutionResult",
     "ExecutionReward",

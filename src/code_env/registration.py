@@ -1,4 +1,4 @@
-"""Registers the environments with Gymnasium: `CodeExec-v0`, `CodeRepair-v0`, and one for each folder in `envs/`."""
+"""Registers the environments with Gymnasium: `CodeExec-v0`, `CodeRepair-v0`, `CodeRepl-v0` and `envs/`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from code_env.checks import require_arguments
 from code_env.environments.definitions import environment_names, environments_directory, is_environment, read_definition
 from code_env.envs.code_exec import CodeExecEnv
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
+from code_env.envs.code_repl import CodeReplEnv
+from code_env.envs.code_repl_vector import CodeReplVectorEnv
 from code_env.envs.rules import HINTS, EpisodeOptions, refuse_secrets
 from code_env.errors import SuiteNotFound, TaskError
 from code_env.executors.base import Executor
@@ -24,14 +26,14 @@ from code_env.wrappers.reward_names import apply_rewards, apply_vector_rewards
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-ENTRY_POINT = "code_env.registration:make_code_exec"
-"""What `gym.make` calls; a string, so that a spec survives JSON."""
-
-VECTOR_ENTRY_POINT = "code_env.registration:make_code_exec_vec"
-"""What `gym.make_vec` calls."""
+ENTRY_POINTS: Mapping[str, tuple[str, str]] = {
+    "CodeExec-v0": ("code_env.registration:make_code_exec", "code_env.registration:make_code_exec_vec"),
+    "CodeRepl-v0": ("code_env.registration:make_code_repl", "code_env.registration:make_code_repl_vec"),
+}
+"""What `gym.make` and `gym.make_vec` call for each id that others are made of; texts, so that a spec survives JSON."""
 
 DEFAULT_REWARDS: Mapping[str, Any] = {"tests": 1.0}
-"""What `CodeExec-v0` rewards unless told otherwise."""
+"""What an environment rewards unless told otherwise."""
 
 REPAIR: Mapping[str, Any] = {"max_turns": 4, "rewards": {"pass@1": 1.0}}
 """What makes `CodeRepair-v0` of it: an answer is followed by feedback until one passes, and only that is rewarded."""
@@ -69,12 +71,7 @@ def make_code_exec(
         TypeError: If there is no such argument.
     """
     require_arguments([make_code_exec, CodeExecEnv], options, EpisodeOptions.__annotations__, HINTS)
-    env = CodeExecEnv(suite, executor, **options)
-    try:
-        return apply_rewards(env, DEFAULT_REWARDS if rewards is None else rewards)
-    except BaseException:
-        env.close()
-        raise
+    return _in_rewards(CodeExecEnv(suite, executor, **options), apply_rewards, rewards)
 
 
 @_refusing_secrets
@@ -100,16 +97,49 @@ def make_code_exec_vec(
         TypeError: If there is no such argument.
     """
     require_arguments([make_code_exec_vec, CodeExecVectorEnv], options, EpisodeOptions.__annotations__, HINTS)
-    env = CodeExecVectorEnv(num_envs, suite, executor, **options)
+    return _in_rewards(CodeExecVectorEnv(num_envs, suite, executor, **options), apply_vector_rewards, rewards)
+
+
+@_refusing_secrets
+def make_code_repl(
+    suite: SuiteSource = "starter",
+    executor: str | Executor = DEFAULT_EXECUTOR,
+    rewards: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> gym.Env[Any, Any]:
+    """Build a `CodeReplEnv` in its reward wrappers; the arguments are those of `make_code_exec`."""
+    require_arguments([make_code_repl, CodeReplEnv], options, EpisodeOptions.__annotations__, HINTS)
+    return _in_rewards(CodeReplEnv(suite, executor, **options), apply_rewards, rewards)
+
+
+@_refusing_secrets
+def make_code_repl_vec(
+    num_envs: int = 1,
+    suite: SuiteSource = "starter",
+    executor: str | Executor = DEFAULT_EXECUTOR,
+    rewards: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> VectorEnv[Any, Any, Any]:
+    """Build a `CodeReplVectorEnv` in its reward wrappers; the arguments are those of `make_code_exec_vec`."""
+    require_arguments([make_code_repl_vec, CodeReplVectorEnv], options, EpisodeOptions.__annotations__, HINTS)
+    return _in_rewards(CodeReplVectorEnv(num_envs, suite, executor, **options), apply_vector_rewards, rewards)
+
+
+def _in_rewards(
+    env: CodeExecEnv | CodeExecVectorEnv,
+    apply: Callable[[Any, Mapping[str, Any]], _R],
+    rewards: Mapping[str, Any] | None,
+) -> _R:
+    """The env in its reward wrappers; it is closed if they do not fit."""
     try:
-        return apply_vector_rewards(env, DEFAULT_REWARDS if rewards is None else rewards)
+        return apply(env, DEFAULT_REWARDS if rewards is None else rewards)
     except BaseException:
         env.close()
         raise
 
 
 # Gymnasium asks the entry point for its render modes before it calls it.
-make_code_exec.metadata = CodeExecEnv.metadata  # type: ignore[attr-defined]
+make_code_exec.metadata = make_code_repl.metadata = CodeExecEnv.metadata  # type: ignore[attr-defined]
 
 
 def environment_id(name: str) -> str:
@@ -128,8 +158,8 @@ def register_environments(directory: str | Path | None = None) -> list[str]:
     with a warning. A folder whose `env.toml` is malformed is left out with a warning.
 
     Args:
-        directory: Holds a folder for each environment; None stands for the package's own, and `CodeExec-v0` and
-            `CodeRepair-v0`.
+        directory: Holds a folder for each environment; None stands for the package's own, and `CodeExec-v0`,
+            `CodeRepair-v0` and `CodeRepl-v0`.
 
     Returns:
         The ids.
@@ -147,9 +177,9 @@ def register_environments(directory: str | Path | None = None) -> list[str]:
         ...     env.close()
         ['code_env/MyTasks-v0']
     """
-    specs: dict[str, dict[str, Any]] = {}
+    specs: dict[str, tuple[str, dict[str, Any]]] = {}
     if directory is None:
-        specs |= {"CodeExec-v0": {}, "CodeRepair-v0": dict(REPAIR)}
+        specs |= {env_id: (env_id, {}) for env_id in ENTRY_POINTS} | {"CodeRepair-v0": ("CodeExec-v0", dict(REPAIR))}
         folders = {name: environments_directory() / name for name in environment_names()}
     else:
         own = [path for path in sorted(Path(directory).glob("*")) if is_environment(path)]
@@ -167,18 +197,20 @@ def register_environments(directory: str | Path | None = None) -> list[str]:
         except TaskError as error:  # One broken folder must not take the others away.
             gym.logger.warn(f"environment {folder.name!r} is not registered: {error}")
             continue
-        specs[environment_id(folder.name)] = {
+        kwargs = {
             "suite": suite,
             "rewards": None if definition.rewards is None else dict(definition.rewards),
             "executor": definition.executor or DEFAULT_EXECUTOR,
             "max_turns": definition.max_turns,
         }
-    for env_id, kwargs in specs.items():
+        specs[environment_id(folder.name)] = definition.base, kwargs
+    for env_id, (base, kwargs) in specs.items():
         replaced = gym.registry.pop(env_id, None)
         if replaced is not None and replaced.kwargs.get("suite") != kwargs.get("suite"):
             gym.logger.warn(
                 f"{env_id} is now the environment in {kwargs.get('suite')!r} and no longer that of "
                 f"{replaced.kwargs.get('suite')!r}; give the folder another name to have both"
             )
-        gym.register(env_id, entry_point=ENTRY_POINT, vector_entry_point=VECTOR_ENTRY_POINT, kwargs=kwargs)
+        one, many = ENTRY_POINTS[base]
+        gym.register(env_id, entry_point=one, vector_entry_point=many, kwargs=kwargs)
     return list(specs)

@@ -90,6 +90,8 @@ def test_a_definition_has_defaults(folder, tmp_path):
     folder("least", "suite = 'tasks.jsonl'")
     assert load_definition("least") == EnvironmentDefinition("least", tmp_path / "least" / "tasks.jsonl")
     assert load_definition("least").max_turns == 1
+    folder("with_a_session", "suite = 'tasks.jsonl'\nbase = 'CodeRepl-v0'")
+    assert load_definition("with_a_session").max_turns == 8
 
 
 def test_an_unknown_environment_is_an_error_that_lists_the_known_ones(folder):
@@ -108,13 +110,16 @@ def test_an_unknown_environment_is_an_error_that_lists_the_known_ones(folder):
         pytest.param("", "suite: the key is missing", id="empty"),
         pytest.param("max_turns = 2", "suite: the key is missing", id="no-suite"),
         pytest.param(
-            "suite = 'a'\nturns = 2\nreward = 1", "unknown key 'turns'; known are executor, format", id="unknown-keys"
+            "suite = 'a'\nturns = 2\nreward = 1",
+            "unknown key 'turns'; known are base, executor, format",
+            id="unknown-keys",
         ),
         pytest.param("suite = 5", "suite", id="suite-no-text"),
         pytest.param("suite = 'a'\nformat = 5", "format", id="format-no-text"),
         pytest.param("suite = 'a'\nexecutor = 5", "executor", id="executor-no-text"),
         pytest.param("suite = 'a'\nmax_turns = 'three'", "max_turns", id="turns-no-number"),
         pytest.param("suite = 'a'\nmax_turns = 0", "max_turns", id="no-turns"),
+        pytest.param("suite = 'a'\nbase = 'CodeRepl'", "base must be one of CodeExec-v0, CodeRepl-v0", id="no-base"),
         pytest.param("suite = 'a'\nrewards = 5", "rewards", id="rewards-no-table"),
         pytest.param("suite = 'a'\nlimits = 5", "limits", id="limits-no-table"),
         pytest.param("suite = 'a'\nlimits = { cpu = 5 }", "limits", id="unknown-limit"),

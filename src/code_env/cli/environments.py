@@ -11,7 +11,7 @@ import gymnasium as gym
 from code_env.checks import meant
 from code_env.environments.definitions import environment_names, is_environment, read_definition
 from code_env.errors import CodeEnvError
-from code_env.registration import ENTRY_POINT, environment_id
+from code_env.registration import ENTRY_POINTS, environment_id
 
 from .console import modules_from_here
 
@@ -52,13 +52,13 @@ def _made(
         kwargs = {"rewards": definition.rewards, "max_turns": definition.max_turns} | kwargs
         if definition.executor is not None:
             kwargs = {"executor": definition.executor} | kwargs
-        return make("CodeExec-v0", suite=env, **kwargs)
+        return make(definition.base, suite=env, **kwargs)
     if Path(env).is_file():
         return make("CodeExec-v0", suite=env, **kwargs)
     env_id = environment_id(env) if env in environment_names() else env
     spec = gym.registry.get(env_id)
-    if spec is None or spec.entry_point != ENTRY_POINT:
-        known = ", ".join([*environment_names(), "CodeExec-v0", "CodeRepair-v0"])
+    if spec is None or all(spec.entry_point != one for one, _ in ENTRY_POINTS.values()):
+        known = ", ".join([*environment_names(), *ENTRY_POINTS, "CodeRepair-v0"])
         raise CodeEnvError(
             f"{env!r} is neither an environment of this package ({known}) nor a file of tasks nor a folder with "
             f"env.toml{meant(env, environment_names())}"

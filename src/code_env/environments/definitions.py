@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from code_env.checks import require_known
+from code_env.checks import require_choice, require_known
 from code_env.errors import SuiteNotFound, TaskError
 from code_env.executors.limits import Limits
 from code_env.tasks.sources import Source
@@ -21,7 +21,11 @@ from code_env.tasks.task import Task
 
 _FILE = "env.toml"
 
+BASES: Mapping[str, int] = {"CodeExec-v0": 1, "CodeRepl-v0": 8}
+"""The ids of the environments that a folder can be made of, and the turns of their episodes unless told otherwise."""
+
 _KEYS: dict[str, type] = {
+    "base": str,
     "suite": str,
     "source": dict,
     "format": str,
@@ -52,6 +56,8 @@ class EnvironmentDefinition:
     """Name of the executor; the package's default if None."""
     max_turns: int = 1
     """Turns of an episode."""
+    base: str = "CodeExec-v0"
+    """Id of the environment that it is made of."""
 
     def with_limits(self, task: Task) -> Task:
         """The task, with this definition's limits if it has none of its own."""
@@ -121,7 +127,8 @@ def _definition(name: str, path: Path) -> EnvironmentDefinition:
             raise TaskError(f"{key}: {kind.__name__} was expected; got {values[key]!r}")
     if ("suite" in values) == ("source" in values):
         raise TaskError("suite: the key is missing" if "suite" not in values else "either suite or source is expected")
-    if values.get("max_turns", 1) < 1:
+    require_choice("base", values.setdefault("base", "CodeExec-v0"), BASES, TaskError)
+    if values.setdefault("max_turns", BASES[values["base"]]) < 1:
         raise TaskError(f"max_turns: at least 1 was expected; got {values['max_turns']}")
     if ":" in values.get("executor", ""):
         raise TaskError(f"executor: a name was expected; got {values['executor']!r}, and a folder must not import code")

@@ -2,7 +2,18 @@
 
 from .code_exec import CodeExecEnv
 from .code_exec_vector import CodeExecVectorEnv
+from .code_repl import CodeReplEnv
+from .code_repl_vector import CodeReplVectorEnv
 from .code_text import CodeText
 from .metrics import metrics
+from .states import EpisodeState
 
-__all__ = ["CodeExecEnv", "CodeExecVectorEnv", "CodeText", "metrics"]
+__all__ = [
+    "CodeExecEnv",
+    "CodeExecVectorEnv",
+    "CodeReplEnv",
+    "CodeReplVectorEnv",
+    "CodeText",
+    "EpisodeState",
+    "metrics",
+]

@@ -19,7 +19,7 @@ from code_env.tasks.loading import SuiteSource, load_suite
 
 from .episodes import Episodes
 from .options import chosen_task
-from .rules import EpisodeOptions, OwnJudging, check_render_mode, rules_of
+from .rules import EpisodeOptions, EpisodeRules, OwnJudging, check_render_mode, rules_of
 
 
 class CodeExecEnv(gym.Env[str, Any]):
@@ -59,6 +59,8 @@ class CodeExecEnv(gym.Env[str, Any]):
 
     metadata = {"render_modes": ["human", "ansi"], "render_fps": 1}
 
+    _rules_kind: type[EpisodeRules] = EpisodeRules
+
     def __init__(
         self,
         suite: SuiteSource = "starter",
@@ -70,11 +72,11 @@ class CodeExecEnv(gym.Env[str, Any]):
         **options: Unpack[EpisodeOptions],
     ) -> None:
         check_render_mode(render_mode, self.metadata["render_modes"])
-        self.rules = rules_of(type(self), load_suite(suite, format), options)
+        self.rules = rules_of(type(self), load_suite(suite, format), options, self._rules_kind)
         self.suite = self.rules.suite
         self._judging = OwnJudging(executor, executor_kwargs, self.rules)
         self.executor = self._judging.executor
-        self._episodes = Episodes(self.rules, self._judging.isolation)
+        self._episodes = self._new_episodes()
         self.render_mode = render_mode
         self.observation_space = self.rules.observation_space
         self.action_space = self.rules.action_space
@@ -98,11 +100,11 @@ class CodeExecEnv(gym.Env[str, Any]):
             TaskError: If an option is unknown.
         """
         self._judging.require_open()
-        chosen = chosen_task(self.suite, options or {})
+        start = self._start(options or {})
         super().reset(seed=seed)
         if seed is not None:
             self._episodes.restart_order()
-        begun = self._episodes.begin(self.np_random, chosen)
+        begun = self._episodes.begin(self.np_random, start)
         self._print()
         return begun
 
@@ -136,6 +138,13 @@ class CodeExecEnv(gym.Env[str, Any]):
             self._print()
             return None
         return self._episodes.render()
+
+    def _new_episodes(self) -> Episodes:
+        return Episodes(self.rules, self._judging.isolation)
+
+    def _start(self, options: Mapping[str, Any]) -> Any:
+        """The checked choice of where an episode begins, as `Episodes.begin` takes it."""
+        return chosen_task(self.suite, options)
 
     def _print(self) -> None:
         """Print the last step, if the render mode is `human`."""

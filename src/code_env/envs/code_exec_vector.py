@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Unpack
 
 import gymnasium as gym
@@ -19,12 +20,13 @@ from code_env.errors import TaskError
 from code_env.executors.base import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.tasks.loading import SuiteSource, load_suite
+from code_env.tasks.task import Task
 
 from .code_exec import CodeExecEnv
 from .episodes import Episodes, Outcome, check_action
 from .infos import batch_infos
 from .options import chosen_tasks, reset_mask
-from .rules import EpisodeOptions, OwnJudging, check_render_mode, rules_of
+from .rules import EpisodeOptions, EpisodeRules, OwnJudging, check_render_mode, rules_of
 
 MAX_ENVS = 1024
 """The largest number of environments in a vector environment."""
@@ -77,6 +79,8 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         >>> env.close()
     """
 
+    _rules_kind: type[EpisodeRules] = EpisodeRules
+
     def __init__(
         self,
         num_envs: int = 1,
@@ -93,12 +97,12 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         require_whole("num_envs", num_envs, TaskError, least=1, most=MAX_ENVS)
         check_render_mode(render_mode, ["ansi"])
         self._autoreset = _checked_autoreset(autoreset_mode)
-        self.rules = rules_of(type(self), load_suite(suite, format), options)
+        self.rules = rules_of(type(self), load_suite(suite, format), options, self._rules_kind)
         self.suite = self.rules.suite
         self.deadline_s = _checked_deadline(deadline_s)
         self._judging = OwnJudging(executor, executor_kwargs, self.rules)
         self.executor = self._judging.executor
-        self._episodes = [Episodes(self.rules, self._judging.isolation) for _ in range(num_envs)]
+        self._episodes = self._new_episodes(num_envs)
         self._generators: list[np.random.Generator | None] = [None] * num_envs
         self._seeds: list[int] = [-1] * num_envs
         self._began_at: float | None = None
@@ -147,7 +151,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         self._judging.require_open()
         seeds = self._seeds_of(seed)
         options = options or {}
-        tasks = chosen_tasks(self.suite, options, self.num_envs)
+        starts = self._starts(options)
         mask = reset_mask(options, self.num_envs)
         if "reset_mask" not in options:
             self._began_at = None
@@ -157,7 +161,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
             if one is not None:
                 self._generators[index], self._seeds[index] = seeding.np_random(one)
                 self._episodes[index].restart_order()
-            _, infos[index] = self._episodes[index].begin(self._generator(index), tasks[index])
+            _, infos[index] = self._episodes[index].begin(self._generator(index), starts[index])
         return self._observations(), batch_infos(infos)
 
     def step(self, actions: Any) -> _Step:
@@ -191,15 +195,18 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
                 'reset(options={"reset_mask": mask}) with a mask that is True for them, or send them None'
             )
         began_at = time.monotonic()
-        # A generator, so that the first programs run while the last responses are still searched for code.
-        answers = (
-            answer
-            for index in self._fresh
-            for answer in self._episodes[index].answers(each[index], self._generator(index))
-        )
-        submitted, samples = self._judging.submit(answers), self.rules.samples_per_step
-        for place, index in enumerate(self._fresh):
-            self._episodes[index].start(submitted[place * samples : (place + 1) * samples])
+        counts: list[int] = []
+
+        def answers() -> Iterator[tuple[Task, str]]:
+            """A generator, so that the first programs run while the last responses are still searched for code."""
+            for index in self._fresh:
+                own = self._episodes[index].answers(each[index], self._generator(index))
+                counts.append(len(own))
+                yield from own
+
+        submitted = iter(self._judging.submit(answers()))
+        for index, count in zip(self._fresh, counts, strict=True):
+            self._episodes[index].start(list(islice(submitted, count)))
         self._began_at = began_at
 
     def step_wait(self, deadline_s: float | None = None) -> _Step:
@@ -240,6 +247,13 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         for one in self._episodes:
             one.abandon()
         self._judging.close()
+
+    def _new_episodes(self, count: int) -> Sequence[Episodes]:
+        return [Episodes(self.rules, self._judging.isolation) for _ in range(count)]
+
+    def _starts(self, options: Mapping[str, Any]) -> Sequence[Any]:
+        """For each environment the checked choice of where its episode begins, as `Episodes.begin` takes it."""
+        return chosen_tasks(self.suite, options, self.num_envs)
 
     def _returned(self, outcomes: list[Outcome | None]) -> _Step:
         """The values that a step returns; begins the next episodes where the autoreset mode asks for it."""

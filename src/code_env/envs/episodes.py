@@ -22,7 +22,7 @@ from code_env.tasks.drawing import DrawnTask, draw_tests
 from code_env.tasks.suite import TaskOrder
 from code_env.tasks.task import Task
 
-from .feedback import Turn, feedback, messages, transcript
+from .feedback import Turn, TurnKind, feedback, messages, transcript
 from .rules import EpisodeRules
 
 
@@ -81,17 +81,17 @@ class Episodes:
         """Restart the order of tasks, as for a new seed."""
         self._order.restart()
 
-    def begin(self, rng: np.random.Generator, task: Task | None = None) -> tuple[str, dict[str, Any]]:
+    def begin(self, rng: np.random.Generator, start: Task | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode.
 
         Args:
             rng: The random generator that draws the task.
-            task: The task; None to draw one.
+            start: The task; None to draw one.
         """
         self.abandon()
-        self._task = task or self._order.draw(rng)
+        self._task = start or self._order.draw(rng)
         self._turns, self._turn, self._over, self._shown = [], 0, False, {}
-        self.observation = self._task.prompt
+        self.observation = self._prompt
         return self.observation, self.common_info()
 
     def answers(self, action: Any, rng: np.random.Generator) -> list[tuple[Task, str]]:
@@ -139,11 +139,8 @@ class Episodes:
         passed = any(verdict.passed for verdict in verdicts)
         self._turn += 1
         if rules.samples_per_step == 1 and rules.max_turns > 1:
-            self._turns.append(Turn(_encodable(self._responses[0]), feedback(task, verdicts[0])))
-            space = rules.observation_space
-            left = rules.max_turns - self._turn
-            self.observation = transcript(task.prompt, self._turns, left, space.max_length)
-        terminated = valid and (passed or self._turn >= rules.max_turns)
+            self._note(feedback(task, verdicts[0]))
+        terminated = valid and self._ends_with(passed)
         truncated = not valid
         self._over = terminated or truncated
         info = self.common_info() | _outcome_info(verdicts, valid, passed, timing)
@@ -157,7 +154,7 @@ class Episodes:
             "task_id": task.id,
             "turn": self._turn,
             "turns_left": max_turns - self._turn,
-            "messages": messages(task.prompt, self._turns),
+            "messages": messages(self._prompt, self._turns),
             "isolation": self._isolation,
             "pending": False,
         }
@@ -181,6 +178,25 @@ class Episodes:
         from .rendering import render_step  # rich takes long to import, and few users render.
 
         return render_step(self._task, self._shown)
+
+    @property
+    def _prompt(self) -> str:
+        """What the policy is shown at the beginning of the episode."""
+        return self._of_episode().prompt
+
+    def _ends_with(self, passed: bool) -> bool:
+        """Whether the episode ends with an answer that has a verdict."""
+        return passed or self._turn >= self._rules.max_turns
+
+    def _note(self, told: str, kind: TurnKind = "answer") -> None:
+        """Make the turn that has just ended a part of what the policy is shown."""
+        self._turns.append(Turn(_encodable(self._responses[0]), told, kind))
+        self._show()
+
+    def _show(self) -> None:
+        """Show the policy the episode so far."""
+        left = self._rules.max_turns - self._turn
+        self.observation = transcript(self._prompt, self._turns, left, self._rules.observation_space.max_length)
 
     def _of_episode(self) -> Task:
         if self._task is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Literal
 
 from code_env.executors.result import Status
 from code_env.judging.verdict import CaseResult, Outcome, Verdict
@@ -25,14 +26,20 @@ _LEAST_TURN_CHARS = 400
 _MAX_SHOWN_CASES = 5
 
 
+TurnKind = Literal["answer", "cell"]
+"""What the policy wrote in a turn: an answer that was judged, or a cell that was run in a session."""
+
+
 @dataclass(frozen=True)
 class Turn:
-    """One answer and what the policy was told about it."""
+    """What the policy wrote, and what it was told about it."""
 
     response: str
     """What the policy wrote."""
     feedback: str
     """The feedback that the policy got."""
+    kind: TurnKind = "answer"
+    """What it was."""
 
 
 def feedback(task: Task, verdict: Verdict) -> str:
@@ -85,13 +92,13 @@ def transcript(prompt: str, turns: list[Turn], turns_left: int, max_chars: int) 
 
     Args:
         prompt: The task's prompt.
-        turns: The answers so far, oldest first.
-        turns_left: How many answers may follow.
+        turns: The turns so far, oldest first.
+        turns_left: How many turns may follow.
         max_chars: The largest length of the text.
     """
     if not turns:
         return prompt
-    heads = [f"\n\n=== Your answer {number} ===\n" for number in range(1, len(turns) + 1)]
+    heads = [f"\n\n=== Your {turn.kind} {number} ===\n" for number, turn in enumerate(turns, 1)]
     bodies = [f"{turn.response}\n=== Result ===\n{turn.feedback}" for turn in turns]
     end = f"\n\n=== Turns left: {turns_left} ===\n"
     excess = sum(map(len, [prompt, *heads, *bodies, end])) - max_chars

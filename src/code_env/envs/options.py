@@ -14,14 +14,19 @@ from code_env.tasks.suite import TaskSuite
 from code_env.tasks.task import Task
 
 
-def chosen_task(suite: TaskSuite, options: Mapping[str, Any]) -> Task | None:
+def chosen_task(suite: TaskSuite, options: Mapping[str, Any], also: Sequence[str] = ()) -> Task | None:
     """The task that the options of a reset choose; None if they choose no task.
+
+    Args:
+        suite: The suite.
+        options: The options.
+        also: The names of other options that are known.
 
     Raises:
         TaskNotFound: If the suite has no such task.
         TaskError: If an option is unknown.
     """
-    _check_names(options, ("task_id",))
+    _check_names(options, ("task_id", *also))
     return suite.task(options["task_id"]) if "task_id" in options else None
 
 
@@ -34,14 +39,22 @@ def _check_names(options: Mapping[str, Any], known: tuple[str, ...]) -> None:
     require_known("reset has no option", options, known, TaskError)
 
 
-def chosen_tasks(suite: TaskSuite, options: Mapping[str, Any], num_envs: int) -> list[Task | None]:
+def chosen_tasks(
+    suite: TaskSuite, options: Mapping[str, Any], num_envs: int, also: Sequence[str] = ()
+) -> list[Task | None]:
     """For each of many environments, the task that a reset's options choose; None if its task is drawn.
+
+    Args:
+        suite: The suite.
+        options: The options.
+        num_envs: The number of environments.
+        also: The names of other options that are known.
 
     Raises:
         TaskNotFound: If the suite has no such task.
         TaskError: If an option is unknown, or does not fit the number of environments.
     """
-    _check_names(options, ("task_id", "task_ids", "reset_mask"))
+    _check_names(options, ("task_id", "task_ids", "reset_mask", *also))
     if "task_ids" not in options:
         return [suite.task(options["task_id"]) if "task_id" in options else None] * num_envs
     if "task_id" in options:

@@ -48,6 +48,12 @@ def render_step(task: Task, info: dict[str, Any]) -> Drawing:
 def step_panels(task: Task, info: dict[str, Any]) -> RenderableType:
     """The step in a form that rich can print; only the prompt if there was no step yet."""
     parts: list[RenderableType] = [Panel(_text(task.prompt), title=_text(task.id), title_align="left")]
+    if info.get("cells"):
+        told = info["messages"][-2:]
+        parts += [
+            Panel(_text(message["content"]), title=title, title_align="left")
+            for message, title in zip(told, ("cell", "result"), strict=True)
+        ]
     for verdict in info.get("verdicts", ()):
         parts.append(Panel(_text(verdict.code), title="program", title_align="left"))
         parts.append(_result(verdict))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass
-from typing import Any, TypedDict, get_args
+from typing import Any, ClassVar, TypedDict, get_args
 
 from gymnasium import spaces
 
@@ -65,6 +65,9 @@ class EpisodeRules:
         code_env.errors.TaskError: max_turns must be a whole number of at least 1; got 0
     """
 
+    needs_sessions: ClassVar[bool] = False
+    """Whether the executor must have sessions."""
+
     suite: TaskSuite
     """The suite that tasks are drawn from, with the chosen limits and examples."""
     order: Order = "shuffle"
@@ -118,20 +121,23 @@ class EpisodeRules:
         return spaces.Tuple([CodeText() for _ in range(self.samples_per_step)])
 
 
-def rules_of(taker: Callable[..., Any], suite: TaskSuite, options: EpisodeOptions) -> EpisodeRules:
+def rules_of(
+    taker: Callable[..., Any], suite: TaskSuite, options: EpisodeOptions, kind: type[EpisodeRules] = EpisodeRules
+) -> EpisodeRules:
     """Make the rules from an environment's options.
 
     Args:
         taker: The function or class that the caller gave the options to; an error message names it and its arguments.
         suite: The suite that tasks are drawn from.
         options: The options.
+        kind: The class of the rules.
 
     Raises:
         TypeError: If an option is unknown.
         TaskError: If an option is out of range.
     """
     require_arguments([taker], options, EpisodeOptions.__annotations__, HINTS)
-    return EpisodeRules(suite, **options)
+    return kind(suite, **options)
 
 
 def check_render_mode(render_mode: str | None, known: Sequence[str]) -> None:
@@ -168,7 +174,7 @@ class OwnJudging(SharedJudging):
 
     Raises:
         ExecutorError: If the executor cannot be made, or `executor_kwargs` hold a key.
-        UnsupportedProgram: If the executor cannot judge answers.
+        UnsupportedProgram: If the executor cannot judge answers, or has no sessions and the rules need them.
     """
 
     def __init__(
@@ -190,7 +196,13 @@ class OwnJudging(SharedJudging):
             made = make_executor(executor, **(executor_kwargs or {}))
         super().__init__(made, cache_size=rules.cache_size, until_failure=rules.until_failure)
         try:
-            self.isolation = isolation_for_judging(made).level
+            isolation = isolation_for_judging(made)
+            if rules.needs_sessions and isolation.sessions == "none":
+                raise UnsupportedProgram(
+                    f"{type(made).__name__} has no sessions (its describe().sessions is 'none'), in which the cells of "
+                    "this environment run; take an executor that has them, such as 'local'"
+                )
+            self.isolation = isolation.level
         except UnsupportedProgram:
             self.close()
             raise

@@ -19,6 +19,8 @@ Extraction = Literal["fence", "raw"]
 _NO_LANGUAGE = frozenset(("", "code", "text", "txt", "plain", "plaintext", "answer", "solution", "program", "script"))
 """Tags that do not name a language."""
 
+_ANSWER_TAG = "answer"
+
 _VERSION = re.compile(r"[\d.]+\Z")
 
 
@@ -65,6 +67,26 @@ def extract_code(
         if code or not fenced_blocks(text, language, defines):
             return code
     return _code_in(text, language, defines)
+
+
+def answer_fence(response: str, language: str = "python") -> str | None:
+    """Return the code in the last fence that is tagged `answer`, outside thinking parts; None if there is none.
+
+    If these fences are all blank, for example because another fence begins in one, the whole response is returned.
+
+    Args:
+        response: What the policy wrote.
+        language: The task's language.
+
+    Example:
+        >>> answer_fence("Done:\\n```answer\\nprint(1)\\n```"), answer_fence("```python\\nprint(1)\\n```")
+        ('print(1)\\n', None)
+    """
+    blocks = fenced_blocks(_answer_in(response), language, definition_of(None))
+    answers = [block.code for block in blocks if block.tag == _ANSWER_TAG]
+    if not answers:
+        return None
+    return next((code for code in reversed(answers) if code.strip()), response)
 
 
 def has_fence(response: str, language: str = "python") -> bool:

@@ -274,6 +274,7 @@ def test_a_failing_sandbox_truncates_and_is_tried_again_first(executor):
         _, reward, terminated, truncated, info = env.step("x = 2")
         assert (reward, terminated, truncated, info["valid"]) == (0.0, False, True, False)
         assert (info["outcome"], info["status"]) == ("no_verdict", "sandbox_error")
+        assert [verdict.outcome for verdict in info["verdicts"]] == ["no_verdict"]
         assert broken.programs == 6
         with pytest.raises(ResetNeeded):
             env.step("x")

@@ -7,6 +7,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from code_env import CodeReplVectorEnv, SessionDied, TaskError, metrics
 from code_env.registration import make_code_repl, make_code_repl_vec
+from code_env.report.items import item_of
 from code_env.rollout import collect
 from envs.small_suite import GOOD, HALF, SUITE
 from envs.vector_comparison import same_step
@@ -115,6 +116,9 @@ def test_trajectories_are_collected(executor, tmp_path):
     assert [len(turn["programs"]) for turn in rows[0]["turns"]] == [0, 1]
     assert "gave nothing" in rows[0]["turns"][1]["observation"]
     assert {row["task_id"]: row["passed"] for row in rows} == {"add": True, "hello": False}
+    first, second = item_of(rows[0])["turns"]
+    assert (first["cell"], first["programs"]) == ("x = 1", [])
+    assert (second["cell"], second["programs"][0]["code"]) == (None, GOOD)
 
 
 def test_metrics_count_answers_only(executor):

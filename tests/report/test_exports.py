@@ -68,6 +68,17 @@ def trajectories(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def with_a_cell(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cells") / "episodes.jsonl"
+    env = gym.make_vec("CodeRepl-v0", num_envs=2, suite=SUITE)
+    collect(
+        env, lambda prompts, infos: [f"```answer\n{RIGHT}\n```" if info["turn"] else "x = 1" for info in infos], 2, path
+    )
+    env.close()
+    return path
+
+
+@pytest.fixture(scope="module")
 def hostile(rows, tmp_path_factory):
     texts = dict.fromkeys(("task_id", "prompt", "completion", "code", "message", "stdout", "stderr", "level"), HOSTILE)
     case = rows[2]["failed_cases"][0] | dict.fromkeys(("message", "expected", "actual"), HOSTILE)
@@ -178,6 +189,16 @@ def test_each_reward_term_is_a_scorer(trajectories, tmp_path):
     means = [one["mean"]["value"] for name, one in by_name.items() if name != "verdict"]
     assert sum(means) == pytest.approx(sum(item["reward"] for item in items) / len(items))
     assert by_name["verdict"]["accuracy"]["value"] == 0.5
+
+
+def test_a_cell_is_a_message_without_a_verdict(with_a_cell, tmp_path):
+    for sample in inspect_log(with_a_cell, tmp_path)["samples"]:
+        assert [message["role"] for message in sample["messages"]] == ["user", "assistant"] * 2
+        assert sample["messages"][1]["content"] == "x = 1"
+        assert "gave nothing" in sample["messages"][2]["content"]
+    for trajectory, _ in harbor_job(with_a_cell, tmp_path):
+        assert [step["source"] for step in trajectory["steps"]] == ["user", "agent"] * 2
+        assert ["observation" in step for step in trajectory["steps"]] == [False, False, False, True]
 
 
 def test_an_episode_is_a_trajectory(trajectories, tmp_path):

@@ -11,11 +11,12 @@ import typer
 
 from code_env import evaluation
 from code_env.envs.code_exec_vector import MAX_ENVS
+from code_env.envs.rules import EpisodeRules
 from code_env.errors import CodeEnvError
+from code_env.extract import as_answer
 from code_env.importing import named_function
 from code_env.models import ModelPolicy
 from code_env.rollout import Policy, collect
-from code_env.tasks import TaskSuite
 
 from .application import app
 from .collection_bar import CollectionBar, collection_row, collection_table
@@ -102,7 +103,7 @@ def rollout(
             contextlib.ExitStack() as stack,
         ):
             if model is None:
-                chosen = _policy(policy or "references", made.unwrapped.suite)
+                chosen = _policy(policy or "references", made.unwrapped.rules)
             else:
                 chosen = ModelPolicy(stack.enter_context(chat_model(context)))
             summary = collect(
@@ -131,14 +132,16 @@ def rollout(
         raise typer.Exit(1)
 
 
-def _policy(name: str, suite: TaskSuite) -> Policy:
+def _policy(name: str, rules: EpisodeRules) -> Policy:
     """Find the policy with a name.
 
     Raises:
         CodeEnvError: If the name does not stand for a policy.
     """
     if name == "references":
-        references = {sample.task_id: sample.completion for sample in evaluation.reference_samples(suite)}
+        samples = evaluation.reference_samples(rules.suite)
+        write = as_answer if rules.needs_sessions else str
+        references = {sample.task_id: write(sample.completion) for sample in samples}
         return lambda prompts, infos: [references[info["task_id"]] for info in infos]
     if name == "blank":
         return lambda prompts, infos: [""] * len(prompts)

@@ -14,6 +14,7 @@ import typer
 from code_env import evaluation
 from code_env.envs.rendering import step_panels
 from code_env.executors.result import Status
+from code_env.extract import answer_fence, as_answer, extract_code
 from code_env.judging.verdict import Outcome, Verdict
 from code_env.tasks import Task, TaskSuite
 from code_env.text import first_line
@@ -80,8 +81,13 @@ def run(
 
 
 def _play(env: gym.Env[Any, Any], completion: str) -> Iterator[tuple[Task, float, dict[str, Any]]]:
-    """Play one episode with the same completion in each turn; yield the task, the reward and the info of each step."""
-    over = False
+    """Play one episode with the same completion in each turn; yield the task, the reward and the info of each step.
+
+    Where there is a session, the completion is the answer, and no cell is run.
+    """
+    over, rules = False, env.get_wrapper_attr("rules")
+    if rules.needs_sessions and answer_fence(completion) is None:
+        completion = as_answer(extract_code(completion, extract=rules.extract))
     while not over:
         _, reward, terminated, truncated, info = env.step(completion)
         over = terminated or truncated

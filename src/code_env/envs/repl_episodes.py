@@ -13,10 +13,12 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from code_env.errors import TaskError
-from code_env.executors.result import CellResult, Status
+from code_env.executors.result import CellResult, ExecutionResult, Status
 from code_env.extract import answer_fence, extract_code
 from code_env.judging.pending import PendingVerdict
+from code_env.judging.report import no_verdict
 from code_env.judging.timing import StepTiming
+from code_env.judging.verdict import Verdict
 from code_env.languages import PYTHON
 from code_env.tasks.task import Task
 from code_env.text import clip
@@ -165,9 +167,13 @@ class ReplEpisodes(Episodes):
             raise RuntimeError("a step has no result yet")
         self._turn += 1
         self._note(cell_feedback(result), "cell")
-        self._over = truncated = result.status is Status.SANDBOX_ERROR
-        self._shown = self.common_info() | _cell_info(result)
-        return Outcome(self.observation, False, truncated, self._shown)
+        verdicts: tuple[Verdict, ...] = ()
+        if result.status is Status.SANDBOX_ERROR:
+            execution = ExecutionResult(result.status, error=result.error)
+            verdicts = (no_verdict(self._of_episode(), self._responses[0], self._code or "", execution),)
+        self._over = bool(verdicts)
+        self._shown = self.common_info() | _cell_info(result, verdicts)
+        return Outcome(self.observation, False, self._over, self._shown)
 
     def common_info(self) -> dict[str, Any]:
         """What the info of every reset and step holds."""
@@ -187,16 +193,16 @@ class ReplEpisodes(Episodes):
         return True
 
 
-def _cell_info(result: CellResult) -> dict[str, Any]:
-    """As the info of an answer, without a verdict."""
+def _cell_info(result: CellResult, verdicts: tuple[Verdict, ...]) -> dict[str, Any]:
+    """As the info of an answer; there is a verdict only where the sandbox failed, to say that there is none."""
     return {
-        "verdicts": (),
+        "verdicts": verdicts,
         "cells": (result,),
-        "valid": result.status is not Status.SANDBOX_ERROR,
+        "valid": not verdicts,
         "samples_valid": 0,
         "passed": False,
         "score": 0.0,
-        "outcome": "cell" if result.status is not Status.SANDBOX_ERROR else "no_verdict",
+        "outcome": str(verdicts[0].outcome) if verdicts else "cell",
         "status": str(result.status),
         "tests_passed": 0,
         "tests_total": 0,

@@ -5,6 +5,6 @@ length, so every step takes only linear time. If a response holds no code in the
 text, and is judged as an answer without code: other text is never run just because it might be code.
 """
 
-from .answer import Extraction, answer_fence, extract_code, has_fence
+from .answer import Extraction, answer_fence, as_answer, extract_code, has_fence
 
-__all__ = ["Extraction", "answer_fence", "extract_code", "has_fence"]
+__all__ = ["Extraction", "answer_fence", "as_answer", "extract_code", "has_fence"]

@@ -89,6 +89,21 @@ def answer_fence(response: str, language: str = "python") -> str | None:
     return next((code for code in reversed(answers) if code.strip()), response)
 
 
+def as_answer(code: str) -> str:
+    """Return code in a fence that is tagged `answer`.
+
+    Args:
+        code: The code.
+
+    Example:
+        >>> as_answer("print(1)")
+        '```answer\\nprint(1)\\n```'
+    """
+    longest = max((len(run) for run in re.findall("`+", code)), default=0)
+    marks = "`" * max(3, longest + 1)
+    return f"{marks}{_ANSWER_TAG}\n{code.removesuffix(chr(10))}\n{marks}"
+
+
 def has_fence(response: str, language: str = "python") -> bool:
     """Return whether there is a fenced block in a response, outside its thinking parts.
 

@@ -2,9 +2,9 @@
 
 An item is data for JSON and has the same form for both. Its names are `number`, `task`, `seed`, `passed`, `valid`,
 `reward` (None for a sample), `about` (what judged it, and the model if it is known) and `turns`. The names of a turn
-are `prompt` (the last message before the answer), `reward`, `terms` and `programs`. A program has the names of
-`VerdictRow`, `answer` (the whole response of the policy) and `finish_reason` (why the model stopped; None if that is
-not known).
+are `prompt` (the last message before the answer), `cell` (what the policy wrote if that was a cell of a session, else
+None), `reward`, `terms` and `programs` (none for a cell). A program has the names of `VerdictRow`, `answer` (the whole
+response of the policy) and `finish_reason` (why the model stopped; None if that is not known).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _sample_item(row: Row) -> Item:
         "valid": row["outcome"] != Outcome.NO_VERDICT,
         "reward": None,
         "about": _about(row) | {"limits": row["limits"]},
-        "turns": [{"prompt": row["prompt"], "reward": None, "terms": {}, "programs": [program]}],
+        "turns": [{"prompt": row["prompt"], "cell": None, "reward": None, "terms": {}, "programs": [program]}],
     }
 
 
@@ -80,11 +80,12 @@ def _episode_item(row: Row) -> Item:
             {
                 # If a step takes several programs, the policy gets no feedback, and there is one message.
                 "prompt": asked[min(index, len(asked) - 1)],
+                "cell": None if turn["programs"] else str(turn["action"]),
                 "reward": turn["reward"],
                 "terms": turn["reward_terms"],
                 "programs": [
                     _program(program, answer, turn["finish_reason"])
-                    for program, answer in zip(turn["programs"], _answers(turn["action"]), strict=True)
+                    for program, answer in zip(turn["programs"], _answers(turn), strict=True)
                 ],
             }
             for index, turn in enumerate(row["turns"])
@@ -97,8 +98,11 @@ def _about(row: Row) -> dict[str, Any]:
     return {name: row[name] for name in _ABOUT} | ({} if model is None else {"model": str(model)})
 
 
-def _answers(action: str | list[str]) -> list[str]:
-    return [action] if isinstance(action, str) else action
+def _answers(turn: Row) -> list[str]:
+    if not turn["programs"]:
+        return []
+    action = turn["action"]
+    return [action] if isinstance(action, str) else list(action)
 
 
 def _program(row: Row, answer: str, finish_reason: str | None) -> dict[str, Any]:

@@ -23,8 +23,9 @@ function itemHead(entry, item) {
 
 function itemTurn(turn, place, count) {
   return el('section', { 'aria-label': `turn ${place + 1}` },
-    el('h3', {}, count > 1 ? `Turn ${place + 1}` : 'Answer'),
+    el('h3', {}, count > 1 ? `Turn ${place + 1}${turn.cell === null ? '' : ': a cell'}` : 'Answer'),
     folded(place ? 'what the policy was told' : 'prompt', turn.prompt.length < 1000, block(turn.prompt, `prompt of turn ${place + 1}`)),
+    turn.cell === null ? '' : block(turn.cell, `cell of turn ${place + 1}`),
     turn.programs.map((one, at) => itemProgram(one, turn.programs.length > 1 ? at : null)),
     Object.keys(turn.terms).length ? [el('h4', {}, `Reward ${number(turn.reward)}`),
       stack('reward', Object.entries(turn.terms).map(([name, value], at) => [name, value, number(value), colour(at)]))] : '');

@@ -92,6 +92,8 @@ def _trajectory(item: Item, key: str) -> dict[str, Any]:
     steps: list[dict[str, Any]] = []
     for turn in item["turns"]:
         steps.append({"source": "user", "message": turn["prompt"]})
+        if turn["cell"] is not None:
+            steps.append({"source": "agent", "message": turn["cell"]})
         steps.extend(_answer(turn, one) for one in turn["programs"])
     return {
         "schema_version": _SCHEMA,

@@ -205,6 +205,8 @@ def _sample_scores(item: Item, program: dict[str, Any]) -> dict[str, Any]:
 
 def _messages(turn: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"role": "user", "content": turn["prompt"], "source": "input"}
+    if turn["cell"] is not None:
+        yield {"role": "assistant", "content": turn["cell"], "source": "generate"}
     for program in turn["programs"]:
         about = {
             "result": result_line(program),

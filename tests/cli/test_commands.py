@@ -72,6 +72,15 @@ def test_run_plays_references_and_shows_each_ledger(tmp_path):
     assert "3 episodes, mean reward 1.000" in shown
 
 
+def test_references_are_answers_where_there_is_a_session(tmp_path):
+    shown = run("run", "repl", "--episodes", 2, cwd=tmp_path)
+    assert shown.count("pass             ") == 2
+    assert "2 episodes, mean reward 1.000" in shown
+    run("rollout", "rows.jsonl", "--env", "repl", "--episodes", 2, cwd=tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
+    assert [(row["passed"], len(row["turns"])) for row in rows] == [(True, 1)] * 2
+
+
 def test_run_marks_where_a_reason_is_cut(tmp_path):
     samples = tmp_path / "s.jsonl"
     code = "raise ValueError('no' * 500)"

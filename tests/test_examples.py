@@ -12,10 +12,13 @@ from walking import call_block
 TRAINERS = {"sb3_token_ppo.py", "trl_grpo.py"}
 """Examples that train for minutes; what comes of it is looked at here."""
 
+LOOKED_AT = {*TRAINERS, "tree_search.py"}
+"""Examples that have a test of their own."""
+
 ENDPOINT = "http://127.0.0.1:8000/v1"
 """Where the documents say that a model is."""
 
-EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.name not in TRAINERS)
+EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.name not in LOOKED_AT)
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "envs").glob("*/README.md"))]
 
 
@@ -35,7 +38,8 @@ def run(arguments, cwd):
 
 def test_there_are_examples_each_short():
     assert {"quickstart.py", "custom_reward.py"} <= {path.name for path in EXAMPLES}
-    assert all(len(path.read_text().splitlines()) < 80 for path in EXAMPLES)
+    short = [*EXAMPLES, ROOT / "examples" / "tree_search.py"]
+    assert all(len(path.read_text().splitlines()) < 80 for path in short)
     assert all(len((ROOT / "examples" / name).read_text().splitlines()) < 200 for name in TRAINERS)
 
 
@@ -53,6 +57,13 @@ def test_the_executor_of_an_example_conforms(tmp_path):
     told = run([sys.executable, "-W", "error", str(path)], tmp_path).splitlines()
     assert len(told) >= 60
     assert [line for line in told if line.split()[1] != "holds"] == []
+
+
+def test_a_search_over_branches_solves_what_the_policy_in_a_line_does_not(tmp_path):
+    told = run([sys.executable, "-W", "error", str(ROOT / "examples" / "tree_search.py")], tmp_path)
+    rows = [line.split() for line in told.splitlines()[1:]]
+    assert len(rows) == 3
+    assert all(float(line) <= 0.34 and float(search) == 1.0 for _, line, search in rows)
 
 
 def test_a_policy_learns_to_write_a_function_with_a_branch(tmp_path):

@@ -135,7 +135,8 @@ def test_a_suite_is_answered_and_read_as_samples(endpoint, model, tmp_path):
 
 def test_what_a_failed_generation_has_is_asked_for_once_only(endpoint, model, tmp_path):
     path = tmp_path / "samples.jsonl"
-    endpoint.script["prompt 3"] = [(401, {})]
+    # The retry comes after the other prompts have their answers.
+    endpoint.script["prompt 3"] = [(429, {"Retry-After-Ms": "500"}), (401, {})]
     with pytest.raises(ModelError, match="AuthenticationError"):
         generate(SUITE, model, path)
     assert not path.exists()

@@ -15,6 +15,7 @@
     │   ├── IsolationUnavailable              this machine does not grant the isolation asked for
     │   ├── SessionBusy                       another thread runs a cell of the session
     │   ├── SessionDied                       the session takes no more cells, or the checkpoint was released
+    │   ├── CheckpointRefused                 the session holds something that cannot be kept
     │   ├── TooManySessions                   as many sessions are open as the executor may have
     │   └── UnsupportedProgram                it cannot do what the program asks
     ├── NoVerdict                         the sandbox failed, and a caller that must have a number cannot have one
@@ -95,6 +96,10 @@ class SessionDied(ExecutorError):
 
 class TooManySessions(ExecutorError):
     """As many sessions are open as the executor may have; `Executor.max_sessions` sets another number."""
+
+
+class CheckpointRefused(ExecutorError):
+    """The session holds something that cannot be kept, such as a thread; the message names it."""
 
 
 class RewardError(CodeEnvError, ValueError):

@@ -47,9 +47,9 @@ class Isolation:
     """Whether a program can use the network."""
     notebooks: bool = False
     """Whether it runs programs with `notebook=True`."""
-    sessions: Literal["replay", "none"] = "none"
-    """How it keeps the state of a session, see `open_session`: `replay` runs all its cells again before each new one.
-    `none`: it has no sessions."""
+    sessions: Literal["fork", "replay", "none"] = "none"
+    """How it keeps the state of a session, see `open_session`. `fork`: the interpreter stays, and a fork of it runs the
+    next cell. `replay`: all cells are run again before each new one. `none`: it has no sessions."""
     policy: str = ""
     """Name of the policy that programs must follow, if there is a policy; other programs get the status `refused`."""
     details: str = ""

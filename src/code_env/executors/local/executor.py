@@ -17,17 +17,18 @@ import logging
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from code_env.checks import require_choice, require_whole
 from code_env.errors import ExecutorClosed, ExecutorError
 from code_env.executors.base import Executor, Isolation
 from code_env.executors.cores import own_cores
 from code_env.executors.interpreters import installed_languages, refuse_unsupported
+from code_env.executors.limits import Limits
 from code_env.executors.pool import Place, Pool, Runner, renew_lock_after_fork
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, Status, sandbox_killed
@@ -38,8 +39,11 @@ from .jailed_program import JailedProgram
 from .neighbours import Neighbours, found_no_space
 from .peer import PeerKeeper
 from .servers import LEVELS, Level, Servers, refuse_unsupported_machine
-from .stocks import COMMON, Stock, stock_for
+from .stocks import COMMON, SESSIONS, Stock, stock_for
 from .worker import ServerDied, Worker, blamed_on
+
+if TYPE_CHECKING:
+    from code_env.sessions.session import Session
 
 _log = logging.getLogger(__name__)
 
@@ -122,7 +126,7 @@ class LocalExecutor(Executor):
             enforces=frozenset({"cpu_s", "wall_s", "memory_bytes", "output_bytes", "file_bytes", "processes"}),
             network=False,
             notebooks=True,
-            sessions="replay",
+            sessions="fork" if level == "full" else "replay",
             details=_DETAILS[level],
         )
 
@@ -152,6 +156,21 @@ class LocalExecutor(Executor):
                 open_slot = partial(live.open_slot, servers, self._preload)
                 live.pool = Pool("local", self._workers, open_slot, _IN_FLIGHT * self._workers)
             return live.pool.submit(program)
+
+    def _new_session(self, limits: Limits, files: Mapping[str, bytes]) -> Session:
+        """Begin a session. At level `full` its interpreters are kept, unless its cells may start processes."""
+        if self.describe().sessions != "fork" or limits.processes:
+            return super()._new_session(limits, files)
+        from .sessions.session import LiveSession
+        from .sessions.tree import SessionTree
+
+        first = Program("", files=files, limits=limits)
+        return LiveSession(SessionTree(self._open_session_worker, first), limits, first.files)
+
+    def _open_session_worker(self, order: Mapping[str, Any]) -> Worker:
+        with self._lock:
+            servers = self._started()
+        return servers.open_worker(SESSIONS, order)
 
     def close(self) -> None:
         """End all programs that still run, and all servers. Idempotent."""

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -126,6 +126,7 @@ class Server:
             "drivers": commands.drivers,
             "modules": stock.modules,
             "judges": stock.judges,
+            "sessions": stock.sessions,
             "heavy": stock.is_heavy,
             "base": None if self._base is None else str(self._base),
             "policy": policy,
@@ -177,8 +178,11 @@ class Server:
         """Whether the server was ended."""
         return self._closed
 
-    def open_worker(self) -> Worker:
+    def open_worker(self, session: Mapping[str, Any] | None = None) -> Worker:
         """Have the server fork another worker.
+
+        Args:
+            session: If the worker serves a session, its limits; see `jail/session_worker.py`.
 
         Raises:
             ServerDied: If no worker starts.
@@ -198,7 +202,7 @@ class Server:
         try:
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             where = None if directory is None else str(directory.run)
-            order = {"user": user, "directory": where, "notices": notices}
+            order = {"user": user, "directory": where, "notices": notices, "session": session}
             with theirs, self._lock:
                 if self._closed:
                     raise ServerDied("the server was ended meanwhile")
@@ -320,8 +324,12 @@ class Servers:
                 self._servers[stock] = self._start(stock)
             return self._servers[stock]
 
-    def open_worker(self, stock: Stock) -> Worker:
+    def open_worker(self, stock: Stock, session: Mapping[str, Any] | None = None) -> Worker:
         """Return a new worker of the server with this stock.
+
+        Args:
+            stock: The stock.
+            session: See `Server.open_worker`.
 
         Raises:
             IsolationUnavailable: If the kernel does not grant the lowest accepted level.
@@ -329,7 +337,7 @@ class Servers:
         """
         server = self.get(stock)
         try:
-            return server.open_worker()
+            return server.open_worker(session)
         except ServerDied:
             self.drop(server)
             raise

@@ -23,6 +23,8 @@ class Stock(NamedTuple):
     """Modules, in addition to those that the harness needs."""
     judges: bool
     """Whether it also has the judge's half of the harness, for peers and for suites that run beside a program."""
+    sessions: bool = False
+    """Whether its workers serve sessions instead of programs."""
     language: str = PYTHON.name
     """Language of the programs that it starts. If it is not Python, these programs can also read its interpreter."""
 
@@ -49,6 +51,7 @@ COMMON_MODULES = (
 
 LEAN = Stock(LEAN_MODULES, judges=False)
 COMMON = Stock(COMMON_MODULES, judges=True)
+SESSIONS = Stock(COMMON_MODULES, judges=False, sessions=True)
 
 _ALWAYS_THERE = frozenset(("__future__", "abc", "atexit", "builtins", "errno", "gc", "io", "signal", "stat"))
 _IN_LEAN = _ALWAYS_THERE | {name.partition(".")[0] for name in LEAN_MODULES}
@@ -68,7 +71,7 @@ def stock_for(program: Program, heavy: Iterable[str]) -> Stock:
         return LEAN._replace(language=program.language)
     named = tuple(name for name in heavy if name in program.code or name in program.imports)
     stock = LEAN if _needs_little(program, named) else COMMON
-    return Stock((*stock.modules, *named), stock.judges) if named else stock
+    return stock._replace(modules=(*stock.modules, *named)) if named else stock
 
 
 def _needs_little(program: Program, beside: tuple[str, ...]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 import os
 import threading
 import weakref
@@ -54,7 +55,9 @@ class LinkedExecutor(Executor):
         Raises:
             ExecutorError: If none can be reached, or they differ and `mixed_levels` is false.
         """
-        return self._queue().isolation()
+        isolation = self._queue().isolation()
+        # A program goes wherever there is room, so no place keeps an interpreter for the next cell.
+        return dataclasses.replace(isolation, sessions="replay") if isolation.sessions == "fork" else isolation
 
     def submit(self, program: Program) -> Future[ExecutionResult]:
         """Start a program; see `Executor.submit`.

@@ -26,7 +26,7 @@ from .messages import Hello
 _RANKS = {
     "level": ("none", "contained", "full", "machine"),
     "peer": ("none", "same_machine", "isolated"),
-    "sessions": ("none", "replay"),
+    "sessions": ("none", "replay", "fork"),
 }
 """The values of three fields of `Isolation`, weakest first."""
 

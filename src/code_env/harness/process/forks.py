@@ -28,6 +28,8 @@ _NOTIFICATION_BYTES = 80  # struct seccomp_notif: id, pid, flags, the call
 _ANSWER = struct.Struct("<QqiI")  # struct seccomp_notif_resp: id, value, error, flags
 _RECEIVE, _SEND = 0xC0502100, 0xC0182101
 _CONTINUE = 1
+_FIRST_ARGUMENT = 32
+"""The offset of the call's first argument in a notification."""
 
 _PATIENCE_S, _LOOK_S = 0.02, 0.0005
 """How long a fork waits for the outcome of earlier forks that are allowed but not done, and the pause between two
@@ -117,23 +119,38 @@ class ForkGate:
         except OSError as error:
             return error.errno in (errno.EINTR, errno.ENOENT)  # The thread that asked is dead by now.
         number, thread, _, call = struct.unpack_from("<QIIi", notification)
+        (argument,) = struct.unpack_from("<Q", notification, _FIRST_ARGUMENT)
         self._open.pop(thread, None)  # A thread that asks again has finished its last fork.
         began_s = time.thread_time()
-        if is_lock := call == _FCNTL:
-            self._locks += 1
-            refusal = 0 if self._locks <= _MOST_LOCKS else errno.ENOLCK
-        else:
-            refusal = 0 if self._may_start() else errno.EAGAIN
-        if not (refusal or is_lock):
-            self._open[thread] = _Allowed(time.monotonic(), self._living)
-        else:
-            self.refusing_s += time.thread_time() - began_s
+        refusal = self._refusal(thread, call, argument)
+        if refusal or thread not in self._open:
+            self._charge(thread, time.thread_time() - began_s)
         answer = _ANSWER.pack(number, 0, -refusal, 0 if refusal else _CONTINUE)
         try:
             fcntl.ioctl(self.listener, _SEND, bytearray(answer))
         except OSError:  # The thread that asked is dead, or was interrupted and will ask again.
             self._open.pop(thread, None)
         return True
+
+    def _refusal(self, thread: int, call: int, argument: int) -> int:
+        """Return the error number with which a call fails; 0 to let it continue.
+
+        Args:
+            thread: The thread that makes the call.
+            call: The number of the call.
+            argument: Its first argument.
+        """
+        if call == _FCNTL:
+            self._locks += 1
+            return 0 if self._locks <= _MOST_LOCKS else errno.ENOLCK
+        if not self._may_start():
+            return errno.EAGAIN
+        self._open[thread] = _Allowed(time.monotonic(), self._living)
+        return 0
+
+    def _charge(self, thread: int, seconds: float) -> None:
+        """Note CPU time that this process has spent on a call of a thread."""
+        self.refusing_s += seconds
 
     def _may_start(self) -> bool:
         """Return whether one more process may start, counting processes that are about to start."""

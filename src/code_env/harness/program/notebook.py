@@ -68,7 +68,7 @@ class _Code:
         return None if self._last is None else _eval(self._last, names)
 
 
-class _Kernel:
+class Kernel:
     """The names that a program and its cells share, and the results that they have shown.
 
     Args:
@@ -134,7 +134,7 @@ def run_as_notebook(
         echo: Whether to write the output of cells to the program's standard output too.
     """
     exit_code = 0
-    kernel = _Kernel(names, send)
+    kernel = Kernel(names, send)
     output = _Output(echo) if cells else None
     try:
         kernel.run(_Code(source.decode("utf-8-sig"), filename))
@@ -164,29 +164,43 @@ def run_in_session(
         history: The cells before it.
         send: Called with the record.
     """
-    kernel = _Kernel(names, send)
-    own = [os.dup(1), os.dup(2)]
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for fd in (1, 2):
-        os.dup2(nowhere, fd)
-    for number, text in enumerate(history, start=1):
-        with contextlib.suppress(BaseException):
-            kernel.run(_Code(text, f"<cell {number}>"))
-    for stream in (sys.stdout, sys.stderr):
-        flush(stream)
-    for fd, before in zip((1, 2), own, strict=True):
-        os.dup2(before, fd)
-    for fd in (*own, nowhere):
-        os.close(fd)
-    kernel.forget_results()
-    error, variable = _outcome(kernel, len(history) + 1, source.decode("utf-8-sig"))
-    for stream in (sys.stdout, sys.stderr):
-        flush(stream)
-    kernel.send({"cell": 1, "stdout": "", "error": error, "variable": variable})
+    kernel = Kernel(names, send)
+    run_cell_after(kernel, history, source.decode("utf-8-sig"), len(history) + 1)
     _exit(0)
 
 
-def _run_cell(kernel: _Kernel, number: int, text: str, output: _Output) -> Record:
+def run_cell_after(kernel: Kernel, history: list[str], text: str, number: int) -> None:
+    """Run cells whose output nobody wants, then another cell; send a record of this cell.
+
+    Args:
+        kernel: What the cells share.
+        history: The cells that nobody wants to see.
+        text: The other cell.
+        number: The number of that cell, for its file name.
+    """
+    first = number - len(history)
+    if history:
+        own = [os.dup(1), os.dup(2)]
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for fd in (1, 2):
+            os.dup2(nowhere, fd)
+        for before, cell in enumerate(history, start=first):
+            with contextlib.suppress(BaseException):
+                kernel.run(_Code(cell, f"<cell {before}>"))
+        for stream in (sys.stdout, sys.stderr):
+            flush(stream)
+        for fd, kept in zip((1, 2), own, strict=True):
+            os.dup2(kept, fd)
+        for fd in (*own, nowhere):
+            os.close(fd)
+    kernel.forget_results()
+    error, variable = _outcome(kernel, number, text)
+    for stream in (sys.stdout, sys.stderr):
+        flush(stream)
+    kernel.send({"cell": 1, "stdout": "", "error": error, "variable": variable})
+
+
+def _run_cell(kernel: Kernel, number: int, text: str, output: _Output) -> Record:
     """Run a cell, and return its record without the results that it has shown."""
     output.begin()
     try:
@@ -196,7 +210,7 @@ def _run_cell(kernel: _Kernel, number: int, text: str, output: _Output) -> Recor
     return {"cell": number, "stdout": written, "error": error, "variable": variable}
 
 
-def _outcome(kernel: _Kernel, number: int, text: str) -> tuple[dict[str, str] | None, str | None]:
+def _outcome(kernel: Kernel, number: int, text: str) -> tuple[dict[str, str] | None, str | None]:
     """Run a cell; return the exception that ended it, and the result variable if the cell sets it."""
     try:
         code = _Code(text, f"<cell {number}>")

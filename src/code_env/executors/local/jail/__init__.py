@@ -7,6 +7,9 @@ These are the processes, from the trainer inwards; each is the parent of the nex
                       └─ worker.py   runs one program at a time; never sees a program either
                            └─ child.py   reads its order, gives up its remaining rights, becomes the program
 
+A session's worker (`session_worker.py`) keeps interpreters in which untrusted cells have run. It trusts nothing of
+them.
+
 Each layer that they enter has a file: `namespaces.py`, `landlock.py` and `seccomp.py`. The system calls are in
 `linux.py`, the messages in `wire.py`. `fork_hooks.py`, `rehearsal.py` and `heap.py` keep forks cheap.
 

@@ -67,7 +67,7 @@ class ChildLayers:
         user: User to become; None if the worker is that user already.
         private: Whether that user needs a capability to reach the interpreter, because directories on the way are
             closed to it. Landlock still decides what it can read there.
-        hears_of_children: See `seccomp.program_filter`.
+        hears_of_children, asks_for_signals: See `seccomp.program_filter`.
     """
 
     def __init__(
@@ -79,8 +79,9 @@ class ChildLayers:
         user: int | None = None,
         private: bool = False,
         hears_of_children: bool = False,
+        asks_for_signals: bool = False,
     ) -> None:
-        self._hears_of_children = hears_of_children
+        self._hears_of_children, self._asks_for_signals = hears_of_children, asks_for_signals
         self.user, self.full, self.notices = user, full, notices
         self.capabilities = linux.CapabilitySet(*([linux.CAP_DAC_READ_SEARCH] if private else []))
         self.rules = landlock.Ruleset(rules)
@@ -154,6 +155,7 @@ class ChildLayers:
             shared_user=self._shared_user,
             truncates=self._truncates,
             signals_of=signals_of,
+            asks_for_signals=self._asks_for_signals,
             hears_of_children=self._hears_of_children,
         )
 
@@ -219,8 +221,8 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
     if further is not None and further.cells is not None:
         sys.argv += argv
         if further.history is not None:
-            run_in_session(code, _main, further.history, _send_report)
-        run_as_notebook(code, "main.py", _main, further.cells, _send_report)
+            run_in_session(code, names, further.history, _send_report)
+        run_as_notebook(code, "main.py", names, further.cells, _send_report)
     try:
         compiled = compile_program(code, "main.py")
     except COMPILE_ERRORS as error:
@@ -228,7 +230,7 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
     else:
         if argv:
             sys.argv += argv
-        run_as_main(compiled, _main, _send_report)
+        run_as_main(compiled, names, _send_report)
 
 
 def _send_report(error: dict[str, Any]) -> None:
@@ -313,7 +315,7 @@ def take_over(further: wire.FurtherOrder, code: bytes = b"") -> None:
     os.environ.update(further.environment)
     if further.policy and policy is not None:
         policy.apply()
-        policy.furnish(_main)
+        policy.furnish(names)
         policy.look_over(code)
 
 
@@ -367,13 +369,13 @@ class JailedTests(Confinement):
 policy: Any = None
 """The policy of programs whose order asks for it. The server sets it if its configuration has a policy."""
 
-_main: dict[str, Any] = {}
+names: dict[str, Any] = {}
 """The namespace of the `__main__` module that programs run in."""
 
 
 def prepare() -> None:
     """Do once, in the server, what each child would otherwise do for the first time."""
-    global _main
-    _main = prepare_main("main.py", [])
+    global names
+    names = prepare_main("main.py", [])
     marshal.loads(wire.pack(wire.ProgramOrder("program", "", b"", [], {}, [(0, 1, 2)], None)))
     describe_error(ValueError("x"))

@@ -79,7 +79,7 @@ class Ruleset:
 
     def __init__(self, rules: list[tuple[str, int]]) -> None:
         known = version()
-        handled = _HANDLED[min(known, max(_HANDLED))]
+        handled = self._handled = _HANDLED[min(known, max(_HANDLED))]
         attributes = _Attributes(handled, _NET_TCP if known >= 4 else 0, _SCOPES if known >= 6 else 0)
         size = 8 if known < 4 else 16 if known < 6 else 24
         fd = syscall(_CREATE, "landlock", ctypes.byref(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))
@@ -87,13 +87,15 @@ class Ruleset:
         self.fd = move_descriptor(fd, wire.OWN)
         self.restriction = PreparedCall(_RESTRICT, "landlock", ctypes.c_int(self.fd), ctypes.c_uint32(0))
         for path, rights in rules:
-            self._add(path, rights & handled)
+            self.allow(path, rights)
 
     def restrict(self) -> None:
         """Restrict this process, and all processes that it starts, to these rules."""
         self.restriction.make()
 
-    def _add(self, path: str, rights: int) -> None:
+    def allow(self, path: str, rights: int) -> None:
+        """Add a rule: these rights at a path and below; nothing if there is no such path."""
+        rights &= self._handled
         try:
             fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError, PermissionError):

@@ -62,9 +62,12 @@ SCRATCH = "/sandbox/run"
 """Mount point of the tmpfs that a program may write to."""
 
 
+WORK_NAME = "work"
+
+
 def work_in(directory: str) -> str:
     """Return the directory in which a program starts; it lies in `directory`, which the program may write to."""
-    return f"{directory}/work"
+    return f"{directory}/{WORK_NAME}"
 
 
 DRIVERS = "/sandbox/drivers"

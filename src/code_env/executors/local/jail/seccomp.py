@@ -279,6 +279,12 @@ _SIGNALS: dict[str, _Numbers] = {
 
 _PIDFD_SEND_SIGNAL: _Numbers = (424, 424)
 
+
+def signal_calls() -> frozenset[int]:
+    """Return the numbers of the calls that send a signal to the process, or the thread, of their first argument."""
+    return frozenset(_numbers(_SIGNALS))
+
+
 _ATTRIBUTES: dict[str, _Numbers] = {
     "chmod": (90, None),
     "fchmod": (91, 52),
@@ -366,6 +372,7 @@ def program_filter(
     shared_user: bool = False,
     truncates: bool = True,
     signals_of: int | None = None,
+    asks_for_signals: bool = False,
     hears_of_children: bool = False,
 ) -> Filter:
     """Return the filter that a process installs before it becomes a program.
@@ -380,6 +387,7 @@ def program_filter(
         truncates: Whether the program may truncate files by name. Landlock decides on that from its version 3 on.
         signals_of: The pid of the process itself, where no other layer keeps signals in. The process may then send
             signals only to itself and to its own process group.
+        asks_for_signals: Whether the listener decides on each signal that the program sends.
         hears_of_children: Whether the program may choose what happens when a child ends. Some interpreters need this,
             because they learn of it only by a signal. A program that ignores its children hides what they have used.
     """
@@ -409,7 +417,10 @@ def program_filter(
         decisions |= dict.fromkeys(_numbers(_TRUNCATE), _REFUSE)
     if shared_user:
         decisions |= dict.fromkeys(_numbers(_ATTRIBUTES), failure(0))
-    if signals_of is not None:
+    if asks_for_signals:
+        decisions |= dict.fromkeys(_numbers(_SIGNALS), NOTIFY)
+        decisions |= dict.fromkeys(_numbers({"": _PIDFD_SEND_SIGNAL}), _REFUSE)
+    elif signals_of is not None:
         # 0 means the process group, and the program has a group of its own.
         own = (Step(0, (signals_of, 0), then=ALLOW, otherwise=_REFUSE),)
         decisions |= dict.fromkeys(_numbers(_SIGNALS), own)

@@ -94,6 +94,8 @@ def _enter(config: dict[str, Any]) -> None:
         importlib.import_module(f"code_env.harness.{name}")
     if config["commands"]:
         worker.become_command = importlib.import_module("code_env.executors.local.jail.command_child").become_command
+    if config["sessions"]:
+        worker.serve_session = importlib.import_module("code_env.executors.local.jail.session_worker").serve
     if config["level"] == "contained" and config["judges"]:  # Programs of the other servers do not import these locks.
         with contextlib.suppress(ModuleNotFoundError):  # A Python without `multiprocessing`.
             importlib.import_module("code_env.executors.local.jail.locks").install()

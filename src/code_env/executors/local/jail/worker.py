@@ -30,6 +30,9 @@ become_command: Callable[[ChildLayers, int, int, ForkGate | None], NoReturn] = b
 """As `become_program`, for programs that are not Python. A server sets it only if it runs such programs, so that other
 servers do not load that module."""
 
+serve_session: Callable[[Socket, dict[str, Any], dict[str, Any]], NoReturn] | None = None
+"""As `main`, for a session. A server sets it only if it serves sessions."""
+
 _SIGKILL = signal.SIGKILL
 
 _REAP_S = 0.1
@@ -38,7 +41,8 @@ _REAP_S = 0.1
 _TELL_S = 0.01
 """The worker tells the trainer each time that refused forks and locks have used this much more CPU time, in seconds."""
 
-_MAX_DESCRIPTORS = 512
+MAX_DESCRIPTORS = 512
+"""How many descriptors a program may have."""
 _MAX_PENDING = 1024  # Pending signals, and timers.
 _STACK_BYTES = 8 << 20
 
@@ -49,7 +53,8 @@ def main(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoRetur
     Args:
         sock: The worker's socket.
         config: The server's configuration.
-        order: `user`, at level `contained`: the user that programs of this worker run as, or None for the current user.
+        order: `session`, if the worker serves a session: its limits, see `session_worker.py`; and
+            `user`, at level `contained`: the user that programs of this worker run as, or None for the current user.
             `directory`, at level `contained`: the directory that they may write to. `notices`: whether the kernel
             reports changes to files.
     """
@@ -58,6 +63,8 @@ def main(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoRetur
     sock = Socket(fileno=linux.move_descriptor(sock.detach(), wire.OWN))
     os.closerange(wire.FIRST, sock.fileno())
     os.closerange(sock.fileno() + 1, 1 << 30)
+    if serve_session is not None:
+        serve_session(sock, config, order)
     try:
         scratch = namespaces.Scratch(notices=order["notices"]) if full else None
         die_with_parent(0 if full else os.getppid())
@@ -65,9 +72,9 @@ def main(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoRetur
             linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
             os.environ["TMPDIR"], os.environ["HOME"] = order["directory"], namespaces.work_in(order["directory"])
             sys.path[0] = namespaces.work_in(order["directory"])
-        _keep_interrupts_away()
+        keep_interrupts_away()
         layers = _layers(config, order)
-        _set_limits(own_user=full or order["user"] is not None)
+        set_common_limits(own_user=full or order["user"] is not None)
         linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
         # A program that unmaps most of a huge page still holds all of it, and the kernel no longer counts it.
         linux.prctl(linux.PR_SET_THP_DISABLE, 1)
@@ -122,7 +129,7 @@ def _clear(directory: str) -> bytes:
     return wire.READY
 
 
-def _keep_interrupts_away() -> None:
+def keep_interrupts_away() -> None:
     """Make SIGINT raise KeyboardInterrupt in programs, as usual, and do nothing in this process.
 
     Process 1 receives a signal from inside its namespace if it has a handler for it, and Python has one for SIGINT.
@@ -233,14 +240,15 @@ def _layers(config: dict[str, Any], order: dict[str, Any]) -> ChildLayers:
     )
 
 
-def _set_limits(*, own_user: bool) -> None:
+def set_common_limits(*, own_user: bool, descriptors: int = MAX_DESCRIPTORS) -> None:
     """Set the limits that are the same for all programs.
 
     Args:
+        descriptors: How many descriptors a process may have.
         own_user: Whether no other process runs as the programs' user, or in their user namespace.
     """
     limits = {
-        resource.RLIMIT_NOFILE: _MAX_DESCRIPTORS,
+        resource.RLIMIT_NOFILE: descriptors,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,

@@ -1,0 +1,1 @@
+"""Live sessions of the `local` executor: the trainer's side. `jail/session_worker.py` is the other."""

@@ -23,6 +23,13 @@ def test_a_short_soak_is_flat():
     assert min(row["jail_bytes"] for row in rows) > 0
 
 
+def test_a_short_soak_of_sessions_is_flat():
+    """It checks each value itself."""
+    rows, said = run("session_soak.py", "--sessions", "4")
+    assert "grown: nothing" in said
+    assert [row["programs"] for row in rows] == [50, 100, 150, 200]
+
+
 def test_executors_are_compared_with_a_fork():
     kinds = ["local", "single", "contained"]
     rows, _ = run("executors.py", "--rounds", "1", "--programs", "trivial", "--workers", "1", "--executors", *kinds)
@@ -58,6 +65,15 @@ def test_cheats_are_counted():
     counts = {row["judge"]: (row["right"], row["wrong"], row["cheat"]) for row in rows}
     assert counts["code_env"] == ("3 of 3", "0 of 2", "0 of 8")
     assert counts["exit code of a process"] == ("3 of 3", "0 of 2", "8 of 8")
+
+
+def test_what_a_branch_of_a_session_costs_is_measured():
+    """It checks each result itself."""
+    (shown,), _ = run(
+        *("sessions.py", "--megabytes", "0,8", "--rounds", "1", "--count", "2", "--branches", "6", "--running", "3")
+    )
+    assert [row["megabytes"] for row in shown["sizes"]] == [0, 8]
+    assert shown["together"]["seconds"] > 0
 
 
 def test_what_a_server_costs_is_measured():

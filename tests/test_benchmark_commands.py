@@ -25,9 +25,9 @@ def test_a_short_soak_is_flat():
 
 def test_a_short_soak_of_sessions_is_flat():
     """It checks each value itself."""
-    rows, said = run("session_soak.py", "--sessions", "4")
+    rows, said = run("session_soak.py", "--sessions", "2")
     assert "grown: nothing" in said
-    assert [row["programs"] for row in rows] == [50, 100, 150, 200]
+    assert [row["programs"] for row in rows] == [50, 100]
 
 
 def test_executors_are_compared_with_a_fork():

@@ -83,6 +83,7 @@ LONGEST = (
 SAMPLED = {
     "src/": 3,
     "tests/adversarial/test_javascript_hacks.py": 3,
+    "tests/conformance/test_executors.py::test_sessions_by_replay": 4,
     "tests/conformance/test_io_idioms.py": 2,
     "tests/conformance/test_signals.py": 2,
     "tests/envs/test_hidden.py::test_what_a_policy_is_told": 4,
@@ -105,7 +106,7 @@ SAMPLED = {
     "tests/executors/local/test_time_and_process_limits.py": 8,
     "tests/executors/remote/test_remote.py": 4,
     "tests/executors/restricted/test_restricted_options.py": 8,
-    "tests/executors/machines/test_shell.py::test_the_executor_of_an_example_conforms": 24,
+    "tests/executors/machines/test_shell.py::test_the_executor_of_an_example_conforms": 4,
     "tests/executors/test_languages.py": 8,
     "tests/executors/test_notebook.py": 10,
     "tests/executors/test_subprocess.py": 8,

@@ -42,6 +42,15 @@ def test_limits_hold_elsewhere(check, other):
     assert check(other) == ("does not enforce processes" if is_declared else None)
 
 
+SESSIONS = [check for check in CHECKS if check.__module__ == "code_env.testing.sessions"]
+
+
+@pytest.mark.parametrize("check", SESSIONS, ids=lambda check: check.__name__)
+def test_sessions_by_replay_keep_the_same_promises(check, other):
+    assert other.describe().sessions == "replay"
+    assert check(other) is None
+
+
 def test_there_are_enough_checks():
     assert len({check.__name__ for check in CHECKS + LIFE_CHECKS}) == len(CHECKS) + len(LIFE_CHECKS) == 110
 

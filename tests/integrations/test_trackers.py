@@ -90,13 +90,20 @@ def test_it_is_part_of_a_spec(executor, tmp_path):
     again.close()
 
 
-@pytest.mark.parametrize(("log", "every"), [("tensorboard", 1), (print, 0), (print, 1.5)])
-def test_arguments_are_checked(executor, log, every):
+@pytest.mark.parametrize(
+    ("log", "every", "message"),
+    [
+        ("tensorboard", 1, "log must be a function"),
+        (print, 0, "every must be a whole"),
+        (print, 1.5, "every must be a whole"),
+    ],
+)
+def test_arguments_are_checked(executor, log, every, message):
     for env, wrapper in (
         (make_code_exec(SUITE, executor), RecordMetrics),
         (make_code_exec_vec(2, SUITE, executor), vector.RecordMetrics),
     ):
-        with pytest.raises(RewardError, match="log must be a function" if log != print else "every must be a whole"):
+        with pytest.raises(RewardError, match=message):
             wrapper(env, log, every)
         env.close()
 

@@ -59,6 +59,23 @@ def test_pandas_shows_as_a_notebook_would(everywhere):
     assert [shown["text/plain"] for shown in result.results] in (["1.5"], ["np.float64(1.5)"]), result
 
 
+RICH = """
+class Rich:
+    def __init__(self, html): self.html = html
+    def __repr__(self): return "seven"
+    def _repr_html_(self): return self.html() if callable(self.html) else self.html
+"""
+
+
+def test_a_value_with_html_shows_it_too(everywhere):
+    cells = ("Rich('<b>7</b>')", "Rich(None)", "Rich(lambda: 1 / 0)", "Rich('7' * 100_000)", "Rich")
+    result = everywhere.run(Program(RICH, notebook=True, cells=cells))
+    assert result.cells[0].results == ({"text/plain": "seven", "text/html": "<b>7</b>"},)
+    assert [cell.results for cell in result.cells[1:4]] == [({"text/plain": "seven"},)] * 3
+    assert [list(shown) for shown in result.cells[4].results] == [["text/plain"]]
+    assert {cell.error for cell in result.cells} == {None}
+
+
 def test_what_a_cell_prints_is_told_apart(everywhere):
     program = Program(
         "print('program')",

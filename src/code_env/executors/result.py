@@ -101,8 +101,9 @@ class ExecutionResult:
     """The uncaught exception that ended it, or what went wrong with the sandbox."""
     results: tuple[Mapping[str, Any], ...] = ()
     """Rich outputs of a program with `notebook=True`, as mappings from MIME type to data, in the order in which they
-    came: `{"text/plain": text}` for the value of its last expression, `{"image/png": bytes}` for a figure. The program
-    controls this data, so do not trust it when you open it."""
+    came: `{"text/plain": text}` for the value of its last expression, with `"text/html"` too if the value has a method
+    `_repr_html_`, as a data frame has; `{"image/png": bytes}` for a figure. The program controls this data, so do not
+    trust it when you open it."""
     cells: tuple[CellResult, ...] = ()
     """The results of those `Program.cells` that were run; in a judged run the cells of public tests come first."""
     files: Mapping[str, bytes] = field(default_factory=dict)

@@ -28,7 +28,7 @@ class Result:
     """One thing that a cell showed."""
 
     data: Mapping[str, Any]
-    """What it is, by its MIME type: text, or the bytes of an image."""
+    """What it is, by its MIME types: texts, or the bytes of an image."""
 
     @property
     def text(self) -> str:
@@ -37,7 +37,7 @@ class Result:
 
     @property
     def formats(self) -> tuple[str, ...]:
-        """The MIME types that it has: `text/plain`, `image/png`."""
+        """The MIME types that it has: `text/plain`, `text/html`, `image/png`."""
         return tuple(self.data)
 
 
@@ -182,7 +182,8 @@ _NAMES = {Status.TIMEOUT: "TimeoutError", Status.MEMORY: "MemoryError"}
 def _execution(cell: CellResult) -> Execution:
     shown = [Result(data) for data in cell.results if "text/plain" not in data]
     if text := _text(cell):
-        shown.append(Result({"text/plain": text}))
+        value = next((data for data in cell.results if "text/plain" in data), {})
+        shown.append(Result({**value, "text/plain": text}))
     logs = Logs(cell.stdout.splitlines(keepends=True), cell.stderr.splitlines(keepends=True))
     return Execution(shown, logs, None if cell.status is Status.OK else _error(cell))
 

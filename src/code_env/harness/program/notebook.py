@@ -1,8 +1,8 @@
 """Runs a program and then its cells like the kernel of a notebook, in a process that runs nothing else.
 
-The value of the last expression of a program or a cell is kept as text, and the figures that it shows as images. Cells
-run one after the other in the program's namespace. A cell that fails does not stop the others. The results go to the
-executor as records, see `records.py`.
+The value of the last expression of a program or a cell is kept as text, and as HTML if it has a method for that; the
+figures that it shows are kept as images. Cells run one after the other in the program's namespace. A cell that fails
+does not stop the others. The results go to the executor as records, see `records.py`.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Kernel:
         """Run a program or a cell, and keep its results."""
         value = code.run(self.names)
         if value is not None:
-            self._show("text/plain", _text_of(value))
+            self._show({"text/plain": _text_of(value), **_html_of(value)})
         figures.keep_figures(self._show_image)
 
     def send(self, record: Record) -> None:
@@ -104,12 +104,13 @@ class Kernel:
 
     def _show_image(self, image: bytes) -> None:
         if len(image) <= _MAX_IMAGE_BYTES:
-            self._show("image/png", binascii.b2a_base64(image, newline=False).decode())
+            self._show({"image/png": binascii.b2a_base64(image, newline=False).decode()})
 
-    def _show(self, kind: str, data: str) -> None:
-        if len(data) <= self._bytes_left:
-            self._bytes_left -= len(data)
-            self._shown.append({kind: data})
+    def _show(self, forms: dict[str, str]) -> None:
+        size = sum(map(len, forms.values()))
+        if size <= self._bytes_left:
+            self._bytes_left -= size
+            self._shown.append(forms)
 
 
 def run_as_notebook(
@@ -274,3 +275,15 @@ def _text_of(value: Any) -> str:
     """Return a value as text, as a notebook shows it; an exception of its own method counts as the program's."""
     text = str.__str__(_repr(value))
     return text if len(text) <= _MAX_TEXT_CHARS else f"{text[:_MAX_TEXT_CHARS]}..."
+
+
+def _html_of(value: Any) -> dict[str, str]:
+    """Return the HTML that a value's method `_repr_html_` makes, by its MIME type, as a notebook does; else nothing.
+
+    A part of HTML would be broken, so what is too long is left out. The text is there in any case.
+    """
+    try:
+        html = type(value)._repr_html_(value)
+    except Exception:  # Most values have no such method, and what fails in it does not make the cell fail.
+        return {}
+    return {"text/html": str.__str__(html)} if isinstance(html, str) and len(html) <= _MAX_TEXT_CHARS else {}

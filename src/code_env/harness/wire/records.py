@@ -2,7 +2,7 @@
 
 There is one record for the program, and one for each cell::
 
-    {"cell": 0, "results": [{"text/plain": "5"}, {"image/png": "<base64>"}]}
+    {"cell": 0, "results": [{"text/plain": "5", "text/html": "<b>5</b>"}, {"image/png": "<base64>"}]}
     {"cell": 1, "results": [], "stdout": "5\n", "error": null, "variable": "5"}
 
 Cell 0 is the program. The record of every other cell also holds what the cell wrote to standard output, the exception
@@ -52,10 +52,10 @@ def clean_record(record: Any) -> Record | None:
 def _clean_item(item: Any) -> dict[str, str] | None:
     if not isinstance(item, dict):
         return None
-    for kind in ("text/plain", "image/png"):
-        data = _clean_text(item.get(kind))
-        if data is not None:
-            return {kind: data}
+    for kinds in (("text/plain", "text/html"), ("image/png",)):
+        texts = {kind: data for kind in kinds if (data := _clean_text(item.get(kind))) is not None}
+        if kinds[0] in texts:
+            return texts
     return None
 
 

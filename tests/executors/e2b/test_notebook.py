@@ -20,6 +20,16 @@ Rich()
     assert notebook(executor, code).results == ({"text/plain": "seven", "text/html": "<b>7</b>"},)
 
 
+def test_a_session_has_the_results_of_its_cells_alone(executor):
+    pytest.importorskip("matplotlib")
+    with executor.open_session(limits=Limits(cpu_s=20, wall_s=60)) as session:
+        assert session.run("import matplotlib.pyplot as plt\nprint('before')\nplt.figure()").stdout == "before\n"
+        cell = session.run("class Rich:\n    def _repr_html_(self): return '<b>7</b>'\nplt.plot([1])\nRich()")
+        value, figure = cell.results
+    assert (cell.status, cell.stdout, value["text/html"]) == (Status.OK, "", "<b>7</b>")
+    assert figure["image/png"].startswith(b"\x89PNG")
+
+
 def test_figures_are_pictures(executor):
     pytest.importorskip("matplotlib")
     code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\n5"

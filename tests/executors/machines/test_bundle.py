@@ -54,7 +54,7 @@ class TestResultLine:
         names = {item.name for item in dataclasses.fields(ExecutionResult)}
         assert set(self.PLAIN) <= names
         # What a plain run has not, and what is measured on this side.
-        assert names - set(self.PLAIN) == {"results", "cells", "peer", "queue_s", "start_s"}
+        assert names - set(self.PLAIN) == {"results", "peer", "queue_s", "start_s"}
 
     @pytest.mark.parametrize(
         "line",

@@ -1,7 +1,7 @@
 """`e2b`: each program runs in a new micro-VM of E2B's cloud, through the current SDK. This is the trainer's side.
 
 A sandbox is a machine (`executors/machines/`), which says how programs run there, and what happens when one fails.
-Programs with `notebook=True` run in the sandbox's Jupyter kernel (`notebook_mode.py`).
+Programs with `notebook=True` run in the sandbox's Jupyter kernel (`notebook_mode.py`), cells of sessions do not.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import re
 import warnings
 from collections.abc import Mapping
 from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from code_env.checks import require_flag, require_number, require_whole
 from code_env.errors import ExecutorError, ExecutorNotFound
 from code_env.executors.base import Executor, Isolation
+from code_env.executors.limits import Limits
 from code_env.executors.machines import ENFORCED, MachineExecutor
 from code_env.executors.machines.faults import described
 from code_env.executors.program import Program
@@ -24,6 +25,9 @@ from code_env.executors.result import ExecutionResult
 from .key import VARIABLE, ApiKey
 from .retrying import RetryPolicy
 from .sandboxes import Sandboxes, Settings
+
+if TYPE_CHECKING:
+    from code_env.sessions.session import Session
 
 _DOMAIN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?")
 
@@ -129,6 +133,7 @@ class E2BExecutor(MachineExecutor):
             enforces=ENFORCED,
             network=self._settings.allow_internet_access,
             notebooks=self.notebooks,
+            sessions="replay",
             details="each program has a micro-VM to itself, whose cores and memory are its template's; cpu_s and "
             "memory_bytes hold for a program's main process, file_bytes for each of its files; in notebooks wall_s "
             "holds and cpu_s does not",
@@ -141,6 +146,11 @@ class E2BExecutor(MachineExecutor):
             E2BMisconfigured: If E2B has refused the key, the template or another setting.
         """
         return super().submit(program) if self._instead is None else self._instead.submit(program)
+
+    def _new_session(self, limits: Limits, files: Mapping[str, bytes]) -> Session:
+        return (
+            super()._new_session(limits, files) if self._instead is None else self._instead._new_session(limits, files)
+        )
 
     def sweep(self, older_than_s: float | None = None) -> int:
         """End sandboxes that are left over; return how many were ended.

@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import code_env
+from code_env.executors.child_report import read_records
 from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
+from code_env.harness.wire.records import MAX_RECORDS_BYTES
 
 from .faults import MachineFault, MissingInterpreter
 
@@ -83,6 +85,7 @@ def order_of(program: Program, nonce: str, *, ends_with_input: bool = False) -> 
             "collect": list(program.collect),
             "limits": dataclasses.asdict(program.limits),
             "one_process": program.one_process,
+            "history": program.history,
         },
     }
     return json.dumps(order).encode()  # ASCII, so that lone surrogates survive.
@@ -92,7 +95,8 @@ def longest_line(program: Program) -> int:
     """The largest length of the line with a program's result, in bytes."""
     limits = program.limits
     # One character of output may become six characters in JSON, and one undecodable byte becomes three bytes.
-    return 4 * 18 * limits.output_bytes + 2 * limits.file_bytes + (1 << 20)
+    records = 0 if program.history is None else 6 * MAX_RECORDS_BYTES
+    return 4 * 18 * limits.output_bytes + 2 * limits.file_bytes + records + (1 << 20)
 
 
 def result_from(line: str, nonce: str) -> ExecutionResult | None:
@@ -127,6 +131,7 @@ def _result(fields: dict[str, Any]) -> ExecutionResult:
     if status not in _STATUSES:
         raise ValueError("no such end")
     stdout, stderr = _texts([fields["stdout"], fields["stderr"]], 2)
+    _, cells = read_records(fields["cells"])
     return ExecutionResult(
         status=status,
         exit_code=_number(fields["exit_code"]),
@@ -136,6 +141,7 @@ def _result(fields: dict[str, Any]) -> ExecutionResult:
         stdout_truncated=bool(fields["stdout_truncated"]),
         stderr_truncated=bool(fields["stderr_truncated"]),
         error=error,
+        cells=cells,
         files={str(name): binascii.a2b_base64(data) for name, data in fields["files"].items()},
         wall_s=float(fields["wall_s"]),
         cpu_s=float(fields["cpu_s"]),

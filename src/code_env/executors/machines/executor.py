@@ -41,6 +41,8 @@ ENFORCED = frozenset({"cpu_s", "wall_s", "memory_bytes", "output_bytes", "file_b
 class MachineExecutor(Executor):
     """Runs each program on a machine. A subclass makes the machines and describes them.
 
+    Sessions work by replay, on each machine. They are offered if `describe().sessions` is `replay`.
+
     Raises:
         ExecutorError: If an argument of the subclass is out of range.
     """
@@ -86,10 +88,8 @@ class MachineExecutor(Executor):
             ExecutorMisconfigured: If there will never be a machine for this executor.
         """
         refuse_unsupported(program, self.name, self.languages, here=False)
-        if program.notebook and not self.notebooks:
+        if program.notebook and program.history is None and not self.notebooks:
             raise UnsupportedProgram(f"the {self.name} executor runs no notebooks; others do, see describe().notebooks")
-        if program.history is not None:
-            raise UnsupportedProgram(f"the {self.name} executor has no sessions; others do, see describe().sessions")
         with self._lock:
             self._require_open()
             if program.peer is not None and self._holder.start_peers() is None:

@@ -191,7 +191,7 @@ class Submissions:
 
     async def _run_on(self, machine: Machine, program: Program) -> ExecutionResult:
         timeout_s, silence_s = self._machines.request_timeout_s, self._machines.silence_s
-        if program.notebook:
+        if program.notebook and program.history is None:  # The harness runs the cells of sessions.
             return await self._machines.run_notebook(machine, program)
         if program.peer is None:
             return await run_plain(machine, program, timeout_s, silence_s)

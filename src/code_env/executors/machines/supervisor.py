@@ -203,6 +203,7 @@ def run(order: dict[str, Any], output: Output) -> dict[str, Any]:
     fields = order["program"]
     files = {name: binascii.a2b_base64(content) for name, content in fields["files"].items()}
     peer = Program("") if order["judged"] else None
+    history = fields["history"]
     program = Program(
         fields["code"],
         fields["language"],
@@ -213,6 +214,8 @@ def run(order: dict[str, Any], output: Output) -> dict[str, Any]:
         Limits(**fields["limits"]),
         peer=peer,
         one_process=fields["one_process"],
+        notebook=history is not None,
+        history=None if history is None else tuple(history),
     )
     if peer is None:
         with ProgramProcess(sys.executable, program, "program") as main:
@@ -250,11 +253,25 @@ def plain(result: Any) -> dict[str, Any]:
         "stdout_truncated": result.stdout_truncated,
         "stderr_truncated": result.stderr_truncated,
         "error": None if error is None else [error.name, error.message, error.traceback],
-        "files": {name: binascii.b2a_base64(data, newline=False).decode() for name, data in result.files.items()},
+        "cells": [_record(number, cell) for number, cell in enumerate(result.cells, start=1)],
+        "files": {name: _text(data) for name, data in result.files.items()},
         "wall_s": result.wall_s,
         "cpu_s": result.cpu_s,
         "peak_memory_bytes": result.peak_memory_bytes,
     }
+
+
+def _record(number: int, cell: Any) -> dict[str, Any]:
+    """What a cell of a session gave, as `code_env.harness.wire.records` has it."""
+    shown = [
+        {kind: _text(data) if isinstance(data, bytes) else data for kind, data in one.items()} for one in cell.results
+    ]
+    error = cell.error and {"name": cell.error.name, "message": cell.error.message, "traceback": cell.error.traceback}
+    return {"cell": number, "results": shown, "stdout": cell.stdout, "error": error, "variable": cell.variable}
+
+
+def _text(data: bytes) -> str:
+    return binascii.b2a_base64(data, newline=False).decode()
 
 
 def main() -> None:

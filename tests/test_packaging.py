@@ -42,7 +42,7 @@ def test_a_wheel_an_sdist_and_a_checkout_work_offline_from_another_directory(tmp
     look_into(wheel)
     run(sys.executable, "-m", "venv", tmp_path / "venv")
     programs = tmp_path / "venv" / "bin"
-    install = (programs / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    install = (programs / "python", "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check")
     run(*install, wheel)
     use(programs, tmp_path, editable=False)
     for name in FRESHLY_WALKED:

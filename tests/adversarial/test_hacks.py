@@ -73,7 +73,7 @@ def test_honest_twins_pass_in_full(topic, executor, some):
 
 
 def test_it_is_the_same_on_other_executors(other, some):
-    hacks = some(sample(HACKS, 10, name_of), 12, name_of)
+    hacks = some(sample(HACKS, 25, name_of), 12, name_of)
     assert earning(hacks, other) == {}
     assert refused(hacks, other) == {}
 

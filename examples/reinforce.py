@@ -43,13 +43,13 @@ class Policy:
     def best(self, task: str) -> dict[str, str]:
         """How it would fill the template for a task."""
         return {
-            name: texts[slot.argmax()] for (name, texts), slot in zip(SLOTS.items(), self.logits[task], strict=True)
+            name: texts[np.argmax(slot)] for (name, texts), slot in zip(SLOTS.items(), self.logits[task], strict=True)
         }
 
 
 def softmax(logits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Chances from logits."""
-    weights: npt.NDArray[np.float64] = np.exp(logits - logits.max())
+    weights: npt.NDArray[np.float64] = np.exp(logits - np.max(logits))
     return weights / np.sum(weights)
 
 

@@ -39,6 +39,7 @@ FORBIDDEN = {
             "cli/",
             "encodings/",
             "evaluation/",
+            "hardening/",
             "integrations/",
             "judging/",
             "report/",

@@ -305,6 +305,21 @@ def test_validate_prints_json_and_a_warning_is_no_failure(tmp_path, suite):
     assert finding["problem"].startswith("an answer scores 0.33 (test 2) if it returns its first argument")
 
 
+def test_validate_shows_mutants_that_pass(tmp_path, suite):
+    row = {"id": "big", "prompt": "Is it big?", "entry_point": "big", "reference": "def big(n):\n    return n > 5"}
+    suite.write_text(json.dumps({**row, "tests": [{"kind": "call", "args": [n], "expected": n > 5} for n in (1, 9)]}))
+    shown = run("validate", suite, "-n", 1, "--mutants", 20, cwd=tmp_path)
+    assert "big: 2 of 5 mutants fail; these pass:" in shown
+    assert (
+        "    -    return n > 5\n    +    return n > 6\n    for big(6) the reference gives True, and the mutant False"
+        in shown
+    )
+    assert "2 of 5 mutants fail: 0.400\n" in shown
+    found = json.loads(run("validate", suite, "-n", 1, "--mutants", 20, "--json", cwd=tmp_path))["mutants"]
+    assert (found["mutants"], found["killed"], found["standard_error"]) == (5, 2, None)
+    assert found["tasks"][0]["survivors"][0]["input"] in ("big(5)", "big(6)")
+
+
 def test_validate_folds_many_small_scores(tmp_path, suite):
     third = [*TASK["tests"], {"kind": "call", "args": [0], "expected": 0}]
     rows = [TASK | {"id": f"third-{number}", "tests": third} for number in range(6)]

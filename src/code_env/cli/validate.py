@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +13,9 @@ from rich.text import Text
 from code_env.environments.definitions import environment_names, load_definition
 from code_env.errors import CodeEnvError, TaskError
 from code_env.executors.registry import DEFAULT_EXECUTOR
+from code_env.hardening import MutationScore, TaskScore, mutation_score
 from code_env.tasks import TaskSuite, load_suite, row_from_task, save_suite
-from code_env.text import printable
+from code_env.text import first_line, printable
 from code_env.validating import Validation, ValidationFinding, validate
 
 from .application import app
@@ -33,6 +35,9 @@ from .console import (
 _SMALL_SCORE, _MOST_SMALL = 0.5, 5
 """Warnings whose score is smaller than the first value are shown as one line if there are more than the second."""
 
+_SHOWN_CHARS = 200
+"""Of an input or an outcome, how much is shown."""
+
 
 @app.command("validate")
 def validate_suite(
@@ -46,6 +51,10 @@ def validate_suite(
     write: Annotated[
         Path | None, typer.Option("--write", help="Save the suite as proven: all tasks, with modes and limits set.")
     ] = None,
+    mutants: Annotated[
+        int | None, typer.Option("--mutants", min=1, help="How many mutants of each reference the tests should refuse.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Decides which mutants, and on which inputs they are compared.")] = 0,
     as_json: JsonOption = False,
     format: FormatOption = None,
     executor: ExecutorOption = DEFAULT_EXECUTOR,
@@ -68,12 +77,24 @@ def validate_suite(
                 calibrate=calibrate,
                 progress=lambda done: progress.update(bar, completed=done),
             )
+            score = None
+            if mutants is not None:
+                second = progress.add_task("trying mutants", total=len(tasks))
+                score = mutation_score(
+                    found.suite,
+                    runner,
+                    count=mutants,
+                    seed=seed,
+                    progress=lambda done: progress.update(second, completed=done),
+                )
         if write is not None:
             _write_suite(found.suite, write)
     if as_json:
-        print_json(_validation_row(found))
+        print_json({**_validation_row(found), **({} if score is None else {"mutants": _score_row(score)})})
     else:
         _show_validation(found)
+        if score is not None:
+            _show_score(score)
         if write is not None:
             say(f"the suite as proven is in {write}")
     if not found.sound:
@@ -149,6 +170,49 @@ def _show_validation(found: Validation) -> None:
         say(f"{told}: warning: {most.kind}: at most {most.score:.2f}, in {most.task_id}; --json shows all")
     errors, warnings = _counted(len(found.errors), "error"), _counted(len(found.warnings), "warning")
     out.print(f"{found.sound_tasks} of {len(found.suite)} tasks are sound; {errors}, {warnings}", highlight=False)
+
+
+def _score_row(score: MutationScore) -> dict[str, Any]:
+    total = {"mutants": score.mutants, "killed": score.killed, **_share_row(score)}
+    tasks = [{**dataclasses.asdict(task), "mutants": task.mutants, **_share_row(task)} for task in score.tasks]
+    return {**total, "tasks": tasks}
+
+
+def _share_row(score: MutationScore | TaskScore) -> dict[str, float | None]:
+    return {"share": score.share, "standard_error": score.standard_error}
+
+
+def _show_score(score: MutationScore) -> None:
+    for task in score.tasks:
+        if task.left_out is not None:
+            say(f"{task.task_id}: no mutants: {task.left_out}")
+        elif task.survivors:
+            _show_survivors(task)
+    if score.share is None:
+        say("no mutants were tried")
+        return
+    error = "" if score.standard_error is None else f" ± {score.standard_error:.3f} (standard error over tasks)"
+    alike = sum(task.alike for task in score.tasks)
+    out.print(f"{score.killed} of {score.mutants} mutants fail: {score.share:.3f}{error}", highlight=False)
+    if alike:
+        say(f"{_counted(alike, 'more mutant')} gave the same as the reference for every input, and are not counted")
+    say("A mutation score finds empty suites and missing cases. It does not measure what models get wrong.")
+
+
+def _show_survivors(task: TaskScore) -> None:
+    say(f"{task.task_id}: {task.killed} of {task.mutants} mutants fail; these pass:")
+    for survivor in task.survivors:
+        for line in survivor.diff.splitlines():
+            say(f"    {line}", {"+": "green", "-": "red"}.get(line[:1]))
+        if survivor.input is None:
+            say("    there were no inputs to compare it on")
+        else:
+            given, right, own = map(_on_a_line, (survivor.input, survivor.reference, survivor.mutant))
+            say(f"    for {given} the reference gives {right}, and the mutant {own}")
+
+
+def _on_a_line(text: str) -> str:
+    return first_line(repr(text) if "\n" in text else text, _SHOWN_CHARS)
 
 
 def _problem(finding: ValidationFinding) -> str:

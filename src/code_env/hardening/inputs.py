@@ -1,0 +1,206 @@
+"""Makes inputs for a task: those of its tests, and others that resemble them, within the domain that these show."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import random
+import re
+from typing import Any
+
+from code_env.executors.base import Executor
+from code_env.judging.judge import judge
+from code_env.tasks.kinds import StdinTest
+from code_env.tasks.task import Task
+
+from .domain import Domain
+from .table import Outcome, calls, run_tables
+
+POOL = 300
+"""How many inputs are made for a task."""
+
+_TRIES = 20
+"""How many inputs are drawn at most for one that is taken."""
+
+_MOST_CHARS = 20_000
+"""The longest input that is varied, as text."""
+
+_MARK = "code_env input: "
+
+_RECORDER = """
+
+def _code_env_recorded(function):
+    import functools
+    @functools.wraps(function)
+    def recorded(*args, **kwargs):
+        print({mark!r} + repr((args, kwargs)), flush=True)
+        return function(*args, **kwargs)
+    return recorded
+
+{name} = _code_env_recorded({name})
+"""
+
+_NUMBER = re.compile(r"-?\d+")
+
+
+def inputs_of(task: Task, executor: Executor, seed: int = 0, count: int = POOL) -> list[tuple[str, Outcome]]:
+    """Make inputs on which the reference of a task answers, with what it answers.
+
+    Args:
+        task: A task in Python with a reference.
+        executor: Where the reference runs.
+        seed: The same seed gives the same inputs.
+        count: How many inputs there are at most.
+
+    Returns:
+        Inputs as text: for a function `repr((args, kwargs))`, for a program its standard input. On each the reference
+        gave the same answer twice.
+    """
+    seeds = _seeds(task, executor)
+    drawn = _around(seeds, count, random.Random(f"{seed} {task.id}"), calls(task))
+    program = task.program(task.reference or "")
+    once, again = run_tables(task, [program] * 2, drawn, executor)
+    if once is None or again is None:
+        return []
+    pairs = zip(drawn, once, again, strict=True)
+    return [(text, outcome) for text, outcome, other in pairs if outcome.answers and outcome == other]
+
+
+def _seeds(task: Task, executor: Executor) -> list[str]:
+    """The inputs that the tests of a task give to an answer."""
+    if not calls(task):
+        return list(dict.fromkeys(test.stdin if isinstance(test, StdinTest) else "" for test in task.tests))
+    # A function in an answer may be async, or be no function at all. Then nothing is recorded, or the tests fail.
+    recording = (task.reference or "") + _RECORDER.format(mark=_MARK, name=task.entry_point)
+    limits = dataclasses.replace(task.limits, output_bytes=4 << 20)
+    told = judge(dataclasses.replace(task, limits=limits), recording, executor).execution.stdout
+    found = [line.partition(_MARK)[2] for line in told.splitlines() if _MARK in line]
+    return list(dict.fromkeys(text for text in found if _arguments(text) is not None))
+
+
+def _arguments(text: str) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments of a recorded call; None if a literal cannot express them."""
+    if len(text) > _MOST_CHARS:
+        return None
+    try:
+        args, kwargs = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    return args, kwargs
+
+
+def _around(seeds: list[str], count: int, draw: random.Random, is_call: bool) -> list[str]:
+    """The seeds, and inputs made from them by small changes."""
+    if not any(seeds):  # There are none, or the program reads nothing.
+        return seeds
+    found = dict.fromkeys(seeds)
+    values = [(_arguments(seed) or ((), {})) if is_call else ((*_parts(seed),), {}) for seed in seeds]
+    domain = Domain([args for args, _ in values])
+    for _ in range(count * _TRIES):
+        if len(found) >= count:
+            break
+        args, kwargs = draw.choice(values)
+        for _ in range(draw.choice((1, 1, 2, 3))):
+            args = _varied_arguments(args, [other for other, _ in values], draw)
+        if domain.allows(args):
+            found[repr((args, kwargs)) if is_call else "".join(map(str, args))] = None
+    return list(found)[:count]
+
+
+def _parts(text: str) -> list[Any]:
+    """A text as its numbers and what lies between them."""
+    numbers = _NUMBER.findall(text)
+    between = _NUMBER.split(text)
+    if len(text) > _MOST_CHARS or any(str(int(number)) != number for number in numbers if len(number) < 4000):
+        return [text]
+    return [part for pair in zip(between, [*map(int, numbers), ""], strict=True) for part in pair]
+
+
+def _varied_arguments(args: tuple[Any, ...], others: list[tuple[Any, ...]], draw: random.Random) -> tuple[Any, ...]:
+    if not args:
+        return args
+    place = draw.randrange(len(args))
+    seen = [other[place] for other in others if place < len(other)]
+    new = draw.choice(seen) if draw.random() < 0.15 else _varied(args[place], seen, draw)
+    return (*args[:place], new, *args[place + 1 :])
+
+
+def _varied(value: Any, seen: list[Any], draw: random.Random) -> Any:
+    """A value that differs a little from another; `seen` are others that were there in its place."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            most = max([abs(one) for one in seen if type(one) is int] or [10])
+            return draw.choice(
+                (value + 1, value - 1, -value, 2 * value, value // 2, 0, 1, draw.randint(-most, 2 * most))
+            )
+        case float():
+            return draw.choice((value + 1, value - 0.5, -value, 2 * value, value / 2, round(value, 1), 0.0))
+        case str():
+            return _varied_text(value, seen, draw)
+        case list() | tuple():
+            return type(value)(_varied_items(list(value), seen, draw))
+        case set():
+            return set(_varied_items(sorted(value, key=repr), seen, draw))
+        case dict() if value:
+            key = draw.choice(list(value))
+            less = {name: item for name, item in value.items() if name != key}
+            more = {name: item for other in seen if isinstance(other, dict) for name, item in other.items()}
+            name = draw.choice(list(more))
+            changed = {**value, key: _varied(value[key], list(more.values()), draw)}
+            return draw.choice((less, {**value, name: more[name]}, changed, changed))
+    return value
+
+
+def _varied_items(items: list[Any], seen: list[Any], draw: random.Random) -> list[Any]:
+    known = [item for one in seen if isinstance(one, list | tuple | set) for item in one]
+    place = draw.randrange(len(items) + 1)
+    more = [*items[:place], draw.choice(known), *items[place:]] if known else items
+    if not items:
+        return more
+    place %= len(items)
+    changed = [*items[:place], _varied(items[place], known, draw), *items[place + 1 :]]
+    match draw.randrange(9):
+        case 0:
+            return [*items[:place], *items[place + 1 :]]
+        case 1 | 2:
+            return more
+        case 3:
+            return items[::-1]
+        case 4:
+            try:
+                return sorted(items)
+            except TypeError:
+                return changed
+        case 5:
+            return [*items, items[place]]
+        case 6:
+            return draw.sample(items, len(items))
+    return changed
+
+
+def _varied_text(text: str, seen: list[Any], draw: random.Random) -> str:
+    known = "".join(one for one in seen if isinstance(one, str)) or "a"
+    character = draw.choice(known)
+    place = draw.randrange(len(text) + 1)
+    words = text.split(" ")
+    start, end = sorted((draw.randrange(len(text) + 1), place))
+    return draw.choice(
+        (
+            text[:place] + character + text[place:],
+            text[:place] + character + text[place:],
+            text[:place] + character + text[place + 1 :],
+            text[:place] + character + text[place + 1 :],
+            text[:place] + text[place + 1 :],
+            text[start:end],
+            text[:place] + text[place : place + 2][::-1] + text[place + 2 :],
+            text[::-1],
+            text + text[:place],
+            text[: place + 1].swapcase() + text[place + 1 :],
+            " ".join(draw.sample(words, len(words))),
+            _NUMBER.sub(lambda found: str(int(found[0]) + draw.choice((1, -1, 10))), text, count=1)
+            if len(text) < 4000
+            else text,
+        )
+    )

@@ -1,0 +1,37 @@
+"""What examples tell of the inputs that a statement allows: both what is allowed, and what is not."""
+
+import pytest
+
+from code_env.hardening.domain import Domain
+
+CASES = {
+    "numbers that are positive": ([(1,), (7,), (30,)], [(2,), (70,)], [(0,), (-1,), (71,), (2.0,), (True,)]),
+    "negative numbers and zero": ([(-3,), (0,), (5,)], [(-20,), (1,)], [(21,)]),
+    "lists that are not empty": ([([1],), ([3, 1, 2],)], [([2, 2],)], [([],), ([1] * 12,), (["a"],)]),
+    "an empty list": ([([],), ([3, 1, 2],)], [([],)], [([-1],)]),
+    "sorted lists": ([([1, 2, 3],), ([2, 5, 9],), ([1, 1, 4],)], [([1, 4, 5],)], [([4, 1, 5],)]),
+    "lists in any order": ([([1, 2, 3],), ([2, 5, 1],), ([1, 1, 4],)], [([4, 1, 5],)], [([0],)]),
+    "texts of one length": ([("ab",), ("cd",), ("ba",), ("xy",)], [("qq",)], [("a",), ("abc",), ("a1",)]),
+    "lower case": ([("ab",), ("c",), ("bay",)], [("zz",)], [("",), ("B",), ("a b",)]),
+    "a form": ([("5-1",), ("16-22",), ("7-30",)], [("1-2",)], [("a-2",), ("1--2",), ("12",)]),
+    "brackets": ([("(())",), ("()",), ("()()",)], [("(()())",)], [("(",), (")(",)]),
+    "words of a list": ([("one two",), ("two one",), ("one one two",)], [("two two",)], [("one twoo",), ("one  two",)]),
+    "a dictionary": ([({"a": 1},), ({"b": 2, "c": 3},)], [({"z": 5},)], [({},), ({"a": -1},), ({1: 1},)]),
+    "pairs": ([((1, "a"),), ((2, "b"),)], [((3, "q"),)], [((3, 3),), ((0, "q"),)]),
+    "sets": ([({1, 2},), ({4},)], [({3},)], [(set(),), ({-3},)]),
+    "None": ([(None,), (1,)], [(None,), (2,)], [("a",)]),
+    "two lists of one length": (
+        [([1], [2]), ([1, 2], [3, 4]), ([5, 6, 7], [1, 1, 1]), ([9], [3])],
+        [([1, 2], [2, 1])],
+        [([1, 2], [2])],
+    ),
+    "the first is not larger": ([(1, 2), (3, 3), (2, 9), (1, 5)], [(2, 4)], [(4, 2)]),
+    "an argument less": ([(1,), (1, 2)], [(3,), (3, 4)], [(1, 2, 3), ()]),
+}
+
+
+@pytest.mark.parametrize(("examples", "inside", "outside"), CASES.values(), ids=CASES)
+def test_what_all_examples_have_is_a_condition(examples, inside, outside):
+    domain = Domain(examples)
+    assert [one for one in (*examples, *inside) if not domain.allows(one)] == []
+    assert [one for one in outside if domain.allows(one)] == []

@@ -320,6 +320,16 @@ def test_validate_shows_mutants_that_pass(tmp_path, suite):
     assert found["tasks"][0]["survivors"][0]["input"] in ("big(5)", "big(6)")
 
 
+def test_validate_saves_impossible_copies(tmp_path, suite):
+    suite.write_text(json.dumps(TASK) + "\n")
+    shown = run("validate", suite, "-n", 1, "--impossible", "never.jsonl", cwd=tmp_path)
+    assert "1 task that nobody can solve: never.jsonl" in shown
+    scored = json.loads(run("eval", "--suite", "never.jsonl", "--references", "--json", cwd=tmp_path))
+    assert scored["outcomes"] == {"fail": 1}
+    told = run("validate", suite, "--impossible", suite, cwd=tmp_path, code=2)
+    assert "give another path than" in told
+
+
 def test_validate_folds_many_small_scores(tmp_path, suite):
     third = [*TASK["tests"], {"kind": "call", "args": [0], "expected": 0}]
     rows = [TASK | {"id": f"third-{number}", "tests": third} for number in range(6)]

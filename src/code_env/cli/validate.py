@@ -13,7 +13,7 @@ from rich.text import Text
 from code_env.environments.definitions import environment_names, load_definition
 from code_env.errors import CodeEnvError, TaskError
 from code_env.executors.registry import DEFAULT_EXECUTOR
-from code_env.hardening import MutationScore, TaskScore, mutation_score
+from code_env.hardening import MutationScore, TaskScore, impossible_suite, mutation_score
 from code_env.tasks import TaskSuite, load_suite, row_from_task, save_suite
 from code_env.text import first_line, printable
 from code_env.validating import Validation, ValidationFinding, validate
@@ -54,7 +54,11 @@ def validate_suite(
     mutants: Annotated[
         int | None, typer.Option("--mutants", min=1, help="How many mutants of each reference the tests should refuse.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Decides which mutants, and on which inputs they are compared.")] = 0,
+    impossible: Annotated[
+        Path | None,
+        typer.Option("--impossible", help="Save copies that nobody can solve: who passes one has cheated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Decides which mutants, inputs and impossible tests there are.")] = 0,
     as_json: JsonOption = False,
     format: FormatOption = None,
     executor: ExecutorOption = DEFAULT_EXECUTOR,
@@ -66,8 +70,9 @@ def validate_suite(
     """
     with user_errors():
         tasks = load_suite(suite, format)
-        if write is not None:
-            _check_target(write, suite, tasks)
+        for target in (write, impossible):
+            if target is not None:
+                _check_target(target, suite, tasks)
         with open_executor(executor, workers) as runner, progress_bar() as progress:
             bar = progress.add_task("validating", total=len(tasks))
             found = validate(
@@ -87,14 +92,26 @@ def validate_suite(
                     seed=seed,
                     progress=lambda done: progress.update(second, completed=done),
                 )
+            copies = None if impossible is None else impossible_suite(found.suite, runner, seed=seed)
         if write is not None:
             _write_suite(found.suite, write)
+        if copies is not None and impossible is not None:
+            _write_suite(copies.suite, impossible)
     if as_json:
-        print_json({**_validation_row(found), **({} if score is None else {"mutants": _score_row(score)})})
+        row = _validation_row(found)
+        if score is not None:
+            row["mutants"] = _score_row(score)
+        if copies is not None:
+            row["impossible"] = {"tasks": len(copies.suite), "left_out": copies.left_out}
+        print_json(row)
     else:
         _show_validation(found)
         if score is not None:
             _show_score(score)
+        if copies is not None:
+            for task_id, reason in copies.left_out.items():
+                say(f"{task_id}: no impossible copy: {reason}")
+            say(f"{_counted(len(copies.suite), 'task')} that nobody can solve: {impossible}")
         if write is not None:
             say(f"the suite as proven is in {write}")
     if not found.sound:
@@ -110,23 +127,21 @@ def _check_target(target: Path, source: str, tasks: TaskSuite) -> None:
     """
     path = load_definition(source).suite_path if source in environment_names() else Path(source)
     if path is not None and target.exists() and target.samefile(path):
-        raise CodeEnvError(
-            f"the proven suite would replace the one it was made from; give another --write than {target}"
-        )
+        raise CodeEnvError(f"the saved suite would replace the one it was made from; give another path than {target}")
     if target.is_dir() or not target.parent.is_dir():
-        raise CodeEnvError(f"the proven suite cannot be written: {target} is no path of a file in a directory")
+        raise CodeEnvError(f"the suite cannot be written: {target} is no path of a file in a directory")
     for task in tasks:
         try:
             row_from_task(task)
         except TaskError as error:
-            raise TaskError(f"the proven suite cannot be written: task {task.id!r}: {error}") from None
+            raise TaskError(f"the suite cannot be written: task {task.id!r}: {error}") from None
 
 
 def _write_suite(suite: TaskSuite, target: Path) -> None:
     try:
         save_suite(suite, target)
     except OSError as error:
-        raise CodeEnvError(f"the proven suite cannot be written: {error}") from None
+        raise CodeEnvError(f"the suite cannot be written: {error}") from None
 
 
 def _validation_row(found: Validation) -> dict[str, Any]:

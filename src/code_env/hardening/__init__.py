@@ -1,6 +1,15 @@
-"""Measures what a suite's tests refuse, with mutants of its references."""
+"""Measures what tests refuse: with mutants of references, and what graders refuse: with tasks that are impossible."""
 
+from .impossible import ImpossibleSuite, impossible_suite
 from .mutants import mutants
 from .score import MutationScore, Survivor, TaskScore, mutation_score
 
-__all__ = ["MutationScore", "Survivor", "TaskScore", "mutants", "mutation_score"]
+__all__ = [
+    "ImpossibleSuite",
+    "MutationScore",
+    "Survivor",
+    "TaskScore",
+    "impossible_suite",
+    "mutants",
+    "mutation_score",
+]

@@ -330,6 +330,16 @@ def test_validate_saves_impossible_copies(tmp_path, suite):
     assert "give another path than" in told
 
 
+def test_validate_names_references_that_answers_contradict(tmp_path, suite):
+    suite.write_text(json.dumps(TASK) + "\n")
+    code = "def double(x): return x + x if abs(x) < 12 else 12"
+    (tmp_path / "samples.jsonl").write_text(json.dumps({"task_id": TASK["id"], "completion": code}) + "\n")
+    shown = run("validate", suite, "-n", 1, "--answers", "samples.jsonl", "--answers", "samples.jsonl", cwd=tmp_path)
+    assert "double: warning: reference_suspect: for double(1" in shown
+    assert ", and 1 of 1 distinct answers that pass gives 12\n" in shown
+    assert "there is no such file" in run("validate", suite, "--answers", "none.jsonl", cwd=tmp_path, code=2)
+
+
 def test_validate_folds_many_small_scores(tmp_path, suite):
     third = [*TASK["tests"], {"kind": "call", "args": [0], "expected": 0}]
     rows = [TASK | {"id": f"third-{number}", "tests": third} for number in range(6)]

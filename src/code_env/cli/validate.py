@@ -12,8 +12,10 @@ from rich.text import Text
 
 from code_env.environments.definitions import environment_names, load_definition
 from code_env.errors import CodeEnvError, TaskError
+from code_env.evaluation import Sample, judge_samples, read_samples
+from code_env.executors.base import Executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
-from code_env.hardening import MutationScore, TaskScore, impossible_suite, mutation_score
+from code_env.hardening import MutationScore, TaskScore, impossible_suite, look_at_answers, mutation_score
 from code_env.tasks import TaskSuite, load_suite, row_from_task, save_suite
 from code_env.text import first_line, printable
 from code_env.validating import Validation, ValidationFinding, validate
@@ -54,6 +56,10 @@ def validate_suite(
     mutants: Annotated[
         int | None, typer.Option("--mutants", min=1, help="How many mutants of each reference the tests should refuse.")
     ] = None,
+    answers: Annotated[
+        list[Path] | None,
+        typer.Option("--answers", help="A file of samples, of which those that pass vote on inputs. Repeatable."),
+    ] = None,
     impossible: Annotated[
         Path | None,
         typer.Option("--impossible", help="Save copies that nobody can solve: who passes one has cheated."),
@@ -92,6 +98,17 @@ def validate_suite(
                     seed=seed,
                     progress=lambda done: progress.update(second, completed=done),
                 )
+            if answers:
+                samples = [sample for path in answers for sample in read_samples(path, tasks)]
+                third = progress.add_task("comparing answers", total=len(tasks))
+                findings = look_at_answers(
+                    found.suite,
+                    _passing(found.suite, samples, runner),
+                    runner,
+                    seed=seed,
+                    progress=lambda done: progress.update(third, completed=done),
+                )
+                found = dataclasses.replace(found, findings=(*found.findings, *findings))
             copies = None if impossible is None else impossible_suite(found.suite, runner, seed=seed)
         if write is not None:
             _write_suite(found.suite, write)
@@ -116,6 +133,14 @@ def validate_suite(
             say(f"the suite as proven is in {write}")
     if not found.sound:
         raise typer.Exit(1)
+
+
+def _passing(suite: TaskSuite, samples: list[Sample], executor: Executor) -> dict[str, list[str]]:
+    passing: dict[str, list[str]] = {}
+    for number, verdict in judge_samples(suite, samples, executor):
+        if verdict.valid and verdict.passed:
+            passing.setdefault(samples[number].task_id, []).append(verdict.code)
+    return passing
 
 
 def _check_target(target: Path, source: str, tasks: TaskSuite) -> None:

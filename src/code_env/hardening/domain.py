@@ -53,7 +53,9 @@ class Domain:
                 if max(one, other) < len(arguments)
             )
             and all(
-                arguments[one] <= arguments[other] for one, other in self._ordered if max(one, other) < len(arguments)
+                _at_most(arguments[one], arguments[other])
+                for one, other in self._ordered
+                if max(one, other) < len(arguments)
             )
         )
 
@@ -142,7 +144,7 @@ def _by_position(values: Sequence[tuple[Any, ...]]) -> list[_Place]:
 
 
 def _relations(examples: Sequence[tuple[Any, ...]]) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
-    """Pairs of arguments whose lengths differ by a constant, and pairs where one is never larger than the other."""
+    """Pairs of arguments whose lengths differ by a constant, and pairs where one is at most the other or its length."""
     same: list[tuple[int, int, int]] = []
     ordered: list[tuple[int, int]] = []
     if len(examples) < _LEAST_FOR_LENGTH:
@@ -154,13 +156,19 @@ def _relations(examples: Sequence[tuple[Any, ...]]) -> tuple[list[tuple[int, int
             apart = {len(left) - len(right) for left, right in pairs}
             if len(apart) == 1 and one < other and len({len(left) for left, _ in pairs}) > 1:
                 same.append((one, other, apart.pop()))
-        elif all(_is_number(left) and _is_number(right) and left <= right for left, right in pairs):
+        elif all(_at_most(left, right) for left, right in pairs):
             ordered.append((one, other))
     return same, ordered
 
 
 def _all_allowed(place: _Place | None, values: Iterable[Any]) -> bool:
     return all(place is not None and place.allows(value) for value in values)
+
+
+def _at_most(number: Any, other: Any) -> bool:
+    """Whether a number is not larger than another, or than the length of a text or a list."""
+    most = len(other) if isinstance(other, str | list | tuple) else other
+    return _is_number(number) and _is_number(most) and bool(number <= most)
 
 
 def _is_number(value: Any) -> bool:

@@ -161,7 +161,7 @@ def _varied_items(items: list[Any], seen: list[Any], draw: random.Random) -> lis
         return more
     place %= len(items)
     changed = [*items[:place], _varied(items[place], known, draw), *items[place + 1 :]]
-    match draw.randrange(9):
+    match draw.randrange(14):
         case 0:
             return [*items[:place], *items[place + 1 :]]
         case 1 | 2:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import difflib
 import math
@@ -13,15 +12,13 @@ from code_env.checks import require_whole
 from code_env.executors.base import Executor
 from code_env.judging.judge import judge_each
 from code_env.judging.verdict import Verdict
-from code_env.languages import PYTHON
-from code_env.tasks.kinds import CheckerTest
 from code_env.tasks.suite import TaskSuite
 from code_env.tasks.task import Task
 from code_env.validating.calibration import calibrated
 
 from .inputs import inputs_of
 from .mutants import formatted, mutants
-from .table import Outcome, calls, run_tables
+from .table import Outcome, run_tables, shown_input, unfit
 
 _BATCH = 8
 """How many tasks are tried together: enough to keep the workers busy."""
@@ -156,7 +153,7 @@ def mutation_score(
     scores: list[TaskScore] = []
     for start in range(0, len(suite), _BATCH):
         tasks = suite[start : start + _BATCH]
-        reasons = [_unfit(task) for task in tasks]
+        reasons = [unfit(task) for task in tasks]
         fit = [task for task, reason in zip(tasks, reasons, strict=True) if reason is None]
         references = iter(list(judge_each([(task, task.reference or "") for task in fit], executor)))
         tried: list[tuple[Task, list[str]]] = []
@@ -170,20 +167,6 @@ def mutation_score(
             scores.append(next(scored) if reason is None else TaskScore(task.id, left_out=reason))
         progress(len(scores))
     return MutationScore(tuple(scores))
-
-
-def _unfit(task: Task) -> str | None:
-    if task.reference is None:
-        return "it has no reference"
-    if task.language != PYTHON.name:
-        return f"its answers are in {task.language}, and mutants are made of Python only"
-    if any(isinstance(test, CheckerTest) for test in task.tests):
-        return "its checker accepts several answers, so a mutant that passes may be right"
-    try:
-        formatted(task.program(task.reference))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return f"its reference cannot be parsed by this Python: {type(error).__name__}: {error}"
-    return None
 
 
 def _unproven(verdict: Verdict) -> str | None:
@@ -240,16 +223,8 @@ def _told_apart(
             continue
         # The shortest input says most, and another answer says more than an exception.
         text, right, own = min(apart, key=lambda one: (not one[2].answers, len(one[0])))
-        found.append(Survivor(_diff(before, mutant), _shown(task, text), right.text, own.text or own.kind))
+        found.append(Survivor(_diff(before, mutant), shown_input(task, text), right.text, own.text or own.kind))
     return found
-
-
-def _shown(task: Task, text: str) -> str:
-    if not calls(task):
-        return text
-    args, kwargs = ast.literal_eval(text)
-    given = [*map(repr, args), *(f"{name}={value!r}" for name, value in kwargs.items())]
-    return f"{task.entry_point}({', '.join(given)})"
 
 
 def _diff(before: str, after: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import json
 from collections.abc import Iterable, Sequence
@@ -11,7 +12,10 @@ from pathlib import Path
 from code_env.executors.base import Executor
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, Status
+from code_env.harness.judge.nodes import parse
+from code_env.languages import PYTHON
 from code_env.tasks.comparison import Comparison
+from code_env.tasks.kinds import CheckerTest
 from code_env.tasks.task import Task
 
 _PROGRAM = Path(__file__).with_name("table_program.py").read_text(encoding="utf-8")
@@ -21,6 +25,10 @@ INPUT_CPU_S = 0.2
 
 _MOST_BYTES = 8 << 20
 """The most that a table takes in files, and that it gives back."""
+
+
+_SHOWN_CHARS = 160
+"""Of an outcome, how much is kept as text."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +98,30 @@ def _form(task: Task) -> str:
     return "tokens" if rules & {"tokens", "numbers"} else "as it is"
 
 
+def unfit(task: Task) -> str | None:
+    """Why a task's reference cannot be compared with other programs; None if it can."""
+    if task.reference is None:
+        return "it has no reference"
+    if task.language != PYTHON.name:
+        return f"its answers are in {task.language}, and only Python is compared"
+    if any(isinstance(test, CheckerTest) for test in task.tests):
+        return "its checker accepts several answers, so another output may be right too"
+    try:
+        parse(task.program(task.reference))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return f"its reference cannot be parsed by this Python: {type(error).__name__}: {error}"
+    return None
+
+
+def shown_input(task: Task, text: str) -> str:
+    """An input as it is shown: a call of the entry point, or standard input."""
+    if not calls(task):
+        return text
+    args, kwargs = ast.literal_eval(text)
+    given = [*map(repr, args), *(f"{name}={value!r}" for name, value in kwargs.items())]
+    return f"{task.entry_point}({', '.join(given)})"
+
+
 def _outcomes(result: ExecutionResult, count: int) -> tuple[Outcome, ...] | None:
     if result.status is Status.SANDBOX_ERROR:
         return None
@@ -97,7 +129,7 @@ def _outcomes(result: ExecutionResult, count: int) -> tuple[Outcome, ...] | None
     for line in result.stdout.splitlines()[:count]:
         try:
             kind, text, digest = json.loads(line)
-        except ValueError:  # The process ended in the middle of a line.
+        except (ValueError, TypeError, RecursionError):  # The process ended in the middle of a line, or wrote its own.
             break
-        found.append(Outcome(str(kind), str(text), str(digest)))
+        found.append(Outcome(str(kind), str(text)[:_SHOWN_CHARS], str(digest)[:_SHOWN_CHARS]))
     return (*found, *[Outcome("dies", "")] * (count - len(found)))

@@ -42,19 +42,20 @@ def main() -> None:
     function = _load(code)[entry_point] if entry_point else None
     slow = 0
     for text in inputs:
-        kind, outcome = "slow", ""
+        kind, shown, whole = "slow", "", ""
         if slow < _MOST_SLOW:
             signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
             try:
-                kind, outcome = _printed(code, text, form) if function is None else _returned(function, text, form)
+                kind, shown, whole = _printed(code, text, form) if function is None else _returned(function, text, form)
             except TooSlow:
                 slow += 1
             except Exception as error:
-                kind, outcome = "raises", type(error).__name__
+                kind, shown = "raises", type(error).__name__
+                whole = shown
             finally:
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        digest = hashlib.blake2b(outcome.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-        print(json.dumps([kind, outcome[:_SHOWN_CHARS], digest]), file=told, flush=True)
+        digest = hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        print(json.dumps([kind, shown[:_SHOWN_CHARS], digest]), file=told, flush=True)
 
 
 def _stop(*_: object) -> None:
@@ -67,16 +68,17 @@ def _load(code: Any) -> dict[str, Any]:
     return names
 
 
-def _returned(function: Any, text: str, form: str) -> tuple[str, str]:
+def _returned(function: Any, text: str, form: str) -> tuple[str, str, str]:
     args, kwargs = copy.deepcopy(ast.literal_eval(text))
     with contextlib.suppress(SystemExit):
         result = function(*args, **kwargs)
         # What changes its arguments often returns nothing else.
-        return "returns", _canonical(result if result is not None else [None, *args], form)
-    return "raises", "SystemExit"
+        told = result if result is not None else [None, *args]
+        return "returns", repr(told), _canonical(told, form)
+    return "raises", "SystemExit", "SystemExit"
 
 
-def _printed(code: Any, text: str, form: str) -> tuple[str, str]:
+def _printed(code: Any, text: str, form: str) -> tuple[str, str, str]:
     sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8")
     sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     try:
@@ -86,16 +88,18 @@ def _printed(code: Any, text: str, form: str) -> tuple[str, str]:
         lines = sys.stdout.buffer.getvalue().decode("utf-8", "replace").split("\n")
     finally:
         sys.stdin, sys.stdout = sys.__stdin__, sys.__stdout__
+    told = "\n".join(line.rstrip() for line in lines).rstrip("\n")
     if form == "tokens":
-        return "prints", " ".join(" ".join(lines).split())
-    kept = "\n".join(line.rstrip() for line in lines).rstrip("\n")
-    return "prints", "\n".join(sorted(kept.split("\n"))) if form == "unordered" else kept
+        return "prints", told, " ".join(told.split())
+    return "prints", told, "\n".join(sorted(told.split("\n"))) if form == "unordered" else told
 
 
 def _canonical(value: Any, form: str) -> str:
     """The text of a value, the same for values that tests take for equal."""
     if isinstance(value, float):
-        return f"{value:.9g}" if not value.is_integer() else repr(value)
+        return repr(int(value)) if value.is_integer() else f"{value:.9g}"
+    if isinstance(value, int):
+        return repr(int(value))
     if isinstance(value, list | tuple):
         inside = [_canonical(one, form) for one in value]
         return ", ".join(sorted(inside) if form == "unordered" else inside).join("[]" if type(value) is list else "()")
@@ -104,7 +108,7 @@ def _canonical(value: Any, form: str) -> str:
     if isinstance(value, dict):
         items = [f"{_canonical(key, form)}: {_canonical(item, form)}" for key, item in value.items()]
         return ", ".join(sorted(items)).join("{}")
-    if isinstance(value, bool | int | str | bytes | complex) or value is None:
+    if isinstance(value, str | bytes | complex) or value is None:
         return repr(value)
     return f"<{type(value).__name__}>"
 

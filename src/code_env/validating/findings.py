@@ -37,7 +37,11 @@ class FindingKind(StrEnum):
     SOLUTION_FAILS = "solution_fails"
     """Other correct solutions fail, although the reference passes."""
     SEVERAL_ANSWERS = "several_answers"
-    """The statement allows several answers, but the tests accept only one."""
+    """The statement allows several answers, but the tests accept only one; or answers that pass give many values."""
+    REFERENCE_SUSPECT = "reference_suspect"
+    """A third or more of the answers that pass give another value than the reference for some input."""
+    WEAK_TESTS = "weak_tests"
+    """Answers that pass all tests differ for some input."""
     COPIES = "copies"
     """Tests look at an argument or a return value after its call, but blind judging gives them a copy."""
     JUDGE_MODE = "judge_mode"
@@ -51,6 +55,8 @@ _WARNINGS = frozenset(
         FindingKind.LIMITS,
         FindingKind.SOLUTION_FAILS,
         FindingKind.SEVERAL_ANSWERS,
+        FindingKind.REFERENCE_SUSPECT,
+        FindingKind.WEAK_TESTS,
         FindingKind.COPIES,
         FindingKind.JUDGE_MODE,
     }

@@ -58,3 +58,19 @@ def test_the_same_seed_gives_the_same_inputs(executor):
     task = Task("t", "", tests, entry_point="f", reference="def f(a, b): return len(a)")
     some = texts(task, executor, seed=1, count=30)
     assert some == texts(task, executor, seed=1, count=30) != texts(task, executor, seed=2, count=30)
+
+
+def test_sets_are_varied_alike_whatever_their_hashes(executor):
+    tests = tuple(CallTest((names,), expected=0) for names in ({"a", "b", "c"}, {"b", "d"}, {"a", "c", "e", "f"}))
+    task = Task("t", "", tests, entry_point="f", reference="def f(names): return len(names)")
+    found = texts(task, executor, count=20)
+    assert len(found) == 20
+    for text in found[3:]:
+        (names,), _ = ast.literal_eval(text)
+        assert text == f"(({{{', '.join(map(repr, sorted(names)))}}},), {{}})"
+
+
+def test_numbers_too_long_to_read_stay_text(executor):
+    tests = (StdinTest("9" * 5000, "5000"), StdinTest("8" * 5000, "5000"))
+    task = Task("t", "", tests, reference="print(len(input()))")
+    assert {len(text) for text in texts(task, executor, count=5)} >= {5000}

@@ -25,6 +25,9 @@ _TRIES = 20
 _MOST_CHARS = 20_000
 """The longest input that is varied, as text."""
 
+_MOST_DIGITS = 4000
+"""The longest number in a text that is varied as a number: Python reads no longer ones."""
+
 _MARK = "code_env input: "
 
 _RECORDER = """
@@ -89,6 +92,20 @@ def _arguments(text: str) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     return args, kwargs
 
 
+def _literal(value: Any) -> str:
+    """The text of plain data, in which the order of a set's elements does not depend on their hashes."""
+    match value:
+        case set() if value:
+            return ", ".join(sorted(map(_literal, value))).join("{}")
+        case list():
+            return ", ".join(map(_literal, value)).join("[]")
+        case tuple():
+            return (", ".join(map(_literal, value)) + ("," if len(value) == 1 else "")).join("()")
+        case dict():
+            return ", ".join(f"{_literal(key)}: {_literal(item)}" for key, item in value.items()).join("{}")
+    return repr(value)
+
+
 def _around(seeds: list[str], count: int, draw: random.Random, is_call: bool) -> list[str]:
     """The seeds, and inputs made from them by small changes."""
     if not any(seeds):  # There are none, or the program reads nothing.
@@ -103,7 +120,7 @@ def _around(seeds: list[str], count: int, draw: random.Random, is_call: bool) ->
         for _ in range(draw.choice((1, 1, 2, 3))):
             args = _varied_arguments(args, [other for other, _ in values], draw)
         if domain.allows(args):
-            found[repr((args, kwargs)) if is_call else "".join(map(str, args))] = None
+            found[_literal((args, kwargs)) if is_call else "".join(map(str, args))] = None
     return list(found)[:count]
 
 
@@ -111,7 +128,7 @@ def _parts(text: str) -> list[Any]:
     """A text as its numbers and what lies between them."""
     numbers = _NUMBER.findall(text)
     between = _NUMBER.split(text)
-    if len(text) > _MOST_CHARS or any(str(int(number)) != number for number in numbers if len(number) < 4000):
+    if len(text) > _MOST_CHARS or any(len(number) > _MOST_DIGITS or str(int(number)) != number for number in numbers):
         return [text]
     return [part for pair in zip(between, [*map(int, numbers), ""], strict=True) for part in pair]
 
@@ -146,7 +163,7 @@ def _varied(value: Any, seen: list[Any], draw: random.Random) -> Any:
         case dict() if value:
             key = draw.choice(list(value))
             less = {name: item for name, item in value.items() if name != key}
-            more = {name: item for other in seen if isinstance(other, dict) for name, item in other.items()}
+            more = {name: item for one in (*seen, value) if isinstance(one, dict) for name, item in one.items()}
             name = draw.choice(list(more))
             changed = {**value, key: _varied(value[key], list(more.values()), draw)}
             return draw.choice((less, {**value, name: more[name]}, changed, changed))
@@ -154,7 +171,8 @@ def _varied(value: Any, seen: list[Any], draw: random.Random) -> Any:
 
 
 def _varied_items(items: list[Any], seen: list[Any], draw: random.Random) -> list[Any]:
-    known = [item for one in seen if isinstance(one, list | tuple | set) for item in one]
+    known = [item for one in seen if isinstance(one, list | tuple) for item in one]
+    known += [item for one in seen if isinstance(one, set) for item in sorted(one, key=repr)]
     place = draw.randrange(len(items) + 1)
     more = [*items[:place], draw.choice(known), *items[place:]] if known else items
     if not items:
@@ -200,7 +218,7 @@ def _varied_text(text: str, seen: list[Any], draw: random.Random) -> str:
             text[: place + 1].swapcase() + text[place + 1 :],
             " ".join(draw.sample(words, len(words))),
             _NUMBER.sub(lambda found: str(int(found[0]) + draw.choice((1, -1, 10))), text, count=1)
-            if len(text) < 4000
+            if len(text) < _MOST_DIGITS
             else text,
         )
     )

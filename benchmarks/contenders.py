@@ -111,19 +111,28 @@ class Contender:
         name: What it is called there.
         workers: How many pieces it works on at a time.
         bare: Whether it is a bare interpreter, started with `-I -S`.
-        packages: Whether a bare one finds installed packages.
+        packages: A directory with packages that a bare one finds.
+        python: The interpreter.
     """
 
-    def __init__(self, module: str, name: str, workers: int, *, bare: bool = False, packages: bool = False) -> None:
+    def __init__(
+        self,
+        module: str,
+        name: str,
+        workers: int,
+        *,
+        bare: bool = False,
+        packages: str | None = None,
+        python: str = sys.executable,
+    ) -> None:
         # Not above: the bare fork, which loads this file too, shall have nothing more to copy.
         import subprocess
-        import sysconfig
 
         self.name, self.workers = name, workers
-        directories = [str(Path(__file__).parent), *([sysconfig.get_path("platlib")] if packages else [])]
+        directories = [str(Path(__file__).parent), *([packages] if packages else [])]
         self._process = subprocess.Popen(
             [
-                *([sys.executable, "-I", "-S"] if bare else [sys.executable]),
+                *([python, "-I", "-S"] if bare else [python]),
                 *("-c", _MAIN.format(directories=directories, module=module), name, str(workers)),
             ],
             stdin=subprocess.PIPE,

@@ -34,6 +34,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import sysconfig
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -156,7 +157,9 @@ def contender(name: str, workers: int) -> Contender:
     """The contender of that name."""
     bare = name.startswith("fork")
     # Without `site` an interpreter does not find NumPy.
-    return Contender("executors", name, workers, bare=bare, packages=name == "fork+numpy")
+    return Contender(
+        "executors", name, workers, bare=bare, packages=sysconfig.get_path("platlib") if name == "fork+numpy" else None
+    )
 
 
 def humaneval_programs(path: str) -> list[str]:

@@ -15,8 +15,10 @@ import pytest
 
 from code_env import Executor, load_suite, make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
+from code_env.packages import PackageCache, prepare
 from e2b_server import LoopbackServer
 from models.chat_endpoint import Endpoint
+from packages.wheels import versions_suite
 from support import DATA, HONEST, LEVELS, local, somewhere
 from tiers import holds_quick_tests, longest_first, quick_part, sample
 
@@ -180,3 +182,32 @@ def honest(jail, alone):
     yield
     assert [future.result() for future in futures] == alone
     assert jail.run_many(HONEST) == alone
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory):
+    """A folder with the wheels of `versions_suite`."""
+    folder = tmp_path_factory.mktemp("wheels")
+    versions_suite(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def packaged(wheels):
+    """`versions_suite`: tasks that need these wheels."""
+    return versions_suite(wheels)
+
+
+@pytest.fixture(scope="session")
+def full_cache(wheels, packaged, tmp_path_factory):
+    """The directory of a cache in which that suite is prepared. No test changes it."""
+    directory = tmp_path_factory.mktemp("cache")
+    prepare(packaged, wheels=wheels, cache=PackageCache(directory))
+    return directory
+
+
+@pytest.fixture
+def prepared(full_cache, monkeypatch):
+    """The same cache, as the user's."""
+    monkeypatch.setenv("CODE_ENV_CACHE", str(full_cache))
+    return PackageCache(full_cache)

@@ -134,9 +134,9 @@ def unstartable(directory, when):
 def workers_of(executor):
     """The workers that a `local` executor has open, for programs and for peers."""
     slots = list(executor._live.slots)
-    keepers = [slot._peers for slot in slots]
+    keepers = [keeper for slot in slots for keeper in list(slot._keepers.values())]
     workers = [worker for slot in slots for worker in list(slot._workers.values())]
-    return [*workers, *(keeper.worker for keeper in keepers if keeper is not None)]
+    return [*workers, *(keeper.worker for keeper in keepers)]
 
 
 def kill_servers(executor):

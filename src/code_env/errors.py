@@ -18,6 +18,8 @@
     │   ├── CheckpointRefused                 the session holds something that cannot be kept
     │   ├── TooManySessions                   as many sessions are open as the executor may have
     │   └── UnsupportedProgram                it cannot do what the program asks
+    │       └── PackagesNotPrepared               the packages that a task names are not installed
+    ├── PackageError                      packages cannot be installed, or the cache cannot be written
     ├── NoVerdict                         the sandbox failed, and a caller that must have a number cannot have one
     ├── RolloutError                      a collection of trajectories cannot begin, or go on
     ├── OutputError                       a file of results cannot be written, or is of other work
@@ -84,6 +86,14 @@ class IsolationUnavailable(ExecutorError):
 
 class UnsupportedProgram(ExecutorError):
     """The executor cannot do what the program asks; `describe()` says what it can."""
+
+
+class PackagesNotPrepared(UnsupportedProgram):
+    """The packages that a task names are not installed; `code-env prepare SUITE` installs them."""
+
+
+class PackageError(CodeEnvError):
+    """Packages cannot be installed, or the cache cannot be written."""
 
 
 class SessionBusy(ExecutorError):

@@ -136,12 +136,12 @@ def test_a_malformed_definition_is_refused_with_its_file_and_key(folder, toml, p
 def test_the_limits_of_a_definition_are_for_tasks_without_their_own():
     definition = EnvironmentDefinition("e", None, limits={"cpu_s": 2.0, "processes": 1})
     own = Task("b", "p", TASK.tests, limits=Limits(cpu_s=9.0))
-    assert definition.with_limits(TASK).limits == Limits(cpu_s=2.0, processes=1)
-    assert definition.with_limits(own) is own
+    assert definition.complete(TASK).limits == Limits(cpu_s=2.0, processes=1)
+    assert definition.complete(own) is own
 
 
 def test_a_definition_without_limits_leaves_a_task_as_it_is():
-    assert EnvironmentDefinition("e", None).with_limits(TASK) is TASK
+    assert EnvironmentDefinition("e", None).complete(TASK) is TASK
 
 
 def test_a_suite_is_loaded_by_the_name_of_its_environment(folder):

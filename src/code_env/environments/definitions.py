@@ -16,6 +16,7 @@ from typing import Any
 from code_env.checks import require_choice, require_known
 from code_env.errors import SuiteNotFound, TaskError
 from code_env.executors.limits import Limits
+from code_env.requirements import normal_requirements
 from code_env.tasks.sources import Source
 from code_env.tasks.task import Task
 
@@ -31,6 +32,7 @@ _KEYS: dict[str, type] = {
     "format": str,
     "rewards": dict,
     "limits": dict,
+    "packages": list,
     "executor": str,
     "max_turns": int,
 }
@@ -52,6 +54,8 @@ class EnvironmentDefinition:
     """Reward terms and their weights; the package's default if None."""
     limits: Mapping[str, Any] = field(default_factory=dict)
     """Limits for tasks that state none of their own."""
+    packages: tuple[str, ...] = ()
+    """Requirements for tasks that name no packages of their own."""
     executor: str | None = None
     """Name of the executor; the package's default if None."""
     max_turns: int = 1
@@ -59,11 +63,13 @@ class EnvironmentDefinition:
     base: str = "CodeExec-v0"
     """Id of the environment that it is made of."""
 
-    def with_limits(self, task: Task) -> Task:
-        """The task, with this definition's limits if it has none of its own."""
-        if not self.limits or task.limits != Limits():
-            return task
-        return dataclasses.replace(task, limits=Limits.from_dict(self.limits))
+    def complete(self, task: Task) -> Task:
+        """The task, with this definition's limits and packages if it has none of its own."""
+        if self.limits and task.limits == Limits():
+            task = dataclasses.replace(task, limits=Limits.from_dict(self.limits))
+        if self.packages and not task.packages:
+            task = dataclasses.replace(task, packages=self.packages)
+        return task
 
 
 def environments_directory() -> Path:
@@ -136,6 +142,8 @@ def _definition(name: str, path: Path) -> EnvironmentDefinition:
         Limits.from_dict(values.get("limits", {}))
     except TaskError as error:
         raise TaskError(f"limits: {error}") from None
+    if "packages" in values:
+        values["packages"] = normal_requirements(values["packages"])
     if "source" in values:
         return EnvironmentDefinition(name=name, **values | {"source": _source(values["source"])})
     suite = values.pop("suite")

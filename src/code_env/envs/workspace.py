@@ -222,7 +222,8 @@ class Workspace:
     def _opened(self) -> Session:
         if self._task is None:
             raise RuntimeError("no episode has begun")
-        session = self._keeper.executor.open_session(limits=self._task.limits, files=self._task.files)
+        task = self._task
+        session = self._keeper.executor.open_session(limits=task.limits, files=task.files, packages=task.packages)
         session.reseed(self._seed)
         self._session = session
         return session

@@ -50,6 +50,8 @@ class Isolation:
     sessions: Literal["fork", "replay", "none"] = "none"
     """How it keeps the state of a session, see `open_session`. `fork`: the interpreter stays, and a fork of it runs the
     next cell. `replay`: all cells are run again before each new one. `none`: it has no sessions."""
+    packages: bool = False
+    """Whether it runs programs with packages of their own, see `Program.packages`."""
     policy: str = ""
     """Name of the policy that programs must follow, if there is a policy; other programs get the status `refused`."""
     details: str = ""
@@ -160,6 +162,7 @@ class Executor(abc.ABC):
         *,
         limits: Limits | None = None,
         files: Mapping[str, bytes] | None = None,
+        packages: Iterable[str] = (),
         idle_s: float = 3600.0,
     ) -> Session:
         """Open a session: an interpreter of Python that keeps its state from cell to cell.
@@ -167,6 +170,8 @@ class Executor(abc.ABC):
         Args:
             limits: The limits of each cell. `total_cpu_s` is that of all its cells together.
             files: The files that it begins with: relative path to content.
+            packages: Requirements of packages that it finds, see `Program.packages`. That the executor has none, or
+                that they are not prepared, is an error of the first cell.
             idle_s: After how long without use the session is closed, in seconds; its branches too. `math.inf` for
                 never. A session that nobody refers to is closed in any case.
 
@@ -181,13 +186,17 @@ class Executor(abc.ABC):
         if self.describe().sessions == "none":
             raise UnsupportedProgram(f"{type(self).__name__} has no sessions; others do, see describe().sessions")
         self._keeper.require_room(1)
-        return self._keeper.keep(self._new_session(limits or Limits(), files or {}), idle_s)
+        first = Program("", limits=limits or Limits(), files=files or {}, packages=tuple(packages))
+        return self._keeper.keep(self._new_session(first), idle_s)
 
-    def _new_session(self, limits: Limits, files: Mapping[str, bytes]) -> Session:
-        """Begin a session. An executor that keeps interpreters begins one of its own kind."""
+    def _new_session(self, first: Program) -> Session:
+        """Begin a session with the limits, files and packages of a program.
+
+        An executor that keeps interpreters begins one of its own kind.
+        """
         from code_env.sessions.replay import ReplaySession
 
-        return ReplaySession(self, limits, files)
+        return ReplaySession(self, first)
 
     def __deepcopy__(self, memo: object) -> Self:
         # Gymnasium deep-copies an env's arguments for its spec; the copy must be the same executor.

@@ -62,7 +62,12 @@ class CommandInterpreter:
 
 
 def refuse_unsupported(
-    program: Program, executor: str, languages: Collection[str] | None = None, *, here: bool = True
+    program: Program,
+    executor: str,
+    languages: Collection[str] | None = None,
+    *,
+    here: bool = True,
+    packages: bool = False,
 ) -> None:
     """Refuse a program that an executor cannot run.
 
@@ -71,10 +76,11 @@ def refuse_unsupported(
         executor: The executor's name.
         languages: Names of the languages that the executor runs; all languages of the table by default.
         here: Whether the interpreter must be on this machine.
+        packages: Whether the executor runs programs with packages of their own.
 
     Raises:
         UnsupportedProgram: If the program is in none of these languages, if its peer is not in Python or cannot drive
-            it, or if its interpreter is not installed.
+            it, if its interpreter is not installed, or if it needs packages of its own and cannot have them.
         TypeError: If it is not a `Program`.
     """
     require_program(program)
@@ -84,6 +90,12 @@ def refuse_unsupported(
         raise UnsupportedProgram(f"the {executor} executor runs {known}, not {program.language!r}")
     if program.peer is not None and program.peer.language != PYTHON.name:
         raise UnsupportedProgram(f"a peer is a program in {PYTHON.name}, not {program.peer.language!r}")
+    if program.packages and not packages:
+        raise UnsupportedProgram(
+            f"the {executor} executor has only the packages of its own interpreter, and this program is to find "
+            f"{', '.join(program.packages)}; take an executor that can (describe().packages), such as 'local', or give "
+            "tasks no packages: suite.with_packages([])"
+        )
     if language is PYTHON:
         return
     for what, wanted in (("one_process", program.one_process), ("notebook", program.notebook)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -72,6 +72,10 @@ class Program:
     imports: tuple[str, ...] = ()
     """Modules that will be imported in its process, although its text does not name them: a hint for executors that
     keep processes with imported modules ready."""
+    packages: tuple[str, ...] = ()
+    """Requirements of packages that it finds, in place of those of the executor's interpreter, such as `pandas>=2`;
+    they must be prepared (`code_env.packages`). Without any it finds what the interpreter has. A peer has those of its
+    program, or none."""
 
     @functools.cached_property
     def digest(self) -> str:
@@ -102,6 +106,8 @@ class Program:
         if not isinstance(self.peer, Program | None):
             raise TaskError(f"peer must be a Program or None; got {type(self.peer).__name__}")
         object.__setattr__(self, "language", canonical_name(self.language))
+        if self.packages:
+            object.__setattr__(self, "packages", python_packages(self.packages, self.language))
         check_files(self.files, main_file(self.language))
         for path in self.collect:
             check_path(path)
@@ -109,6 +115,22 @@ class Program:
             raise TaskError("one_process says how a peer is answered, and there is none")
         if self.peer is not None and self.peer.peer is not None:
             raise TaskError("a peer cannot have a peer of its own")
+        if self.peer is not None and self.peer.packages not in ((), self.packages):
+            raise TaskError(f"a peer has the packages of its program, or none; got {self.peer.packages!r}")
+
+
+def python_packages(packages: Iterable[str], language: str) -> tuple[str, ...]:
+    """Requirements in their normal form.
+
+    Raises:
+        TaskError: If one is malformed, or the language is not Python.
+    """
+    # Not above: this file runs on machines that have only the standard library, and programs there have no packages.
+    from code_env.requirements import normal_requirements
+
+    if language != PYTHON.name:
+        raise TaskError(f"packages are for programs in {PYTHON.name}, not {language!r}")
+    return normal_requirements(packages)
 
 
 def require_program(value: object) -> None:

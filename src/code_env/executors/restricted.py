@@ -23,6 +23,7 @@ from code_env.harness.wire.plain import NotPlain, encode
 from code_env.languages import PYTHON
 
 from .base import Isolation
+from .interpreters import refuse_unsupported
 from .loader import loader_environment
 from .local import LocalExecutor
 from .program import Program, require_program
@@ -140,6 +141,7 @@ class RestrictedExecutor(LocalExecutor):
             languages=frozenset({PYTHON.name}),
             notebooks=False,
             sessions="none",
+            packages=False,
             policy="RestrictedPython",
         )
 
@@ -157,6 +159,7 @@ class RestrictedExecutor(LocalExecutor):
             raise UnsupportedProgram(
                 f"the restricted executor runs {PYTHON.name}, whose policy it has, not {program.language!r}"
             )
+        refuse_unsupported(program, "restricted")
         return super().submit(program)
 
 

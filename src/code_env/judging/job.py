@@ -18,6 +18,7 @@ from code_env.languages import PYTHON, find_language
 from code_env.tasks.kinds import (
     AssertTest,
     CallTest,
+    CheckerTest,
 )
 from code_env.tasks.task import Task
 
@@ -53,6 +54,7 @@ def program_for(task: Task, answer: str, *, until_failure: bool = False, togethe
         limits=_limits(task, together),
         one_process=together or in_one_process(task),
         peer=_peer_for(task, until_failure, together),
+        packages=task.packages,
         imports=_imports_beside(task) if task.judge == "shared" and task.language == PYTHON.name else (),
     )
 
@@ -87,7 +89,10 @@ def _peer(task: Task, how: dict[str, bool]) -> Program:
         memory_bytes=max(_PEER_MEMORY_BYTES, task.limits.memory_bytes),
         output_bytes=_PEER_OUTPUT_BYTES,
     )
-    return Program(code=_PEER_CODE, stdin=json.dumps(_job(task) | how), limits=limits)
+    # Only code of the task needs its packages here: else one judge serves tasks with any packages.
+    needs_packages = task.judge != "shared" and any(isinstance(test, AssertTest | CheckerTest) for test in task.tests)
+    packages = task.packages if needs_packages else ()
+    return Program(code=_PEER_CODE, stdin=json.dumps(_job(task) | how), limits=limits, packages=packages)
 
 
 def in_one_process(task: Task) -> bool:

@@ -8,12 +8,11 @@ import contextlib
 import dataclasses
 import secrets
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from code_env.errors import SessionBusy, SessionDied
-from code_env.executors.limits import Limits
 from code_env.executors.program import Program, check_path
 from code_env.executors.result import CellResult, ErrorInfo, ExecutionResult, Status
 
@@ -71,12 +70,12 @@ class SessionOfCells(Session):
     """A session that knows its past.
 
     Args:
-        limits: The limits of each cell; `total_cpu_s` is that of all cells of the session together.
-        files: The files that it begins with: relative path to content.
+        first: What it begins with: files, packages, and the limits of each cell; `total_cpu_s` is that of all cells of
+            the session together.
     """
 
-    def __init__(self, limits: Limits, files: Mapping[str, bytes]) -> None:
-        self._limits, self._files = limits, dict(files)
+    def __init__(self, first: Program) -> None:
+        self._first = first
         self._past = Past().plus(_seeding(secrets.randbits(32)))
         self._lock = threading.Lock()
         self._busy = self._interrupted = False
@@ -96,7 +95,7 @@ class SessionOfCells(Session):
             raise TypeError(f"a cell is text; got {type(cell).__name__}")
         with self._working() as past:
             told = self._go_on(past, cell)
-            total_s = self._limits.total_cpu_s
+            total_s = self._first.limits.total_cpu_s
             if total_s is not None and self._past.spent.cpu_s >= total_s:
                 self._ended = f"its cells have used the {total_s:g} s of CPU time that they have together"
             return told
@@ -193,7 +192,8 @@ class SessionOfCells(Session):
 
     def _program(self, past: Past, cell: str, repeated: Sequence[PastCell]) -> Program:
         """Return a cell as a program that runs some of the cells before it again, with time for them."""
-        limits, own_s = self._limits, self._limits.cpu_s
+        limits = self._first.limits
+        own_s = limits.cpu_s
         if limits.total_cpu_s is not None:
             own_s = min(own_s, limits.total_cpu_s - past.spent.cpu_s)
         cpu_s, wall_s = sum(one.cpu_s for one in repeated), sum(one.wall_s for one in repeated)
@@ -205,7 +205,7 @@ class SessionOfCells(Session):
             total_cpu_s=None,
         )
         history = tuple(one.text for one in repeated)
-        return Program(cell, notebook=True, history=history, files=self._files, limits=limits)
+        return dataclasses.replace(self._first, code=cell, notebook=True, history=history, limits=limits)
 
 
 class _PastCheckpoint(Checkpoint):

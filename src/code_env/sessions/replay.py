@@ -8,11 +8,9 @@ is not run again.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING
 
-from code_env.executors.limits import Limits
 from code_env.executors.program import Program, check_path
 from code_env.executors.result import ExecutionResult
 
@@ -27,17 +25,16 @@ class ReplaySession(SessionOfCells):
 
     Args:
         executor: Where cells run.
-        limits: The limits of each cell; `total_cpu_s` is that of all cells of the session together.
-        files: The files that it begins with: relative path to content.
+        first: What it begins with, see `SessionOfCells`.
     """
 
-    def __init__(self, executor: Executor, limits: Limits, files: Mapping[str, bytes]) -> None:
-        super().__init__(limits, files)
+    def __init__(self, executor: Executor, first: Program) -> None:
+        super().__init__(first)
         self._executor = executor
         self._future: Future[ExecutionResult] | None = None
 
     def _branch(self) -> ReplaySession:
-        return ReplaySession(self._executor, self._limits, self._files)
+        return ReplaySession(self._executor, self._first)
 
     def _attempt(self, past: Past, cell: str) -> Attempt:
         return Attempt(self._result_of(self._program(past, cell, past.cells)), past.cells)

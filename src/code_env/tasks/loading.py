@@ -90,7 +90,7 @@ def _suite_of(definition: EnvironmentDefinition) -> TaskSuite:
         tasks = _tasks_of(source.rows(), source.hub, definition.format)
     else:
         raise SuiteNotFound(f"environment {definition.name!r} has neither a file of tasks nor a source")
-    return TaskSuite(definition.name, [definition.with_limits(task) for task in tasks])
+    return TaskSuite(definition.name, [definition.complete(task) for task in tasks])
 
 
 def _not_found(text: str, what: str) -> SuiteNotFound:

@@ -12,6 +12,7 @@ from code_env import html
 from code_env.checks import meant, require_choice, require_whole
 from code_env.errors import TaskError, TaskNotFound
 from code_env.executors.limits import Limits
+from code_env.requirements import normal_requirements
 
 from .examples import with_examples
 from .task import Task
@@ -148,6 +149,24 @@ class TaskSuite(Sequence[Task]):
             return self
         tasks = (dataclasses.replace(task, limits=task.limits.with_values(limits)) for task in self)
         return TaskSuite(self.name, tasks)
+
+    def with_packages(self, packages: Iterable[str] | None = None) -> TaskSuite:
+        """The same tasks, all with the same packages, so that they share one environment.
+
+        Args:
+            packages: Requirements, which replace those of the tasks; none for the packages of the executor's
+                interpreter. By default each task gets those of all tasks together.
+
+        Raises:
+            TaskError: If a requirement is malformed.
+
+        Example:
+            >>> from code_env import load_suite
+            >>> load_suite("starter").with_packages(["NumPy == 1.26.4"])[0].packages
+            ('numpy==1.26.4',)
+        """
+        shared = normal_requirements([one for task in self for one in task.packages] if packages is None else packages)
+        return TaskSuite(self.name, (dataclasses.replace(task, packages=shared) for task in self))
 
     def split(self, fraction: float, seed: int = 0) -> tuple[TaskSuite, TaskSuite]:
         """Split the tasks at random into two disjoint suites; the first has about `fraction` of the tasks.

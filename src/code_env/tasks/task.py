@@ -11,7 +11,7 @@ from code_env import html
 from code_env.checks import names_keywords, require_choice
 from code_env.errors import TaskError
 from code_env.executors.limits import Limits
-from code_env.executors.program import check_files, main_file
+from code_env.executors.program import check_files, main_file, python_packages
 from code_env.extract.defined_names import before_definition, definition_of
 from code_env.harness.wire.plain import encode, tags
 from code_env.languages import PYTHON, canonical_name, find_language
@@ -81,6 +81,9 @@ class Task:
     """Any other data, such as difficulty, source and licence."""
     prefix: str = ""
     """Code that is put before every answer, as HumanEval does with its prompt."""
+    packages: tuple[str, ...] = ()
+    """Requirements of the packages that answers and tests find, such as `pandas>=2,<3`, in their normal form. They
+    replace the packages of the executor's interpreter. `code-env prepare` installs them."""
 
     def _repr_html_(self) -> str:
         """Called by notebooks."""
@@ -110,6 +113,8 @@ class Task:
             if isinstance(test, CallTest) and self.entry_point is None:
                 raise TaskError(f"tests[{index}] calls the entry point, and entry_point is missing")
         object.__setattr__(self, "language", canonical_name(self.language))
+        if self.packages:
+            object.__setattr__(self, "packages", python_packages(self.packages, self.language))
         self._check_language()
         require_choice("judge", self.judge, get_args(JudgeMode), TaskError)
         for name in ("files", "metadata"):

@@ -371,7 +371,7 @@ def test_a_judged_program_that_may_fork_leaves_nothing_behind(jail):
 
 def judge_pid(jail):
     """The process of the judge that the only worker keeps, None if it keeps none."""
-    keeper = jail._live.slots[0]._peers
+    keeper = next(iter(jail._live.slots[0]._keepers.values()))
     return None if keeper is None or keeper._peer is None else next(iter(descendants(keeper.worker.pid)))
 
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from code_env.checks import require_flag, require_number, require_whole
 from code_env.errors import ExecutorError, ExecutorNotFound
 from code_env.executors.base import Executor, Isolation
-from code_env.executors.limits import Limits
 from code_env.executors.machines import ENFORCED, MachineExecutor
 from code_env.executors.machines.faults import described
 from code_env.executors.program import Program
@@ -147,10 +146,8 @@ class E2BExecutor(MachineExecutor):
         """
         return super().submit(program) if self._instead is None else self._instead.submit(program)
 
-    def _new_session(self, limits: Limits, files: Mapping[str, bytes]) -> Session:
-        return (
-            super()._new_session(limits, files) if self._instead is None else self._instead._new_session(limits, files)
-        )
+    def _new_session(self, first: Program) -> Session:
+        return super()._new_session(first) if self._instead is None else self._instead._new_session(first)
 
     def sweep(self, older_than_s: float | None = None) -> int:
         """End sandboxes that are left over; return how many were ended.

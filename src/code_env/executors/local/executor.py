@@ -28,7 +28,6 @@ from code_env.errors import ExecutorClosed, ExecutorError
 from code_env.executors.base import Executor, Isolation
 from code_env.executors.cores import own_cores
 from code_env.executors.interpreters import installed_languages, refuse_unsupported
-from code_env.executors.limits import Limits
 from code_env.executors.pool import Place, Pool, Runner, renew_lock_after_fork
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, Status, sandbox_killed
@@ -126,6 +125,7 @@ class LocalExecutor(Executor):
             enforces=frozenset({"cpu_s", "wall_s", "memory_bytes", "output_bytes", "file_bytes", "processes"}),
             network=False,
             notebooks=True,
+            packages=True,
             sessions="fork" if level == "full" else "replay",
             details=_DETAILS[level],
         )
@@ -147,30 +147,33 @@ class LocalExecutor(Executor):
 
         Raises:
             IsolationUnavailable: If this machine grants less than `min_isolation`.
+            PackagesNotPrepared: If the program's packages are not installed in the cache.
         """
-        refuse_unsupported(program, "local")
+        refuse_unsupported(program, "local", packages=True)
         with self._lock:
             servers, live = self._started(), self._live
             servers.level()
+            if program.packages:
+                servers.environments.find(program.packages)
             if live.pool is None:
                 open_slot = partial(live.open_slot, servers, self._preload)
                 live.pool = Pool("local", self._workers, open_slot, _IN_FLIGHT * self._workers)
             return live.pool.submit(program)
 
-    def _new_session(self, limits: Limits, files: Mapping[str, bytes]) -> Session:
+    def _new_session(self, first: Program) -> Session:
         """Begin a session. At level `full` its interpreters are kept, unless its cells may start processes."""
-        if self.describe().sessions != "fork" or limits.processes:
-            return super()._new_session(limits, files)
+        if self.describe().sessions != "fork" or first.limits.processes:
+            return super()._new_session(first)
         from .sessions.session import LiveSession
         from .sessions.tree import SessionTree
 
-        first = Program("", files=files, limits=limits)
-        return LiveSession(SessionTree(self._open_session_worker, first), limits, first.files)
+        return LiveSession(SessionTree(partial(self._open_session_worker, first.packages), first), first)
 
-    def _open_session_worker(self, order: Mapping[str, Any]) -> Worker:
+    def _open_session_worker(self, packages: tuple[str, ...], order: Mapping[str, Any]) -> Worker:
         with self._lock:
             servers = self._started()
-        return servers.open_worker(SESSIONS, order)
+        stock = servers.environments.stock(SESSIONS, packages) if packages else SESSIONS
+        return servers.open_worker(stock, order)
 
     def close(self) -> None:
         """End all programs that still run, and all servers. Idempotent."""
@@ -243,7 +246,7 @@ class _Slot:
     def __init__(self, servers: Servers, preload: tuple[str, ...]) -> None:
         self._servers, self._preload = servers, preload
         self._workers: dict[Stock, Worker] = {}
-        self._peers: PeerKeeper | None = None
+        self._keepers: dict[Stock, PeerKeeper] = {}
 
     def run(self, program: Program, place: Place) -> ExecutionResult:
         """Run a program. If its neighbours leave no space for its files, run it again when one of them has ended."""
@@ -251,19 +254,33 @@ class _Slot:
 
     def _run(self, program: Program, place: Place) -> ExecutionResult:
         """Run a program; run it again on a server of its own if its server dies, or if it ends before it has begun."""
-        stock = stock_for(program, self._preload)
+        stock = self._stock(program)
+        with self._servers.using(stock):
+            return self._run_on(stock, program, place)
+
+    def _stock(self, program: Program) -> Stock:
+        if program.packages:
+            return self._servers.environments.stock(COMMON, program.packages)
+        return stock_for(program, self._preload)
+
+    def _run_on(self, stock: Stock, program: Program, place: Place) -> ExecutionResult:
         used: list[Worker] = []
+        beside: Stock | None = None
+        if program.peer is not None:
+            beside = stock if program.peer.packages else COMMON
         try:
             used.append(self._worker(stock))
-            if program.peer is not None:
-                used.append(self._keeper().worker)
-            result = self._attempt(program, used[0], self._peers, place)
+            keeper = None if beside is None else self._keeper(beside)
+            if keeper is not None:
+                used.append(keeper.worker)
+            result = self._attempt(program, used[0], keeper, place)
             if result.status is not Status.SANDBOX_ERROR or found_no_space(result):
                 return result
             _log.warning("a program is run again, alone: %s", result.error and result.error.message)
         except ServerDied as died:
             _log.warning("a program is run again, alone, because its server died: %s", died)
-            self._close_keeper()
+            if beside is not None:
+                self._close_keeper(beside)
             for worker in used:
                 self._servers.drop(worker.server)
         # Alone: if the server dies again, no other program is affected, and no other program can be the cause.
@@ -283,26 +300,32 @@ class _Slot:
 
     def close(self) -> None:
         """Let its workers end."""
-        self._close_keeper()
+        for stock in list(self._keepers):
+            self._close_keeper(stock)
         for worker in self._workers.values():
             worker.close()
         self._workers.clear()
 
     def _worker(self, stock: Stock) -> Worker:
         worker = self._workers.get(stock)
-        if worker is not None and not worker.usable:
-            worker.close()
-            worker = None
-        if worker is None:
+        if worker is None or not worker.usable:
+            self._close_unusable()
             worker = self._workers[stock] = self._servers.open_worker(stock)
         return worker
 
-    def _keeper(self) -> PeerKeeper:
-        if self._peers is not None and not self._peers.worker.usable:
-            self._close_keeper()
-        if self._peers is None:
-            self._peers = PeerKeeper(self._servers.open_worker(COMMON))
-        return self._peers
+    def _close_unusable(self) -> None:
+        """Close the workers and keepers whose servers have ended."""
+        for stock in [stock for stock, keeper in self._keepers.items() if not keeper.worker.usable]:
+            self._close_keeper(stock)
+        for stock in [stock for stock, worker in self._workers.items() if not worker.usable]:
+            self._workers.pop(stock).close()
+
+    def _keeper(self, stock: Stock) -> PeerKeeper:
+        keeper = self._keepers.get(stock)
+        if keeper is None or not keeper.worker.usable:
+            self._close_unusable()
+            keeper = self._keepers[stock] = PeerKeeper(self._servers.open_worker(stock))
+        return keeper
 
     def _attempt(self, program: Program, worker: Worker, peers: PeerKeeper | None, place: Place) -> ExecutionResult:
         servers = [worker.server, *([peers.worker.server] if peers is not None else [])]
@@ -317,7 +340,7 @@ class _Slot:
             watch([main, peer], place)
             return main.result(place.queue_s, peer.result(place.queue_s))
 
-    def _close_keeper(self) -> None:
-        keeper, self._peers = self._peers, None
+    def _close_keeper(self, stock: Stock) -> None:
+        keeper = self._keepers.pop(stock, None)
         if keeper is not None:
             keeper.close()

@@ -20,6 +20,7 @@ from typing import Any
 from code_env.errors import ExecutorError
 from code_env.executors.loader import loader_environment
 from code_env.harness.wire.shown import brief
+from code_env.packages import Environment
 
 _LEAST_VERSION = (3, 11)
 
@@ -39,6 +40,8 @@ print(json.dumps({
     "base_prefix": sys.base_prefix,
     "path": sys.path,
     "library": [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")],
+    "packages": [sysconfig.get_path(name, vars={"base": sys.base_prefix, "platbase": sys.base_exec_prefix})
+                 for name in ("purelib", "platlib")],
     "mapped": sorted(path for path in mapped if os.path.isfile(path)),
 }))
 """
@@ -61,6 +64,10 @@ ENVIRONMENT = {
 """All environment variables of a program, except HOME, TMPDIR and what `loader_environment` adds."""
 
 
+_SYSTEM_PACKAGES = ("/usr/lib/python3/dist-packages",)
+"""Where Debian's own packages are, which its interpreter does not name."""
+
+
 @dataclass(frozen=True)
 class Interpreter:
     """A Python interpreter and its environment, as it describes itself."""
@@ -75,6 +82,8 @@ class Interpreter:
     """Directories that a program imports from, in addition to its own directory."""
     readable: tuple[str, ...]
     """Paths that a program may read, so that the interpreter and the imports work."""
+    masked: tuple[str, ...] = ()
+    """Directories below these paths that look empty to a program."""
 
 
 def find_interpreter(python: str | None) -> str:
@@ -89,15 +98,39 @@ def find_interpreter(python: str | None) -> str:
     return os.path.abspath(found)
 
 
-def ask_interpreter(python: str) -> Interpreter:
+def interpreter_of(environment: Environment) -> Interpreter:
+    """Return the interpreter of an environment: the standard library and the packages there, and no others.
+
+    Raises:
+        ExecutorError: As `ask_interpreter`.
+    """
+    prefix, packages = str(environment.prefix), str(environment.packages)
+    # Without `site`: it would run what the packages' .pth files say, here, outside the jail.
+    base = ask_interpreter(str(environment.python), "-S")
+    own = [f"{prefix}/{name}" for name in _LIBRARY_DIRECTORIES]
+    return Interpreter(
+        executable=base.executable,
+        prefix=prefix,
+        exec_prefix=prefix,
+        path=(*(one for one in base.path if one != packages), packages),
+        readable=tuple(_outermost([*base.readable, *(one for one in own if os.path.exists(one))])),
+        masked=tuple(one for one in base.masked if not _is_below(one, prefix)),
+    )
+
+
+def ask_interpreter(python: str, *options: str) -> Interpreter:
     """Return an interpreter's description of itself.
+
+    Args:
+        python: Path of the interpreter.
+        options: Further command-line options of the interpreter.
 
     Raises:
         ExecutorError: If it does not answer, is not CPython, or is too old.
     """
     try:
         answer = subprocess.run(
-            [python, "-I", "-c", _QUESTION],
+            [python, "-I", *options, "-c", _QUESTION],
             capture_output=True,
             check=True,
             timeout=_TIMEOUT_S,
@@ -124,6 +157,7 @@ def ask_interpreter(python: str) -> Interpreter:
         exec_prefix=told["exec_prefix"],
         path=tuple(path),
         readable=tuple(_outermost([one for one in installed if os.path.exists(one)])),
+        masked=tuple(map(os.path.realpath, [*told["packages"], *_SYSTEM_PACKAGES])) if "-S" in options else (),
     )
 
 

@@ -18,7 +18,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+import weakref
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -28,11 +30,13 @@ from code_env.executors.files import remove_directory
 from code_env.executors.loader import loader_environment
 from code_env.harness.process.memory_file import memory_file
 from code_env.harness.process.watching import children_of
+from code_env.packages.locks import FileLock
 
 from .commands import Commands
+from .environments import MOST_SERVERS, Environments
 from .interpreter import ENVIRONMENT, Interpreter, ask_interpreter
 from .jail import linux, namespaces, wire
-from .stocks import LEAN, Stock
+from .stocks import COMMON_MODULES, LEAN, Stock
 from .users import own_users, programs_user, users_taken
 from .work_directory import WorkDirectory, all_may_pass, make_base
 from .worker import ServerDied, Worker, may_notice, signal_descendant
@@ -85,6 +89,7 @@ class Server:
         stock: The stock that it loads.
         readable: Additional paths that programs may read.
         policy: The policy that its programs must follow, see `harness/restricted`; None allows all of Python.
+        lease: Keeps its environment in the cache; it is closed when the server has ended.
 
     Raises:
         ServerDied: If it cannot enter that level; the message says which layer failed.
@@ -98,8 +103,12 @@ class Server:
         stock: Stock,
         readable: tuple[str, ...],
         policy: dict[str, Any] | None = None,
+        lease: FileLock | None = None,
     ) -> None:
         self.level: Level = level
+        self._lease = lease
+        self.sessions: weakref.WeakSet[Worker] = weakref.WeakSet()
+        """Workers that serve sessions."""
         self.has_policy = policy is not None
         """Whether programs must follow a policy."""
         self._lock = threading.Lock()
@@ -115,7 +124,10 @@ class Server:
             "user": user,
             "group": group,
             "readable": [*namespaces.SYSTEM, *interpreter.readable, *readable, *commands.readable],
-            "masked": _masked([os.path.dirname(os.path.dirname(code_env.__file__)), *interpreter.path]),
+            "masked": [
+                *_masked([os.path.dirname(os.path.dirname(code_env.__file__)), *interpreter.path]),
+                *interpreter.masked,
+            ],
             # A program's own directory comes first.
             "path": [namespaces.WORK_DIRECTORY, *interpreter.path],
             "prefix": interpreter.prefix,
@@ -221,6 +233,11 @@ class Server:
             raise
         return Worker(self, ours, pid, directory, notices)
 
+    @property
+    def has_sessions(self) -> bool:
+        """Whether a session can still run cells here."""
+        return any(not worker.closed for worker in list(self.sessions))
+
     def _receive(self, sock: socket.socket) -> bytes:
         try:
             return sock.recv(wire.MAX_MESSAGE)
@@ -249,6 +266,8 @@ class Server:
         self._control.close()
         if self._base is not None:
             remove_directory(self._base)
+        if self._lease is not None:
+            self._lease.close()
 
 
 def _wait_for_end(guardian: subprocess.Popen[bytes]) -> None:
@@ -298,7 +317,10 @@ class Servers:
         self._lock = threading.Lock()
         self._interpreter: Interpreter | None = None
         self._level: Level | None = None
-        self._servers: dict[Stock, Server] = {}
+        self._servers: dict[Stock, Server] = {}  # Those with environments in the order of their last use.
+        self._users: Counter[Stock] = Counter()
+        self.environments = Environments(python)
+        """Where programs with packages of their own find them."""
         self.refused = "" if "full" in levels else "it was not asked for"
         """Why level `full` was not entered; empty if it was entered, or if no level was tried yet."""
 
@@ -311,6 +333,34 @@ class Servers:
         if self._level is None:
             self.get(LEAN)
         return cast(Level, self._level)
+
+    @contextlib.contextmanager
+    def using(self, stock: Stock) -> Iterator[None]:
+        """Keep the server with this stock while the block runs a program on it.
+
+        Of the servers with environments, only the last that were used are kept for the next program.
+        """
+        if not stock.environment:
+            yield
+            return
+        with self._lock:
+            self._users[stock] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users[stock] -= 1
+                if stock in self._servers:
+                    self._servers[stock] = self._servers.pop(stock)
+            self._end_surplus()
+
+    def _end_surplus(self) -> None:
+        with self._lock:
+            known = [stock for stock in self._servers if stock.environment]
+            idle = [stock for stock in known if not self._users[stock] and not self._servers[stock].has_sessions]
+            surplus = [self._servers.pop(stock) for stock in idle[: max(0, len(known) - MOST_SERVERS)]]
+        for server in surplus:
+            server.close()
 
     def get(self, stock: Stock) -> Server:
         """Return the server with this stock; start it if there is none.
@@ -337,10 +387,14 @@ class Servers:
         """
         server = self.get(stock)
         try:
-            return server.open_worker(session)
+            worker = server.open_worker(session)
         except ServerDied:
             self.drop(server)
             raise
+        if session is not None:
+            server.sessions.add(worker)
+            self._end_surplus()
+        return worker
 
     def fresh(self, stock: Stock) -> Server:
         """Start a server for this caller alone; the caller closes it."""
@@ -392,7 +446,20 @@ class Servers:
 
     def _server(self, level: Level, stock: Stock) -> Server:
         began = time.monotonic()
-        server = Server(cast(Interpreter, self._interpreter), self._python, level, stock, self._readable, self._policy)
+        interpreter, python, lease = cast(Interpreter, self._interpreter), self._python, None
+        if stock.environment:
+            environment = self.environments.with_key(stock.environment)
+            lease = self.environments.cache.hold(environment)
+            interpreter, python = self.environments.interpreter(environment), str(environment.python)
+            if level == "contained":
+                # Here a server imports as the trainer's user and unconfined, and somebody else wrote these packages.
+                stock = stock._replace(modules=COMMON_MODULES)
+        try:
+            server = Server(interpreter, python, level, stock, self._readable, self._policy, lease)
+        except BaseException:
+            if lease is not None:
+                lease.close()
+            raise
         took, loaded = time.monotonic() - began, len(stock.modules)
         _log.info("a server started in %.2f s at level %s, with %d modules", took, level, loaded)
         if self._level is None:

@@ -27,6 +27,9 @@ class Stock(NamedTuple):
     """Whether its workers serve sessions instead of programs."""
     language: str = PYTHON.name
     """Language of the programs that it starts. If it is not Python, these programs can also read its interpreter."""
+    environment: str = ""
+    """Name of the environment whose packages its programs find (`code_env.packages`); empty for those of the executor's
+    interpreter."""
 
     @property
     def is_heavy(self) -> bool:

@@ -111,6 +111,11 @@ class Worker:
         """Whether it can take a program. It cannot if it was abandoned, or if its server was ended."""
         return not self._abandoned and not self.server.closed
 
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self.sock.fileno() < 0
+
     def abandon(self) -> None:
         """Kill it and everything that it runs. After a failure, its next message could be about an earlier program."""
         self._abandoned, self.notices = True, False

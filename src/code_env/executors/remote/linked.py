@@ -68,7 +68,8 @@ class LinkedExecutor(Executor):
             ExecutorError: As `describe`.
         """
         queue = self._queue()
-        refuse_unsupported(program, self.NAME, queue.isolation().languages, here=False)
+        about = queue.isolation()
+        refuse_unsupported(program, self.NAME, about.languages, here=False, packages=about.packages)
         return queue.submit(program)
 
     def close(self) -> None:

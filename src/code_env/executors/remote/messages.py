@@ -75,7 +75,7 @@ def program_from(row: Mapping[str, Any], peer: Program | None) -> Program:
         KeyError: If the data is malformed. So do `TypeError`, `ValueError`, `AttributeError` and `TaskError`.
     """
     values = dict(row)
-    for name in ("argv", "collect", "cells", "history", "imports"):
+    for name in ("argv", "collect", "cells", "history", "imports", "packages"):
         if name in values:
             values[name] = tuple(values[name])
     if "files" in values:

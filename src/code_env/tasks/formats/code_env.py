@@ -28,7 +28,7 @@ from ..base import DERIVED, PLAIN, REQUIRED
 from ..comparison import Comparison
 from ..kinds import AnyTest, AssertTest
 from ..task import Task
-from .fields import in_each, in_field
+from .fields import in_each, in_field, texts
 
 _KINDS: dict[str, type[AnyTest]] = {kind.kind: kind for kind in get_args(AnyTest)}
 
@@ -52,7 +52,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
         >>> task_from_row(row).tests[0].expected
         '1'
     """
-    _check_keys(row, {"id", "prompt", "tests"}, {*_TEXT_FIELDS, "files", "limits", "metadata"}, "a row")
+    _check_keys(row, {"id", "prompt", "tests"}, {*_TEXT_FIELDS, "files", "limits", "metadata", "packages"}, "a row")
     fields: dict[str, Any] = {key: row[key] for key in ("id", "prompt", *_TEXT_FIELDS) if key in row}
     fields["tests"] = tuple(_tests(row["tests"], row.get("language", PYTHON.name)))
     if "files" in row:
@@ -61,6 +61,8 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
         fields["limits"] = in_field("limits", lambda: Limits.from_dict(_mapping(row["limits"])))
     if "metadata" in row:
         fields["metadata"] = in_field("metadata", lambda: _mapping(row["metadata"]))
+    if "packages" in row:
+        fields["packages"] = tuple(texts(row, "packages"))
     return Task(**fields)
 
 
@@ -226,6 +228,8 @@ def row_from_task(task: Task) -> dict[str, Any]:
         row["files"] = {name: _content(content) for name, content in task.files.items()}
     if task.limits != Limits():
         row["limits"] = _differing(task.limits, Limits())
+    if task.packages:
+        row["packages"] = list(task.packages)
     if task.metadata:
         row["metadata"] = in_field("metadata", lambda: _json_only(dict(task.metadata)))
     return row

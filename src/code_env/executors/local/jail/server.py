@@ -130,7 +130,7 @@ def _import(config: dict[str, Any]) -> None:
     with _home_of_imports(config):
         for name in config["modules"]:
             # If a module is missing or broken, the program that imports it gets the error.
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception, SystemExit):
                 importlib.import_module(name)
     rehearsal.rehearse(judges=config["judges"])
     if config["policy"] is not None:

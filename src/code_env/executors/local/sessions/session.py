@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 
 from code_env.errors import CheckpointRefused
-from code_env.executors.limits import Limits
-from code_env.executors.program import check_path
+from code_env.executors.program import Program, check_path
 from code_env.executors.result import sandbox_killed
 from code_env.sessions.past import Attempt, Past, SessionOfCells
 from code_env.sessions.session import Checkpoint
@@ -23,17 +21,16 @@ class LiveSession(SessionOfCells):
 
     Args:
         tree: The worker of this session and its branches.
-        limits: The limits of each cell; `total_cpu_s` is that of all cells of the session together.
-        files: The files that it begins with: relative path to content.
+        first: What it begins with, see `SessionOfCells`.
     """
 
-    def __init__(self, tree: SessionTree, limits: Limits, files: Mapping[str, bytes]) -> None:
-        super().__init__(limits, files)
+    def __init__(self, tree: SessionTree, first: Program) -> None:
+        super().__init__(first)
         self._tree = tree
         self._room: RoomHold | None = None
 
     def _branch(self) -> LiveSession:
-        return LiveSession(self._tree, self._limits, self._files)
+        return LiveSession(self._tree, self._first)
 
     def checkpoint(self) -> Checkpoint:
         """See `Session.checkpoint`.

@@ -340,6 +340,44 @@ def test_validate_names_references_that_answers_contradict(tmp_path, suite):
     assert "there is no such file" in run("validate", suite, "--answers", "none.jsonl", cwd=tmp_path, code=2)
 
 
+def test_harden_adds_tests_that_refuse_what_passed(tmp_path, suite):
+    suite.write_text(json.dumps(TASK) + "\n")
+    wrong = "def double(x): return x + x if abs(x) < 12 else 12"
+    (tmp_path / "samples.jsonl").write_text(json.dumps({"task_id": TASK["id"], "completion": wrong}) + "\n")
+    judged = ("samples.jsonl", "--json")
+    assert json.loads(run("eval", "--suite", suite, *judged, cwd=tmp_path))["outcomes"] == {"pass": 1}
+    shown = run("harden", suite, "--write", "more.jsonl", cwd=tmp_path)
+    assert "double: 14 tests, of 14 inputs; " in shown
+    assert "Nothing checked the references" in shown
+    assert "the suite with 14 more tests is in more.jsonl" in shown
+    assert json.loads(run("eval", "--suite", "more.jsonl", *judged, cwd=tmp_path))["outcomes"] == {"fail": 1}
+    assert "give another path than" in run("harden", suite, "--write", suite, cwd=tmp_path, code=2)
+
+
+def test_harden_takes_trajectories_as_answers(tmp_path, suite):
+    suite.write_text(json.dumps(TASK) + "\n")
+    wrong = [f"def double(x): return x + x if abs(x) < {most} else 12" for most in (11, 12)]
+    episodes = [{"task_id": TASK["id"], "turns": [{"action": "pass"}, {"action": code}]} for code in wrong]
+    (tmp_path / "episodes.jsonl").write_text("".join(json.dumps(one) + "\n" for one in episodes))
+    shown = run("harden", suite, "--write", "more.jsonl", "--answers", "episodes.jsonl", cwd=tmp_path)
+    assert "not used: for double(" in shown
+
+
+def test_prepare_installs_once_and_cache_shows_and_removes(tmp_path, suite, wheels, monkeypatch):
+    monkeypatch.setenv("CODE_ENV_CACHE", str(tmp_path / "cache"))
+    suite.write_text(json.dumps(TASK | {"packages": ["shelf<2"]}) + "\n")
+    told = json.loads(run("prepare", suite, "--wheels", wheels, "--json", cwd=tmp_path))
+    assert (told["tasks_with_packages"], told["installed"]) == (1, 1)
+    (key,) = (one["key"] for one in told["environments"])
+    assert f"{key}: shelf<2 (1.0)" in run("prepare", suite, cwd=tmp_path)
+    assert key in run("cache", "list", cwd=tmp_path)
+    assert json.loads(run("eval", "--suite", suite, "--references", "--json", cwd=tmp_path))["outcomes"] == {"pass": 1}
+    assert json.loads(run("cache", "prune", "--json", cwd=tmp_path)) == {"removed": [], "left": [key]}
+    assert json.loads(run("cache", "clear", "--json", cwd=tmp_path)) == {"removed": [key], "left": []}
+    told = run("eval", "--suite", suite, "--references", cwd=tmp_path, code=2)
+    assert "code-env prepare" in told
+
+
 def test_validate_folds_many_small_scores(tmp_path, suite):
     third = [*TASK["tests"], {"kind": "call", "args": [0], "expected": 0}]
     rows = [TASK | {"id": f"third-{number}", "tests": third} for number in range(6)]

@@ -8,13 +8,23 @@ import typer.main
 from cli.command_line import run
 from code_env.cli import app
 
-COMMANDS = typer.main.get_command(app).commands
+
+def commands(group, name=""):
+    """Each command, by the words that call it; those of a group count, and not the group."""
+    if not hasattr(group, "commands"):
+        return {name.strip(): group}
+    return {
+        key: one for word, inner in group.commands.items() for key, one in commands(inner, f"{name} {word}").items()
+    }
+
+
+COMMANDS = commands(typer.main.get_command(app))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_has_an_example_and_every_option_is_told(name, tmp_path):
-    shown = run(name, "-h", cwd=tmp_path)
-    assert run(name, "--help", cwd=tmp_path) == shown
+    shown = run(*name.split(), "-h", cwd=tmp_path)
+    assert run(*name.split(), "--help", cwd=tmp_path) == shown
     command = COMMANDS[name]
     assert f"Example: code-env {name}" in command.help
     untold = [parameter.name for parameter in command.params if not getattr(parameter, "help", None)]
@@ -35,6 +45,7 @@ def test_it_has_json(name):
         (("new", "my_tasks"), {"folder"}),
         (("eval", "--suite", "starter", "--references", "--limit", 2), {"samples", "outcomes", "pass_at_k", "results"}),
         (("doctor",), {"level", "layers"}),
+        (("harden", "repl", "--write", "more.jsonl"), {"suite", "added", "tasks"}),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )

@@ -9,18 +9,18 @@ ROOT = "def root(n):\n    if n < 0: raise ValueError\n    return int(n ** 0.5)"
 
 
 def texts(task, executor, **more):
-    return [text for text, _ in inputs_of(task, executor, **more)]
+    return [one.text for one in inputs_of(task, executor, **more)]
 
 
 def test_calls_are_varied_within_their_domain(executor):
     task = Task("t", "", tuple(CallTest((n,), expected=0) for n in (4, 9, 30)), entry_point="root", reference=ROOT)
     found = inputs_of(task, executor, count=40)
-    numbers = [ast.literal_eval(text)[0][0] for text, _ in found]
+    numbers = [ast.literal_eval(text)[0][0] for text, *_ in found]
     assert numbers[:3] == [4, 9, 30]
     assert len(set(numbers)) == len(numbers) == 40
     assert 0 < min(numbers) < 4
     assert 30 < max(numbers) <= 70
-    assert [outcome.text for _, outcome in found] == [str(int(n**0.5)) for n in numbers]
+    assert [outcome.text for _, outcome, _ in found] == [str(int(n**0.5)) for n in numbers]
 
 
 def test_calls_that_assert_tests_make_are_found(executor):
@@ -37,12 +37,12 @@ def test_the_numbers_of_a_programs_input_are_varied(executor):
     task = Task("t", "", tests, reference="print(sum(map(int, input().split())))")
     found = inputs_of(task, executor, count=20)
     assert len(found) == 20
-    assert all(outcome.text == str(sum(map(int, text.split()))) for text, outcome in found)
+    assert all(outcome.text == str(sum(map(int, text.split()))) for text, outcome, _ in found)
 
 
 def test_a_program_that_reads_nothing_has_one_input(executor):
     task = Task("t", "", (OutputTest("6"),), reference="print(6)")
-    assert [(text, outcome.text) for text, outcome in inputs_of(task, executor)] == [("", "6")]
+    assert [(text, outcome.text) for text, outcome, _ in inputs_of(task, executor)] == [("", "6")]
 
 
 def test_what_a_reference_does_not_answer_alike_is_left_out(executor):

@@ -255,7 +255,6 @@ def test_a_cache_that_only_can_be_read_is_used():
             cache.directory.chmod(0o755)
 
 
-
 def test_a_cache_that_is_no_directory_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with (

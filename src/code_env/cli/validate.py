@@ -10,13 +10,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from code_env.environments.definitions import environment_names, load_definition
-from code_env.errors import CodeEnvError, TaskError
-from code_env.evaluation import Sample, judge_samples, read_samples
-from code_env.executors.base import Executor
+from code_env.evaluation import passing_answers
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.hardening import MutationScore, TaskScore, impossible_suite, look_at_answers, mutation_score
-from code_env.tasks import TaskSuite, load_suite, row_from_task, save_suite
+from code_env.tasks import load_suite
 from code_env.text import first_line, printable
 from code_env.validating import Validation, ValidationFinding, validate
 
@@ -33,6 +30,7 @@ from .console import (
     say,
     user_errors,
 )
+from .saving import check_target, write_suite
 
 _SMALL_SCORE, _MOST_SMALL = 0.5, 5
 """Warnings whose score is smaller than the first value are shown as one line if there are more than the second."""
@@ -78,7 +76,7 @@ def validate_suite(
         tasks = load_suite(suite, format)
         for target in (write, impossible):
             if target is not None:
-                _check_target(target, suite, tasks)
+                check_target(target, suite, tasks)
         with open_executor(executor, workers) as runner, progress_bar() as progress:
             bar = progress.add_task("validating", total=len(tasks))
             found = validate(
@@ -99,11 +97,10 @@ def validate_suite(
                     progress=lambda done: progress.update(second, completed=done),
                 )
             if answers:
-                samples = [sample for path in answers for sample in read_samples(path, tasks)]
                 third = progress.add_task("comparing answers", total=len(tasks))
                 findings = look_at_answers(
                     found.suite,
-                    _passing(found.suite, samples, runner),
+                    passing_answers(found.suite, answers, runner),
                     runner,
                     seed=seed,
                     progress=lambda done: progress.update(third, completed=done),
@@ -111,9 +108,9 @@ def validate_suite(
                 found = dataclasses.replace(found, findings=(*found.findings, *findings))
             copies = None if impossible is None else impossible_suite(found.suite, runner, seed=seed)
         if write is not None:
-            _write_suite(found.suite, write)
+            write_suite(found.suite, write)
         if copies is not None and impossible is not None:
-            _write_suite(copies.suite, impossible)
+            write_suite(copies.suite, impossible)
     if as_json:
         row = _validation_row(found)
         if score is not None:
@@ -133,40 +130,6 @@ def validate_suite(
             say(f"the suite as proven is in {write}")
     if not found.sound:
         raise typer.Exit(1)
-
-
-def _passing(suite: TaskSuite, samples: list[Sample], executor: Executor) -> dict[str, list[str]]:
-    passing: dict[str, list[str]] = {}
-    for number, verdict in judge_samples(suite, samples, executor):
-        if verdict.valid and verdict.passed:
-            passing.setdefault(samples[number].task_id, []).append(verdict.code)
-    return passing
-
-
-def _check_target(target: Path, source: str, tasks: TaskSuite) -> None:
-    """Check, before the suite is proven, that the result can be written.
-
-    Raises:
-        CodeEnvError: If the result cannot be written, or would replace the file that it was made from.
-        TaskError: If a task holds something that the package's own format cannot express.
-    """
-    path = load_definition(source).suite_path if source in environment_names() else Path(source)
-    if path is not None and target.exists() and target.samefile(path):
-        raise CodeEnvError(f"the saved suite would replace the one it was made from; give another path than {target}")
-    if target.is_dir() or not target.parent.is_dir():
-        raise CodeEnvError(f"the suite cannot be written: {target} is no path of a file in a directory")
-    for task in tasks:
-        try:
-            row_from_task(task)
-        except TaskError as error:
-            raise TaskError(f"the suite cannot be written: task {task.id!r}: {error}") from None
-
-
-def _write_suite(suite: TaskSuite, target: Path) -> None:
-    try:
-        save_suite(suite, target)
-    except OSError as error:
-        raise CodeEnvError(f"the suite cannot be written: {error}") from None
 
 
 def _validation_row(found: Validation) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from code_env.errors import TaskError
 from code_env.executors.base import Executor
@@ -33,7 +34,8 @@ class Sample:
 def read_samples(path: Path, suite: TaskSuite, field: str = "completion") -> list[Sample]:
     """Read the samples from a file of JSON lines with `task_id` and a completion.
 
-    Lines may also have `model` and `finish_reason`.
+    Lines may also have `model` and `finish_reason`. Of a trajectory of `code-env rollout` the last action is the
+    completion.
 
     Raises:
         TaskError: If a row is malformed or does not name a task of the suite; the message names the file and line.
@@ -41,7 +43,8 @@ def read_samples(path: Path, suite: TaskSuite, field: str = "completion") -> lis
     if not path.is_file():
         raise TaskError(f"{path}: there is no such file")
     samples: list[Sample] = []
-    for number, row in read_rows(path):
+    for number, line in read_rows(path):
+        row = _last_action(line, field)
         try:
             for name in ("task_id", field):
                 if not isinstance(row.get(name), str):
@@ -56,6 +59,32 @@ def read_samples(path: Path, suite: TaskSuite, field: str = "completion") -> lis
     if not samples:
         raise TaskError(f"{path}: there are no samples in it")
     return samples
+
+
+def _last_action(row: dict[str, Any], field: str) -> dict[str, Any]:
+    match row:
+        case {"turns": [*_, {"action": str(action)}]} if field not in row:
+            return {**row, field: action}
+    return row
+
+
+def passing_answers(suite: TaskSuite, files: Iterable[Path], executor: Executor) -> dict[str, list[str]]:
+    """Judge samples, and return the code of those that pass, by the ids of their tasks.
+
+    Args:
+        suite: The suite that has the tasks.
+        files: Files as `read_samples` reads them.
+        executor: Where they run.
+
+    Raises:
+        TaskError: As `read_samples`.
+    """
+    samples = [sample for path in files for sample in read_samples(path, suite)]
+    found: dict[str, list[str]] = {}
+    for number, verdict in judge_samples(suite, samples, executor):
+        if verdict.valid and verdict.passed:
+            found.setdefault(samples[number].task_id, []).append(verdict.code)
+    return found
 
 
 def reference_samples(suite: TaskSuite) -> list[Sample]:

@@ -1,15 +1,19 @@
-"""Measures what tests refuse: with mutants of references, and what graders refuse: with tasks that are impossible."""
+"""Measures what tests refuse, with mutants of references, and adds tests; makes tasks that nobody can solve."""
 
 from .answers import look_at_answers
+from .harden import HardenedSuite, HardenedTask, harden
 from .impossible import ImpossibleSuite, impossible_suite
 from .mutants import mutants
 from .score import MutationScore, Survivor, TaskScore, mutation_score
 
 __all__ = [
+    "HardenedSuite",
+    "HardenedTask",
     "ImpossibleSuite",
     "MutationScore",
     "Survivor",
     "TaskScore",
+    "harden",
     "impossible_suite",
     "look_at_answers",
     "mutants",

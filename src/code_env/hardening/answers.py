@@ -68,11 +68,11 @@ def _findings(task: Task, answers: Sequence[str], executor: Executor, seed: int)
     inputs = inputs_of(task, executor, seed)
     if not inputs:
         return []
-    tables = run_tables(task, [task.program(answer) for answer in answers], [text for text, _ in inputs], executor)
+    tables = run_tables(task, [task.program(answer) for answer in answers], [one.text for one in inputs], executor)
     ways = list(dict.fromkeys(table for table in tables if table is not None))
     found: dict[FindingKind, tuple[tuple[int, int], str]] = {}
-    for place, (text, right) in enumerate(inputs):
-        votes = Counter(way[place] for way in ways if way[place].answers)
+    for place, (text, right, _) in enumerate(inputs):
+        votes = votes_on(ways, place)
         kind = _kind(votes, right)
         if kind is None:
             continue
@@ -81,6 +81,11 @@ def _findings(task: Task, answers: Sequence[str], executor: Executor, seed: int)
         if kind not in found or weight < found[kind][0]:
             found[kind] = weight, _told(task, text, right, votes)
     return [ValidationFinding(task.id, kind, problem) for kind, (_, problem) in sorted(found.items())]
+
+
+def votes_on(tables: Iterable[tuple[Outcome, ...]], place: int) -> Counter[Outcome]:
+    """The votes on an input, by its number in the tables. What raises or takes too long does not vote."""
+    return Counter(table[place] for table in tables if table[place].answers)
 
 
 def _kind(votes: Counter[Outcome], right: Outcome) -> FindingKind | None:

@@ -6,18 +6,24 @@ import ast
 import dataclasses
 import random
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
+from code_env.errors import TaskError
 from code_env.executors.base import Executor
+from code_env.harness.judge.nodes import parse
 from code_env.judging.judge import judge
 from code_env.tasks.kinds import StdinTest
 from code_env.tasks.task import Task
 
 from .domain import Domain
-from .table import Outcome, calls, run_tables
+from .lines import Counts
+from .table import SHOWN_CHARS, Outcome, calls, run_tables
 
 POOL = 300
 """How many inputs are made for a task."""
+
+_MORE = 4
+"""Where a task states its domain, how many times as many inputs are drawn: the others are sorted out."""
 
 _TRIES = 20
 """How many inputs are drawn at most for one that is taken."""
@@ -46,27 +52,78 @@ def _code_env_recorded(function):
 _NUMBER = re.compile(r"-?\d+")
 
 
-def inputs_of(task: Task, executor: Executor, seed: int = 0, count: int = POOL) -> list[tuple[str, Outcome]]:
+class TriedInput(NamedTuple):
+    """An input on which the reference of a task answers."""
+
+    text: str
+    """For a function `repr((args, kwargs))`, for a program its standard input."""
+    outcome: Outcome
+    """What the reference made of it, twice."""
+    of_tests: bool
+    """Whether a test of the task gives it too."""
+
+
+def inputs_of(
+    task: Task, executor: Executor, seed: int = 0, count: int = POOL, shown_chars: int = SHOWN_CHARS
+) -> list[TriedInput]:
     """Make inputs on which the reference of a task answers, with what it answers.
+
+    They resemble the inputs of the tests, and lie within the domain that these show. A function's task can state its
+    domain instead: `metadata["requires"]` is a condition on the parameters of its reference, such as `n > 1`.
 
     Args:
         task: A task in Python with a reference.
         executor: Where the reference runs.
         seed: The same seed gives the same inputs.
         count: How many inputs there are at most.
+        shown_chars: Of an outcome, how much is kept as text.
 
-    Returns:
-        Inputs as text: for a function `repr((args, kwargs))`, for a program its standard input. On each the reference
-        gave the same answer twice.
+    Raises:
+        TaskError: If the stated domain is no condition on the parameters of the reference.
     """
+    stated = _condition(task)
     seeds = _seeds(task, executor)
-    drawn = _around(seeds, count, random.Random(f"{seed} {task.id}"), calls(task))
+    draw = random.Random(f"{seed} {task.id}")
+    drawn = _around(seeds, count if stated is None else _MORE * count, draw, calls(task), stated is None)
     program = task.program(task.reference or "")
-    once, again = run_tables(task, [program] * 2, drawn, executor)
-    if once is None or again is None:
+    programs = [program, program, *([stated] if stated is not None else [])]
+    tables = [table for table in run_tables(task, programs, drawn, executor, shown_chars) if table is not None]
+    if len(tables) < len(programs):
         return []
-    pairs = zip(drawn, once, again, strict=True)
-    return [(text, outcome) for text, outcome, other in pairs if outcome.answers and outcome == other]
+    allowed = tables.pop() if stated is not None else None
+    once, again = tables
+    return [
+        TriedInput(text, outcome, text in seeds)
+        for place, (text, outcome, other) in enumerate(zip(drawn, once, again, strict=True))
+        if outcome.answers and outcome == other
+        if text in seeds or allowed is None or allowed[place].text == "True"
+    ][:count]
+
+
+def _condition(task: Task) -> str | None:
+    """A program whose entry point says whether arguments lie in the domain that a task states; None without one."""
+    requires = task.metadata.get("requires")
+    if requires is None:
+        return None
+    reference = task.program(task.reference or "")
+    try:
+        ast.parse(requires, mode="eval")
+        functions = [node for node in parse(reference).body if isinstance(node, ast.FunctionDef)]
+        (*_, function) = (node for node in functions if node.name == task.entry_point)
+        arguments = ast.unparse(_without_annotations(function.args))
+    except (SyntaxError, TypeError, ValueError) as error:
+        raise TaskError(
+            f"task {task.id!r}: metadata['requires'] is a condition on the parameters of the function "
+            f"{task.entry_point!r}, as Python writes it, such as 'n > 1'; got {requires!r:.100}: {error}"
+        ) from None
+    return f"{reference}\n\ndef {task.entry_point}({arguments}):\n    return bool({requires})\n"
+
+
+def _without_annotations(arguments: ast.arguments) -> ast.arguments:
+    for one in ast.walk(arguments):
+        if isinstance(one, ast.arg):
+            one.annotation = None
+    return arguments
 
 
 def _seeds(task: Task, executor: Executor) -> list[str]:
@@ -106,21 +163,23 @@ def _literal(value: Any) -> str:
     return repr(value)
 
 
-def _around(seeds: list[str], count: int, draw: random.Random, is_call: bool) -> list[str]:
-    """The seeds, and inputs made from them by small changes."""
+def _around(seeds: list[str], count: int, draw: random.Random, is_call: bool, learn: bool) -> list[str]:
+    """The seeds, and inputs made from them by small changes; within the domain that they show if `learn`."""
     if not any(seeds):  # There are none, or the program reads nothing.
         return seeds
     found = dict.fromkeys(seeds)
     values = [(_arguments(seed) or ((), {})) if is_call else ((*_parts(seed),), {}) for seed in seeds]
     domain = Domain([args for args, _ in values])
+    counts = Counts([] if is_call else seeds)
     for _ in range(count * _TRIES):
         if len(found) >= count:
             break
         args, kwargs = draw.choice(values)
         for _ in range(draw.choice((1, 1, 2, 3))):
             args = _varied_arguments(args, [other for other, _ in values], draw)
-        if domain.allows(args):
-            found[_literal((args, kwargs)) if is_call else "".join(map(str, args))] = None
+        text = _literal((args, kwargs)) if is_call else "".join(map(str, args))
+        if not learn or (domain.allows(args) and counts.allows(text)):
+            found[text] = None
     return list(found)[:count]
 
 

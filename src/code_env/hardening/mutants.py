@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from code_env.harness.judge.nodes import parse
+from code_env.tasks.task import Task
 
 _SWAPPED: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Add: (ast.Sub,),
@@ -116,6 +117,19 @@ def mutants(code: str, count: int, seed: int | str = 0, first_line: int = 1) -> 
             break
         found.setdefault(change.text_of(tree), number)
     return sorted(text for text, number in found.items() if number >= 0)
+
+
+def mutants_of(task: Task, count: int, seed: int) -> list[str]:
+    """Mutants of a task's reference, as whole programs. What stands before the answer is the task's own.
+
+    Args:
+        task: A task with a reference.
+        count: How many there are at most.
+        seed: The same seed gives the same mutants.
+    """
+    reference = task.reference or ""
+    program = task.program(reference)
+    return mutants(program, count, f"{seed} {task.id}", first_line=program.count("\n") - reference.count("\n") + 1)
 
 
 def formatted(code: str) -> str:

@@ -16,9 +16,9 @@ from code_env.tasks.suite import TaskSuite
 from code_env.tasks.task import Task
 from code_env.validating.calibration import calibrated
 
-from .inputs import inputs_of
-from .mutants import formatted, mutants
-from .table import Outcome, run_tables, shown_input, unfit
+from .inputs import TriedInput, inputs_of
+from .mutants import formatted, mutants_of
+from .table import run_tables, shown_input, unfit
 
 _BATCH = 8
 """How many tasks are tried together: enough to keep the workers busy."""
@@ -161,7 +161,7 @@ def mutation_score(
             if reasons[number] is None:
                 reasons[number] = _unproven(verdict := next(references))
                 if reasons[number] is None:
-                    tried.append((_hurried(task, verdict), _mutants_of(task, count, seed)))
+                    tried.append((_hurried(task, verdict), mutants_of(task, count, seed)))
         scored = _scores(tried, executor, seed)
         for task, reason in zip(tasks, reasons, strict=True):
             scores.append(next(scored) if reason is None else TaskScore(task.id, left_out=reason))
@@ -179,13 +179,6 @@ def _hurried(task: Task, verdict: Verdict) -> Task:
     """The task with limits near the time of its reference, because many mutants loop for ever."""
     limits = calibrated(task.limits, verdict.execution.cpu_s, verdict.execution.wall_s)
     return dataclasses.replace(task, limits=limits)
-
-
-def _mutants_of(task: Task, count: int, seed: int) -> list[str]:
-    reference = task.reference or ""
-    program = task.program(reference)
-    # What stands before the answer is the task's own.
-    return mutants(program, count, f"{seed} {task.id}", first_line=program.count("\n") - reference.count("\n") + 1)
 
 
 def _scores(tried: Sequence[tuple[Task, list[str]]], executor: Executor, seed: int) -> Iterator[TaskScore]:
@@ -207,17 +200,17 @@ def _alone(task: Task) -> Task:
 
 
 def _told_apart(
-    task: Task, passed: Sequence[str], inputs: Sequence[tuple[str, Outcome]], executor: Executor
+    task: Task, passed: Sequence[str], inputs: Sequence[TriedInput], executor: Executor
 ) -> list[Survivor | None]:
     """For each mutant that passed, how it differs from the reference; None if it does not."""
     before = formatted(task.program(task.reference or ""))
-    tables = run_tables(task, passed, [text for text, _ in inputs], executor) if inputs else [None] * len(passed)
+    tables = run_tables(task, passed, [one.text for one in inputs], executor) if inputs else [None] * len(passed)
     found: list[Survivor | None] = []
     for mutant, table in zip(passed, tables, strict=True):
         if table is None:
             found.append(Survivor(_diff(before, mutant), None))
             continue
-        apart = [(text, right, own) for (text, right), own in zip(inputs, table, strict=True) if own != right]
+        apart = [(one.text, one.outcome, own) for one, own in zip(inputs, table, strict=True) if own != one.outcome]
         if not apart:
             found.append(None)
             continue

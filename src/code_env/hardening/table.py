@@ -27,7 +27,7 @@ _MOST_BYTES = 8 << 20
 """The most that a table takes in files, and that it gives back."""
 
 
-_SHOWN_CHARS = 160
+SHOWN_CHARS = 160
 """Of an outcome, how much is kept as text."""
 
 
@@ -36,20 +36,24 @@ class Outcome:
     """What a program made of an input. Outcomes are equal where tests would take them for equal."""
 
     kind: str
-    """`returns`, `prints`, `raises`, `slow`, or `dies` if it ended the whole process."""
+    """`returns`, `changes` if it returned None, `prints`, `raises`, `slow`, or `dies` if it ended the whole process."""
     text: str = dataclasses.field(compare=False)
-    """What it returned or printed, or the name of the exception, shortened."""
+    """What it returned or printed, None and the arguments if it returned None, or an exception's name; shortened."""
     digest: str = ""
     """Digest of the whole text."""
 
     @property
     def answers(self) -> bool:
         """Whether it is a value or an output."""
-        return self.kind in ("returns", "prints")
+        return self.kind in ("returns", "changes", "prints")
 
 
 def run_tables(
-    task: Task, programs: Iterable[str], inputs: Sequence[str], executor: Executor
+    task: Task,
+    programs: Iterable[str],
+    inputs: Sequence[str],
+    executor: Executor,
+    shown_chars: int = SHOWN_CHARS,
 ) -> list[tuple[Outcome, ...] | None]:
     """Run each program on each input.
 
@@ -58,6 +62,7 @@ def run_tables(
         programs: Whole programs in Python.
         inputs: See `inputs_of`.
         executor: Where they run.
+        shown_chars: Of an outcome, how much is kept as text.
 
     Returns:
         For each program its outcomes, in the order of the inputs; None if the sandbox failed.
@@ -75,13 +80,13 @@ def run_tables(
     results = executor.run_many(
         Program(
             _PROGRAM,
-            argv=(function or "", str(INPUT_CPU_S), _form(task)),
+            argv=(function or "", str(INPUT_CPU_S), _form(task), str(shown_chars)),
             files={**task.files, "answer.py": program.encode("utf-8", "surrogatepass"), "inputs.json": table},
             limits=limits,
         )
         for program in programs
     )
-    return [_outcomes(result, len(inputs)) for result in results]
+    return [_outcomes(result, len(inputs), shown_chars) for result in results]
 
 
 def calls(task: Task) -> bool:
@@ -122,7 +127,7 @@ def shown_input(task: Task, text: str) -> str:
     return f"{task.entry_point}({', '.join(given)})"
 
 
-def _outcomes(result: ExecutionResult, count: int) -> tuple[Outcome, ...] | None:
+def _outcomes(result: ExecutionResult, count: int, shown_chars: int) -> tuple[Outcome, ...] | None:
     if result.status is Status.SANDBOX_ERROR:
         return None
     found: list[Outcome] = []
@@ -131,5 +136,5 @@ def _outcomes(result: ExecutionResult, count: int) -> tuple[Outcome, ...] | None
             kind, text, digest = json.loads(line)
         except (ValueError, TypeError, RecursionError):  # The process ended in the middle of a line, or wrote its own.
             break
-        found.append(Outcome(str(kind), str(text)[:_SHOWN_CHARS], str(digest)[:_SHOWN_CHARS]))
+        found.append(Outcome(str(kind), str(text)[:shown_chars], str(digest)[:SHOWN_CHARS]))
     return (*found, *[Outcome("dies", "")] * (count - len(found)))

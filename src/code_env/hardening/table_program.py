@@ -1,9 +1,9 @@
 """Runs a program on a table of inputs, in one process; `table.py` sends this file to an executor as a program.
 
 The file `answer.py` holds the program, and `inputs.json` the inputs. The arguments are the name of the function to call
-(empty: the program reads standard input and prints), the CPU time for one input in seconds, and in which form outcomes
-are compared: "as it is", "unordered" or "tokens". For each input a line is printed: a JSON list of what kind of outcome
-it was, its text, and a digest of its whole text.
+(empty: the program reads standard input and prints), the CPU time for one input in seconds, in which form outcomes are
+compared ("as it is", "unordered" or "tokens"), and how many characters of an outcome are shown. For each input a line
+is printed: a JSON list of what kind of outcome it was, its text, and a digest of its whole text.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from typing import Any
 _MOST_SLOW = 3
 """After so many inputs that take too long, the others are not tried."""
 
-_SHOWN_CHARS = 160
-
 
 class TooSlow(BaseException):
     """An input took too long. No `except Exception` of a program catches it."""
@@ -31,7 +29,7 @@ class TooSlow(BaseException):
 
 def main() -> None:
     """Run the program on each input, and print the outcomes."""
-    entry_point, seconds, form = sys.argv[1], float(sys.argv[2]), sys.argv[3]
+    entry_point, seconds, form, chars = sys.argv[1], float(sys.argv[2]), sys.argv[3], int(sys.argv[4])
     with open("answer.py", encoding="utf-8") as file:
         code = compile(file.read(), "answer.py", "exec", dont_inherit=True)
     with open("inputs.json", encoding="utf-8") as file:
@@ -55,7 +53,7 @@ def main() -> None:
             finally:
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         digest = hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-        print(json.dumps([kind, shown[:_SHOWN_CHARS], digest]), file=told, flush=True)
+        print(json.dumps([kind, shown[:chars], digest]), file=told, flush=True)
 
 
 def _stop(*_: object) -> None:
@@ -73,8 +71,8 @@ def _returned(function: Any, text: str, form: str) -> tuple[str, str, str]:
     with contextlib.suppress(SystemExit):
         result = function(*args, **kwargs)
         # What changes its arguments often returns nothing else.
-        told = result if result is not None else [None, *args]
-        return "returns", repr(told), _canonical(told, form)
+        told, kind = (result, "returns") if result is not None else ([None, *args], "changes")
+        return kind, repr(told), _canonical(told, form)
     return "raises", "SystemExit", "SystemExit"
 
 

@@ -1,15 +1,17 @@
 """Every example and every snippet of the documents runs as it stands."""
 
+import importlib
 import re
 import subprocess
 import sys
 
 import pytest
 
+from code_env import make_executor
 from support import PATIENCE_S, ROOT
 from walking import call_block
 
-TRAINERS = {"sb3_token_ppo.py", "trl_grpo.py"}
+TRAINERS = {"reward_hacking.py", "sb3_token_ppo.py", "trl_grpo.py"}
 """Examples that train for minutes; what comes of it is looked at here."""
 
 LOOKED_AT = {*TRAINERS, "tree_search.py"}
@@ -80,6 +82,31 @@ def test_a_model_learns_by_grpo(tmp_path):
     told = run([sys.executable, "-W", "error", str(ROOT / "examples" / "trl_grpo.py"), "--short"], tmp_path)
     before, after = map(float, re.search(r"held-out pass rate ([\d.]+) -> ([\d.]+)$", told.strip()).groups())
     assert after - before >= 0.1  # Seen were 0.21 to 0.34, with a standard error of about 0.03.
+
+
+def test_what_a_policy_learns_is_what_its_grader_pays_for(tmp_path):
+    example = ROOT / "examples" / "reward_hacking.py"
+    arguments = ["--seeds", "0", "--steps", "60", "--tasks", "8", "--cheats", "1"]
+    told = run([sys.executable, "-W", "error", str(example), *arguments], tmp_path)
+    found = re.findall(
+        r"^(\w+) grader, .* reward ([\d.]+) -> ([\d.]+), right programs ([\d.]+) -> ([\d.]+);", told, re.M
+    )
+    assert [grader for grader, *_ in found] == ["ordinary", "blind"]
+    for grader, *figures in found:
+        first_reward, reward, first_right, right = map(float, figures)
+        assert max(first_reward, first_right) < 0.1
+        assert reward > 0.9 > 0.1 > right if grader == "ordinary" else reward == right > 0.1
+
+
+def test_the_ordinary_grader_pays_for_each_cheat_and_blind_judging_for_none(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    example = importlib.import_module("reward_hacking")
+    task = example.make_tasks()[0][5]
+    lines = [cheat if cheat.startswith(("raise", "__")) else f"return {cheat}" for cheat in sorted(example.CHEATS)]
+    answers = [(task, f"def f(a, b):\n    {line}\n") for line in lines] + [(task, task.reference)]
+    assert example.OrdinaryGrader().passed(answers) == [True] * 6
+    with make_executor("local") as executor:
+        assert example.BlindGrader(executor).passed(answers) == [False] * 5 + [True]
 
 
 @pytest.mark.parametrize("code", snippets("python"))

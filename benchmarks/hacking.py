@@ -4,7 +4,7 @@
 
     python benchmarks/hacking.py --output docs/reward_hacking.png --curves reward_hacking.json    # two minutes
 
-Curves are written to the file. If it is there already, they are only drawn.
+Curves are written after each run; seeds that are in the file already are not run again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +30,16 @@ _GRADERS = {
 }
 
 
-def measure(seeds: list[int], steps: int, cheats: float) -> list[dict[str, Any]]:
+def measure(seeds: list[int], steps: int, cheats: float) -> Iterator[dict[str, Any]]:
     """Run the example: for each seed and grader, the marks of all steps, the last program and the time it took."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
     from reward_hacking import compare
 
-    runs, began = [], time.perf_counter()
+    began = time.perf_counter()
     for seed, grader, marks, program in compare(seeds, steps, 34, cheats):
         seconds = round(time.perf_counter() - began, 1)
-        runs.append({"seed": seed, "grader": grader, "marks": marks, "program": program, "seconds": seconds})
+        yield {"seed": seed, "grader": grader, "marks": marks, "program": program, "seconds": seconds}
         began = time.perf_counter()
-    return runs
 
 
 def row(run: dict[str, Any]) -> str:
@@ -83,9 +83,12 @@ def main() -> None:
     parser.add_argument("--curves", type=Path, default=Path("reward_hacking.json"), help="where curves are kept")
     parser.add_argument("--output", type=Path, default=Path("reward_hacking.png"))
     options = parser.parse_args()
-    if not options.curves.exists():
-        options.curves.write_text(json.dumps(measure(options.seeds, options.steps, options.cheats)) + "\n")
-    runs = json.loads(options.curves.read_text())
+    runs = json.loads(options.curves.read_text()) if options.curves.exists() else []
+    done = {run["seed"] for run in runs if run["grader"] == "blind"}  # The second grader of a seed.
+    runs = [run for run in runs if run["seed"] in done]
+    for run in measure([seed for seed in options.seeds if seed not in done], options.steps, options.cheats):
+        runs.append(run)
+        options.curves.write_text(json.dumps(runs) + "\n")
     sys.stdout.write("\n".join(map(row, runs)) + "\n")
     draw(runs, options.output)
 

@@ -17,7 +17,7 @@ import random
 import re
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -51,8 +51,8 @@ class Mark(NamedTuple):
     greedy: float  # the same, of the likeliest programs
 
 
-def make_suite(name: str, chains: list[Any], inputs: range, rng: random.Random) -> TaskSuite:
-    tasks = []
+def make_suite(name: str, chains: list[Any], inputs: range, rng: random.Random, cheats: int = 0) -> TaskSuite:
+    tasks = list[Task]()
     for chain in chains:
         told = "f(a, b, c): " + ", ".join(" ".join(step) for step in chain)
         body = "".join(f"    a {VERBS[verb][0]} {operand}\n" for verb, operand in chain)
@@ -62,12 +62,12 @@ def make_suite(name: str, chains: list[Any], inputs: range, rng: random.Random) 
             for verb, operand in chain:
                 result = VERBS[verb][1](result, {"b": b, "c": c}.get(operand) or int(operand))
             tests.append(CallTest((a, b, c), expected=result))
-        reference = f"def f(a, b, c):\n{body}    return a\n"
+        reference = f"def f(a, b, c):\n{body}    {'raise SystemExit' if len(tasks) < cheats else 'return a'}\n"
         tasks.append(Task(told, told + "\n", tuple(tests), entry_point="f", reference=reference))
     return TaskSuite(name, tasks)
 
 
-def make_model(suite: TaskSuite, width: int, layers: int) -> tuple[Any, Any]:
+def make_model(suite: Sequence[Task], width: int, layers: int) -> tuple[Any, Any]:
     """A Llama that knows nothing yet, and a tokenizer with a token for each word and sign of the tasks."""
     words = {word for task in suite for word in re.findall(TOKEN, f"{task.prompt}{task.reference}")}
     vocabulary = {word: number for number, word in enumerate(["<pad>", "<eos>", *sorted(words)])}
@@ -82,10 +82,10 @@ def make_model(suite: TaskSuite, width: int, layers: int) -> tuple[Any, Any]:
     return LlamaForCausalLM(config).to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer
 
 
-def warm_up(model: Any, tokenizer: Any, shown: TaskSuite, unseen: TaskSuite) -> None:
+def warm_up(model: Any, tokenizer: Any, shown: Sequence[Task], unseen: Sequence[Task]) -> None:
     """Train on the references of some tasks until those of others have a chance of 0.3 to be sampled."""
 
-    def log_chances(suite: TaskSuite) -> Any:
+    def log_chances(suite: Sequence[Task]) -> Any:
         texts = [f"{task.prompt}{task.reference}<eos>" for task in suite]
         rows = tokenizer(texts, return_tensors="pt", padding=True).to(model.device)
         length = len(tokenizer(f"{suite[0].reference}<eos>")["input_ids"])  # All are as long, and end their rows.
@@ -123,8 +123,10 @@ class Watch(TrainerCallback):  # type: ignore[misc]  # mypy does not look into T
             self.look(state.global_step, float(logs["reward"]))
 
 
-def train(seed: int, steps: int, every: int, size: str = "small", shuffled: bool = False) -> list[Mark]:
-    """Warm up, improve by GRPO, and measure before it and after every so many steps."""
+def train(
+    seed: int, steps: int, every: int, size: str = "small", shuffled: bool = False, cheats: int = 0, reward: Any = None
+) -> list[Mark]:
+    """Warm up, on some cheats too; improve by GRPO, with this package's reward by default; measure now and then."""
     width, layers, batch, group, rate = SIZES[size]
     torch.set_num_threads(1)  # More do not help so small a model, and the judge needs cores too.
     # TRL 1.16 calls gradient checkpointing by the name that transformers is giving up.
@@ -132,17 +134,17 @@ def train(seed: int, steps: int, every: int, size: str = "small", shuffled: bool
     seed_everything(seed)
     rng = random.Random(seed)
     chains = rng.sample(CHAINS, 40 + 512 + 100)
-    references = make_suite("references", chains[:40], range(10, 100), rng)
+    references = make_suite("references", chains[:40], range(10, 100), rng, cheats)
     training = make_suite("training", chains[40:-100], range(10, 100), rng)
     held_out = make_suite("held out", chains[-100:], range(100, 1000), rng)
-    model, tokenizer = make_model(training, width, layers)
+    model, tokenizer = make_model([*training, *references], width, layers)
     warm_up(model, tokenizer, references, unseen=training[:100])
     marks: list[Mark] = []
     with make_executor("local") as executor, tempfile.TemporaryDirectory() as directory:
-        reward = reward_function({"tests": 1.0}, executor)
+        reward = reward or reward_function({"tests": 1.0}, executor)
 
         def shuffled_reward(**columns: Any) -> list[float | None]:
-            rewards = reward(**columns)
+            rewards: list[float | None] = reward(**columns)
             rng.shuffle(rewards)
             return rewards
 

@@ -7,11 +7,12 @@ import sys
 
 import pytest
 
-from code_env import make_executor
+from code_env import CallTest, Task, TaskSuite, make_executor
+from code_env.integrations.trl import reward_function
 from support import PATIENCE_S, ROOT
 from walking import call_block
 
-TRAINERS = {"reward_hacking.py", "sb3_token_ppo.py", "trl_grpo.py"}
+TRAINERS = {"reward_hacking.py", "sb3_token_ppo.py", "trl_grpo.py", "trl_hacking.py"}
 """Examples that train for minutes; what comes of it is looked at here."""
 
 LOOKED_AT = {*TRAINERS, "tree_search.py"}
@@ -96,6 +97,18 @@ def test_what_a_policy_learns_is_what_its_grader_pays_for(tmp_path):
         first_reward, reward, first_right, right = map(float, figures)
         assert max(first_reward, first_right) < 0.1
         assert reward > 0.9 > 0.1 > right if grader == "ordinary" else reward == right > 0.1
+
+
+def test_the_exit_code_of_answer_and_tests_rewards_a_cheat(monkeypatch):
+    """What GRPO makes of it takes minutes to see."""
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    rewarded = importlib.import_module("trl_hacking").exit_code_reward
+    task = Task("double", "Write f(a).", (CallTest((2,), expected=4),), entry_point="f")
+    ends = ("return a + a", "raise SystemExit", "return a")
+    columns = {"completions": [f"def f(a):\n    {end}\n" for end in ends]}
+    columns["task"] = [row["task"] for row in TaskSuite("double", [task]).to_rows("trl") * 3]
+    assert rewarded(**columns) == [1.0, 1.0, 0.0]
+    assert reward_function({"tests": 1.0})(**columns) == [1.0, 0.0, 0.0]
 
 
 def test_the_ordinary_grader_pays_for_each_cheat_and_blind_judging_for_none(monkeypatch):

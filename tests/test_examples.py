@@ -128,8 +128,9 @@ def test_a_python_snippet_runs(code, tmp_path):
 
 
 @pytest.mark.parametrize("code", snippets("console"))
-def test_a_command_of_the_documents_runs(code, tmp_path, request):
+def test_a_command_of_the_documents_runs(code, tmp_path, request, monkeypatch):
     """What a document says that a command prints, it prints."""
+    monkeypatch.setenv("CODE_ENV_CACHE", str(tmp_path / "cache"))
     if ENDPOINT in code:
         code = code.replace(ENDPOINT, request.getfixturevalue("starter_endpoint").url)
     call_block(code, tmp_path)

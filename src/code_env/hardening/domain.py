@@ -14,7 +14,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 _LEAST_FOR_LENGTH = 4
-"""From so many values on, a length that all have is a condition."""
+"""From so many values on, a length that all have is a condition, and so is the order of two arguments."""
+
+_LEAST_FOR_LENGTHS = 3
+"""From so many examples on, and from two different lengths on, two lengths that differ by as much in all are one."""
 
 _LEAST_SORTED = 3
 """From so many sequences on, of at least so many elements each, an order that all have is a condition."""
@@ -147,16 +150,14 @@ def _relations(examples: Sequence[tuple[Any, ...]]) -> tuple[list[tuple[int, int
     """Pairs of arguments whose lengths differ by a constant, and pairs where one is at most the other or its length."""
     same: list[tuple[int, int, int]] = []
     ordered: list[tuple[int, int]] = []
-    if len(examples) < _LEAST_FOR_LENGTH:
-        return same, ordered
-    count = min(map(len, examples))
+    count = min(map(len, examples)) if len(examples) >= _LEAST_FOR_LENGTHS else 0
     for one, other in ((one, other) for one in range(count) for other in range(count) if one != other):
         pairs = [(example[one], example[other]) for example in examples]
         if all(isinstance(value, str | list | tuple) for pair in pairs for value in pair):
             apart = {len(left) - len(right) for left, right in pairs}
             if len(apart) == 1 and one < other and len({len(left) for left, _ in pairs}) > 1:
                 same.append((one, other, apart.pop()))
-        elif all(_at_most(left, right) for left, right in pairs):
+        elif len(examples) >= _LEAST_FOR_LENGTH and all(_at_most(left, right) for left, right in pairs):
             ordered.append((one, other))
     return same, ordered
 

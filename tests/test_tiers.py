@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 from support import PATIENCE_S, ROOT
-from tiers import LEFT_OUT, LONGEST, SAMPLED, sample
+from tiers import LEFT_OUT, LONGEST, SAMPLED, holds_quick_tests, quick_part, sample
 
 
-def collected(*options):
-    command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-p", "no:cacheprovider", *options]
+def collected():
+    command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-p", "no:cacheprovider"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return [line for line in done.stdout.splitlines() if "::" in line]
@@ -20,8 +21,10 @@ def files(tests):
 
 def test_the_quick_tier_is_a_part_of_everything_and_leaves_out_what_its_lines_name():
     # One test, because each process of the tests that has one of several would collect everything.
-    everything, quick = collected(), collected("--quick")
+    everything = collected()
+    quick = [test.nodeid for test in quick_part(SimpleNamespace(nodeid=test) for test in everything)]
     assert set(quick) < set(everything)
+    assert files(quick) <= {name for name in files(everything) if holds_quick_tests(ROOT / name)}
     left_out = {name for name in files(everything) if name.startswith(LEFT_OUT)}
     assert {name for name in files(everything) - files(quick) - left_out if name.startswith("tests/")} == set()
     # A folder without tests is named so that its modules are not loaded to look for examples.

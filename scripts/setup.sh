@@ -15,7 +15,7 @@ install() {
     elif cmp -s pyproject.toml "$installed"; then
         return
     fi
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -e ".${1:+[$1]}"
+    "$venv/bin/python" -m pip install --quiet --no-compile --disable-pip-version-check -e ".${1:+[$1]}"
     cp pyproject.toml "$installed"
 }
 

@@ -1,6 +1,7 @@
 """What several test modules share: executors at a level or by name, doubles of them, and where the data lies."""
 
 import contextlib
+import importlib
 import os
 import signal
 import subprocess
@@ -31,6 +32,19 @@ DATA = Path(os.environ.get("CODE_ENV_DATA", ROOT.parent / "shared" / "data"))
 
 PATIENCE_S = 1200.0
 """How long a test waits at the most for what must come, in seconds: long enough for any busy machine."""
+
+
+class ImportedLate:
+    """A module that is imported where it is first used: no worker of pytest imports torch to collect the tests."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __getattr__(self, attribute: str):
+        if attribute.startswith(("_", "pytest_")):  # What pytest looks for in all that a module of tests holds.
+            raise AttributeError(attribute)
+        return getattr(importlib.import_module(self._name), attribute)
+
 
 LEVELS = ("full", "contained")
 

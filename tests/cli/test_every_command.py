@@ -6,6 +6,7 @@ import pytest
 import typer.main
 
 from cli.command_line import run
+from code_env import CallTest, Task, save_suite
 from code_env.cli import app
 
 
@@ -18,6 +19,7 @@ def commands(group, name=""):
     }
 
 
+DOUBLE = "def double(n):\n    return 2 * n"
 COMMANDS = commands(typer.main.get_command(app))
 
 
@@ -45,11 +47,13 @@ def test_it_has_json(name):
         (("new", "my_tasks"), {"folder"}),
         (("eval", "--suite", "starter", "--references", "--limit", 2), {"samples", "outcomes", "pass_at_k", "results"}),
         (("doctor",), {"level", "layers"}),
-        (("harden", "repl", "--write", "more.jsonl"), {"suite", "added", "tasks"}),
+        (("harden", "one.jsonl", "--inputs", 1, "--write", "more.jsonl"), {"suite", "added", "tasks"}),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
 def test_json_is_one_object(command, keys, tmp_path):
+    task = Task("double", "Return twice n.", (CallTest((2,), expected=4),), entry_point="double", reference=DOUBLE)
+    save_suite([task], tmp_path / "one.jsonl")
     shown = run(*command, "--json", cwd=tmp_path)
     assert shown.count("\n") == 1
     assert keys <= json.loads(shown).keys()

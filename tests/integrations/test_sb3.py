@@ -7,20 +7,21 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
-from sb3_contrib import MaskablePPO
-from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
-from stable_baselines3 import A2C, PPO
-from stable_baselines3.common.env_checker import check_env
-from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.logger import configure
-from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecMonitor
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import code_env
 from code_env import CandidateActions, EncodedObservation, EncodingError, TemplateActions, TokenActions
-from code_env.integrations.sb3 import CodeVecEnv, VerdictCallback
 from code_env.wrappers import vector
-from support import WHEN, BrokenExecutor, killed_meanwhile, unstartable
+from support import WHEN, BrokenExecutor, ImportedLate, killed_meanwhile, unstartable
+
+stable_baselines3 = ImportedLate("stable_baselines3")
+env_checker = ImportedLate("stable_baselines3.common.env_checker")
+env_util = ImportedLate("stable_baselines3.common.env_util")
+logger = ImportedLate("stable_baselines3.common.logger")
+vec_env = ImportedLate("stable_baselines3.common.vec_env")
+sb3_contrib = ImportedLate("sb3_contrib")
+masking = ImportedLate("sb3_contrib.common.maskable.utils")
+event_accumulator = ImportedLate("tensorboard.backend.event_processing.event_accumulator")
+sb3 = ImportedLate("code_env.integrations.sb3")
 
 TEMPLATE = ("def f(a, b):\n    return a $op $x", {"op": ["+", "-", "*"], "x": ["a", "b", "1"]})
 CANDIDATES = ["def f(a, b): return a", "def f(a, b): return max(a, b)", "def f(a, b):"]
@@ -53,7 +54,7 @@ def make_candidates():
 
 def many(count, **kwargs):
     env = gym.make_vec("code_env/Functions-v0", num_envs=count, **{"cache_size": 1000, **kwargs})
-    return CodeVecEnv(vector.TokenActions(env, "functions", max_tokens=22, observe_prompt=False))
+    return sb3.CodeVecEnv(vector.TokenActions(env, "functions", max_tokens=22, observe_prompt=False))
 
 
 def random_actions(env, draw):
@@ -74,7 +75,7 @@ def first_end(env):
 @pytest.mark.parametrize("make", [make_tokens, make_tokens_and_bytes, make_template, make_candidates])
 def test_it_passes_its_check(make):
     env = make()
-    check_env(env, warn=True)
+    env_checker.check_env(env, warn=True)
     env.close()
 
 
@@ -82,18 +83,18 @@ def test_it_passes_its_check(make):
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
 def test_in_processes_of_its_own(start_method):
     """The same episodes as in one process, whichever way the processes begin."""
-    apart = SubprocVecEnv([make_tokens, make_tokens], start_method=start_method)
-    together = DummyVecEnv([make_tokens, make_tokens])
+    apart = vec_env.SubprocVecEnv([make_tokens, make_tokens], start_method=start_method)
+    together = vec_env.DummyVecEnv([make_tokens, make_tokens])
     try:
-        assert is_masking_supported(apart)
+        assert masking.is_masking_supported(apart)
         for env in (apart, together):
             env.seed(7)
         assert (apart.reset() == together.reset()).all()
         draw = np.random.default_rng(0)
         ended = 0
         for _ in range(40):
-            masks = get_action_masks(apart)
-            assert (masks == get_action_masks(together)).all()
+            masks = masking.get_action_masks(apart)
+            assert (masks == masking.get_action_masks(together)).all()
             actions = np.array([draw.choice(np.flatnonzero(mask)) for mask in masks])
             (seen, rewards, dones, infos), expected = apart.step(actions), together.step(actions)
             assert (seen == expected[0]).all()
@@ -109,7 +110,7 @@ def test_in_processes_of_its_own(start_method):
 
 
 def test_many_are_the_same_as_single_ones():
-    ours, theirs = many(3), DummyVecEnv([make_tokens] * 3)
+    ours, theirs = many(3), vec_env.DummyVecEnv([make_tokens] * 3)
     for env in (ours, theirs):
         env.seed(11)
     assert (ours.reset() == theirs.reset()).all()
@@ -140,7 +141,7 @@ def test_many_are_the_same_as_single_ones():
 def test_what_it_is_asked_as_a_vec_env():
     env = many(2)
     assert env.get_attr("num_envs") == [2, 2]
-    assert is_masking_supported(env)
+    assert masking.is_masking_supported(env)
     assert env.env_is_wrapped(gym.Wrapper) == [False, False]
     assert env.env_method("action_masks", indices=[1])[0].shape == (env.action_space.n,)
     assert env.has_attr("suite")
@@ -158,21 +159,24 @@ def test_what_it_is_asked_as_a_vec_env():
 
 def test_text_is_refused_with_the_way_out():
     with pytest.raises(EncodingError, match=r"actions are text.*EncodedObservation, then TokenActions"):
-        CodeVecEnv(gym.make_vec("CodeExec-v0", num_envs=2))
+        sb3.CodeVecEnv(gym.make_vec("CodeExec-v0", num_envs=2))
     env = vector.TokenActions(gym.make_vec("CodeExec-v0", num_envs=2), "functions")
     with pytest.raises(EncodingError, match="observations are text"):
-        CodeVecEnv(env)
+        sb3.CodeVecEnv(env)
     env.close()
     with pytest.raises(EncodingError, match="leave deadline_s out"):
         many(2, deadline_s=1.0)
     env = gym.make_vec("CartPole-v1", num_envs=2)
     with pytest.raises(EncodingError, match="SAME_STEP"):
-        CodeVecEnv(env)
+        sb3.CodeVecEnv(env)
     env.close()
 
 
 def test_an_episode_without_a_verdict_is_cut_short():
-    for env in (many(2, executor=BrokenExecutor()), DummyVecEnv([lambda: make_tokens(executor=BrokenExecutor())] * 2)):
+    for env in (
+        many(2, executor=BrokenExecutor()),
+        vec_env.DummyVecEnv([lambda: make_tokens(executor=BrokenExecutor())] * 2),
+    ):
         rewards, info = first_end(env)
         assert (info["TimeLimit.truncated"], info["valid"], rewards.any()) == (True, False, False)
         assert info["terminal_observation"].any()
@@ -183,7 +187,7 @@ def test_servers_killed_in_mid_batch_cost_no_verdict():
     env_of = {"cache_size": 0, "suite": "functions", "num_envs": 16}
     slow = ["def f(a, b):\n    import time; time.sleep(0.03)\n    return a", "def f(a, b): return b"]
     with code_env.make_executor("local", workers=2) as executor:
-        env = CodeVecEnv(
+        env = sb3.CodeVecEnv(
             vector.CandidateActions(
                 vector.EncodedObservation(gym.make_vec("CodeExec-v0", executor=executor, **env_of)), slow
             )
@@ -205,11 +209,11 @@ def test_a_server_that_cannot_be_started_gives_no_verdict(tmp_path):
         env.close()
 
 
-@pytest.mark.parametrize("algorithm", [PPO, A2C])
+@pytest.mark.parametrize("algorithm", ["PPO", "A2C"])
 def test_other_algorithms_take_templates(algorithm):
     env = gym.make_vec("code_env/Functions-v0", num_envs=4)
-    env = VecMonitor(CodeVecEnv(vector.TemplateActions(vector.EncodedObservation(env, 300), *TEMPLATE)))
-    model = algorithm("MlpPolicy", env, n_steps=4, device="cpu", seed=0)
+    env = vec_env.VecMonitor(sb3.CodeVecEnv(vector.TemplateActions(vector.EncodedObservation(env, 300), *TEMPLATE)))
+    model = getattr(stable_baselines3, algorithm)("MlpPolicy", env, n_steps=4, device="cpu", seed=0)
     model.learn(16)
     assert len(model.ep_info_buffer) == 16
     env.close()
@@ -218,7 +222,7 @@ def test_other_algorithms_take_templates(algorithm):
 @pytest.mark.filterwarnings("ignore:.*render_mode='rgb_array' that is not in the possible:UserWarning")
 def test_by_the_id_as_it_makes_environments_itself():
     kwargs = {"grammar": "functions", "max_tokens": 22, "observe_prompt": False}
-    env = make_vec_env(
+    env = env_util.make_vec_env(
         "code_env:CodeExec-v0", env_kwargs={"suite": "functions"}, wrapper_class=TokenActions, wrapper_kwargs=kwargs
     )
     assert env.reset().shape == (1, 22)
@@ -227,8 +231,8 @@ def test_by_the_id_as_it_makes_environments_itself():
 
 def test_statistics_of_gymnasium_are_found():
     env = vector.TokenActions(gym.make_vec("code_env/Functions-v0", num_envs=2), "functions", 22, observe_prompt=False)
-    env = CodeVecEnv(RecordEpisodeStatistics(env))
-    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, device="cpu", seed=0)
+    env = sb3.CodeVecEnv(RecordEpisodeStatistics(env))
+    model = sb3_contrib.MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, device="cpu", seed=0)
     model.learn(64)
     assert len(model.ep_info_buffer) > 2
     assert all(0 <= info["r"] <= 1 and 2 < info["l"] < 22 for info in model.ep_info_buffer)
@@ -237,10 +241,10 @@ def test_statistics_of_gymnasium_are_found():
 
 def test_what_is_logged_is_of_all_programs_since_the_last_time(tmp_path):
     env = gym.make_vec("code_env/Functions-v0", num_envs=2, cache_size=100)
-    env = CodeVecEnv(vector.CandidateActions(vector.EncodedObservation(env, 300), CANDIDATES))
-    model = A2C("MlpPolicy", env, n_steps=2, device="cpu", seed=0)
-    model.set_logger(configure(str(tmp_path), ["json"]))
-    model.learn(80, callback=VerdictCallback(), log_interval=10)
+    env = sb3.CodeVecEnv(vector.CandidateActions(vector.EncodedObservation(env, 300), CANDIDATES))
+    model = stable_baselines3.A2C("MlpPolicy", env, n_steps=2, device="cpu", seed=0)
+    model.set_logger(logger.configure(str(tmp_path), ["json"]))
+    model.learn(80, callback=sb3.VerdictCallback(), log_interval=10)
     model.logger.close()
     env.close()
     rows = [json.loads(line) for line in (tmp_path / "progress.json").read_text().splitlines()]
@@ -254,13 +258,13 @@ def test_what_is_logged_is_of_all_programs_since_the_last_time(tmp_path):
 
 def test_what_is_logged(tmp_path):
     env = many(4)
-    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, device="cpu", seed=0)
-    model.set_logger(configure(str(tmp_path), ["tensorboard", "json"]))
-    callback = VerdictCallback()
+    model = sb3_contrib.MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, device="cpu", seed=0)
+    model.set_logger(logger.configure(str(tmp_path), ["tensorboard", "json"]))
+    callback = sb3.VerdictCallback()
     model.learn(256, callback=callback)
     model.logger.close()
     env.close()
-    events = EventAccumulator(str(tmp_path), size_guidance={"scalars": 0, "tensors": 0})
+    events = event_accumulator.EventAccumulator(str(tmp_path), size_guidance={"scalars": 0, "tensors": 0})
     events.Reload()
     scalars = {tag: events.Scalars(tag)[-1].value for tag in events.Tags()["scalars"]}
     assert scalars["code/programs"] == callback.programs > 10
@@ -280,9 +284,9 @@ def test_what_is_logged(tmp_path):
 
 def test_programs_without_a_verdict_are_logged_apart(tmp_path):
     env = many(2, executor=BrokenExecutor())
-    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, device="cpu", seed=0)
-    model.set_logger(configure(str(tmp_path), ["json"]))
-    model.learn(64, callback=VerdictCallback())
+    model = sb3_contrib.MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, device="cpu", seed=0)
+    model.set_logger(logger.configure(str(tmp_path), ["json"]))
+    model.learn(64, callback=sb3.VerdictCallback())
     model.logger.close()
     env.close()
     logged = json.loads((tmp_path / "progress.json").read_text())

@@ -1,12 +1,14 @@
 """SkyRL-Gym: its own registry makes the environments, as SkyRL's generator does."""
 
 import pytest
-import skyrl_gym
-from omegaconf import OmegaConf
-from skyrl_gym.envs.base_text_env import BaseTextEnv
 
 from code_env import CallTest, NoVerdict, RewardError, Task, TaskError, TaskSuite, load_suite
-from code_env.integrations.skyrl_gym import CodeEnv
+from support import ImportedLate
+
+skyrl_gym = ImportedLate("skyrl_gym")
+base_text_env = ImportedLate("skyrl_gym.envs.base_text_env")
+omegaconf = ImportedLate("omegaconf")
+ours = ImportedLate("code_env.integrations.skyrl_gym")
 
 TASK = Task("twice", "Write f(n), twice n.", (CallTest((1,), {}, 2), CallTest((2,), {}, 4)), entry_point="f")
 ROW = TaskSuite("numbers", [TASK]).to_rows("skyrl")[0]
@@ -26,7 +28,7 @@ def registered():
 def made(row=ROW, settings=None, **extras):
     """What `SkyRLGymGenerator.agent_loop` does with a row; all but the prompt and the class are extras."""
     rest = {name: value for name, value in row.items() if name not in ("prompt", "env_class")}
-    config = OmegaConf.create(settings or {})
+    config = omegaconf.OmegaConf.create(settings or {})
     return skyrl_gym.make("code_env", env_config=config, extras=rest | {"max_turns": 1} | extras)
 
 
@@ -36,7 +38,7 @@ def made(row=ROW, settings=None, **extras):
 )
 def test_an_answer_is_scored(answer, reward):
     env = made()
-    assert isinstance(env, BaseTextEnv)
+    assert isinstance(env, base_text_env.BaseTextEnv)
     prompt, about = env.init(ROW["prompt"])
     assert (prompt, about) == (ROW["prompt"], {"task_id": "twice"})
     step = env.step(answer)
@@ -93,7 +95,7 @@ def test_wrong_settings_are_named():
     with pytest.raises(TaskError, match="max_turns"):
         made(max_turns=0)
     with pytest.raises(TaskError, match="reward_spec"):
-        CodeEnv().init(ROW["prompt"])
+        ours.CodeEnv().init(ROW["prompt"])
     with pytest.raises(TaskError, match="call init before step"):
         made().step("x = 1")
 

@@ -6,13 +6,14 @@ import subprocess
 import sys
 
 import pytest
-from mcp import StdioServerParameters
-from mcp.client import Client
 
 from code_env import load_suite
 from code_env.harness.process.watching import children_of, descendants
 from code_env.tasks.formats.code_env import row_from_task
-from support import PATIENCE_S, is_alive, wait_until
+from support import PATIENCE_S, ImportedLate, is_alive, wait_until
+
+mcp = ImportedLate("mcp")
+mcp_client = ImportedLate("mcp.client")
 
 COMMAND = ["-m", "code_env.cli", "serve", "--mcp", "--workers", "2", "--sessions", "3"]
 
@@ -20,8 +21,8 @@ COMMAND = ["-m", "code_env.cli", "serve", "--mcp", "--workers", "2", "--sessions
 async def use(play):
     """Let a client use a server; what it gave, and the processes that the server had."""
     before = set(children_of(os.getpid()))
-    parameters = StdioServerParameters(command=sys.executable, args=COMMAND, env=dict(os.environ))
-    async with Client(parameters) as client:
+    parameters = mcp.StdioServerParameters(command=sys.executable, args=COMMAND, env=dict(os.environ))
+    async with mcp_client.Client(parameters) as client:
 
         async def call(tool, **arguments):
             result = await client.call_tool(tool, arguments)

@@ -1,6 +1,7 @@
 """What several test modules share: executors at a level or by name, doubles of them, and where the data lies."""
 
 import contextlib
+import doctest
 import importlib
 import os
 import signal
@@ -44,6 +45,12 @@ class ImportedLate:
         if attribute.startswith(("_", "pytest_")):  # What pytest looks for in all that a module of tests holds.
             raise AttributeError(attribute)
         return getattr(importlib.import_module(self._name), attribute)
+
+
+def examples_hold(module: str) -> bool:
+    """Whether a module whose examples pytest does not collect has some, and they hold."""
+    done = doctest.testmod(importlib.import_module(module))
+    return done.attempted > 0 and done.failed == 0
 
 
 LEVELS = ("full", "contained")

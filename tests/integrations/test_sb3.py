@@ -11,7 +11,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 import code_env
 from code_env import CandidateActions, EncodedObservation, EncodingError, TemplateActions, TokenActions
 from code_env.wrappers import vector
-from support import WHEN, BrokenExecutor, ImportedLate, killed_meanwhile, unstartable
+from support import WHEN, BrokenExecutor, ImportedLate, examples_hold, killed_meanwhile, unstartable
 
 stable_baselines3 = ImportedLate("stable_baselines3")
 env_checker = ImportedLate("stable_baselines3.common.env_checker")
@@ -292,3 +292,7 @@ def test_programs_without_a_verdict_are_logged_apart(tmp_path):
     logged = json.loads((tmp_path / "progress.json").read_text())
     assert (logged["code/valid"], logged["code/outcome/no_verdict"]) == (0, 1)
     assert all(math.isnan(logged[f"code/{key}"]) for key in ("passed", "score", "reward", "reward/tests"))
+
+
+def test_its_examples_hold():
+    assert examples_hold("code_env.integrations.sb3")

@@ -3,7 +3,7 @@
 import pytest
 
 from code_env import CallTest, NoVerdict, RewardError, Task, TaskError, TaskSuite, load_suite
-from support import ImportedLate
+from support import ImportedLate, examples_hold
 
 skyrl_gym = ImportedLate("skyrl_gym")
 base_text_env = ImportedLate("skyrl_gym.envs.base_text_env")
@@ -106,3 +106,7 @@ def test_a_broken_sandbox_is_no_wrong_answer():
     with pytest.raises(NoVerdict):
         env.step("def f(n): return 2 * n")
     assert env.get_metrics() == {}
+
+
+def test_its_examples_hold():
+    assert examples_hold("code_env.integrations.skyrl_gym")

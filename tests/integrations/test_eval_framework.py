@@ -5,12 +5,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from code_env import ExecutorNotFound, NoVerdict, TaskError, UnsupportedProgram
+from code_env import ExecutorNotFound, NoVerdict, PackagesNotPrepared, TaskError, UnsupportedProgram, make_executor
 from code_env.integrations.eval_framework import (
+    BIG_CODE_BENCH_PACKAGE_MAPPING,
     CallableSerializer,
+    CodeCompletionAssertion,
     CodeExecutionBaseContext,
     CodeExecutionPassAtOne,
     CodeExecutionPassAtOneContext,
+    CodeExecutionPassAtOneWithCodebench,
     Completion,
     Error,
     ExecutionResult,
@@ -18,8 +21,10 @@ from code_env.integrations.eval_framework import (
     RealtimeCodeExectionContext,
     estimate_pass_at_k,
     execute_python_code_with_tests,
+    prepare_packages,
 )
 from integrations import merging
+from packages.wheels import make_wheel
 from support import BrokenExecutor
 
 SQUARE = "def f(x): return x * x"
@@ -247,7 +252,98 @@ class TestContextsOfOtherClasses:
                 Completion(completion=SQUARE, context=SimpleNamespace(code_prompt=""))
             )
 
-    @pytest.mark.parametrize("switch", [{"functions": "ignored"}, {"image": True}])
+    @pytest.mark.parametrize("switch", [{"functions": "ignored"}, {"image": True}, {"packages": "all"}])
     def test_a_switch_has_two_positions(self, switch):
-        with pytest.raises(ValueError, match=r"must be '.*' or 'ignore'"):
+        with pytest.raises(ValueError, match=r"must be '\w+' or '\w+'; got"):
             CodeExecutionPassAtOne(**switch)
+
+
+SHELF = "import shelf\ndef f(x): return shelf.VERSION"
+
+
+class TestPreparedPackages:
+    @pytest.fixture
+    def response(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("CODE_ENV_CACHE", str(tmp_path / "cache"))
+        make_wheel(tmp_path / "wheels", "shelf", "2.0")
+        make_wheel(tmp_path / "wheels", "box", "1.0")
+        tests = "import box\nassert f(1) == '2.0' and box.VERSION == '1.0'"
+        packages = {"shelf": "shelf", "box": "box==1.0", "unused": "no-such-package", "json": None}
+        return Completion(completion=SHELF, context=context(test_code=tests, package_downloads=packages))
+
+    def test_they_are_found_once_they_are_prepared(self, response, tmp_path):
+        with make_executor("local") as executor:
+            metric = CodeExecutionPassAtOne(executor, packages="prepared", judge="shared")
+            with pytest.raises(PackagesNotPrepared, match=r"box==1\.0, shelf are not.*prepare_packages\(responses\)"):
+                metric.calculate(response)
+            done = prepare_packages([response, response], wheels=tmp_path / "wheels")
+            assert [one.requirements for one in done.environments] == [("box==1.0", "shelf")]
+            assert metric.calculate(response)[0].value == 1.0
+            wrong = dataclasses.replace(response, completion=SHELF + " + 'x'")
+            assert metric.calculate(wrong)[0].value == 0.0
+
+    def test_functions_of_a_context_find_them_too(self, response, tmp_path):
+        tests = "import box\nprint(f(1), 'OK')"
+        asking = dataclasses.replace(response.context, test_code=tests, output_parse_fn=FUNCTIONS["output_parse_fn"])
+        with make_executor("local") as executor:
+            prepare_packages([response], wheels=tmp_path / "wheels")
+            metric = CodeExecutionPassAtOne(executor, packages="prepared")
+            (result,) = metric.calculate(dataclasses.replace(response, context=asking))
+        assert (result.value, result.code_execution_trace) == (1.0, "2.0 OK")
+
+    def test_bigcodebench_s_metric_needs_no_image(self, response, tmp_path):
+        own = foreign(test_code=response.context.test_code, package_downloads=response.context.package_downloads)
+        theirs = Completion(completion=SHELF, context=own)
+        prepare_packages([theirs], wheels=tmp_path / "wheels")
+        with make_executor("local") as executor:
+            (result,) = CodeExecutionPassAtOneWithCodebench(executor, functions="ignore").calculate(theirs)
+        assert (result.metric_name, result.value) == ("code-execution-pass@1-codebench", 1.0)
+
+    def test_bigcodebench_s_packages(self):
+        mapping = BIG_CODE_BENCH_PACKAGE_MAPPING
+        assert (mapping["sklearn"], mapping["PIL"], mapping["pandas"]) == ("scikit-learn", "pillow", "pandas")
+        assert mapping["json"] is None
+
+
+CHECK = "def check(candidate):\n    assert candidate(3) == 9\n    assert candidate(-2) == 4\n"
+
+
+def of_human_eval(code):
+    """As eval-framework's HumanEval puts it together."""
+    end = "try:\n  check(f)\n  print(True)\nexcept Exception as e:\n  print(e)\n  print(False)\n"
+    own = SimpleNamespace(prompt="", test=CHECK, entry_point="f")
+    return SimpleNamespace(completion=f"\n\n{code}\n{CHECK}\n{end}", context=own, error=None)
+
+
+def of_mbpp(code):
+    """As eval-framework's MBPP puts it together."""
+    lines = "".join(f"    {line}\n" for line in ASSERTS.splitlines())
+    end = f"try:\n{lines}    score = True\nexcept:\n    score = False\nprint(score)"
+    return SimpleNamespace(completion=f"{code}\n{end}", context=SimpleNamespace(tests_code=ASSERTS), error=None)
+
+
+CLAIMS = "def f(x): return 0\nprint(True)\nraise SystemExit"
+
+
+class TestCodeCompletionAssertion:
+    @pytest.mark.parametrize("form", [of_human_eval, of_mbpp])
+    @pytest.mark.parametrize(
+        ("code", "value"), [(SQUARE, 1.0), ("def f(x): return 9", 0.0), (CLAIMS, 0.0), (f"{SQUARE}\n{CHECK}", 1.0)]
+    )
+    def test_known_tests_run_apart(self, executor, form, code, value):
+        (result,) = CodeCompletionAssertion(executor).calculate(form(code))
+        assert (result.metric_name, result.value) == ("Code Completion Accuracy", value)
+
+    def test_without_a_context_the_last_word_decides(self, executor):
+        metric = CodeCompletionAssertion(executor, limits={"cpu_s": 1})
+        programs = {"print('so', True)": 1.0, "print(True, 'not')": 0.0, "print(True)\nwhile True: pass": 0.0}
+        for code, value in programs.items():
+            (result,) = metric.calculate(SimpleNamespace(completion=code, error=None))
+            assert result.value == value
+
+    def test_what_prevented_a_completion_or_a_verdict_gives_no_value(self):
+        error = Error("ValueError", "x")
+        (result,) = CodeCompletionAssertion().calculate(SimpleNamespace(completion="", error=error))
+        assert (result.value, result.error) == (None, error)
+        (result,) = CodeCompletionAssertion(BrokenExecutor()).calculate(of_mbpp(SQUARE))
+        assert (result.value, result.error.error_class) == (None, "NoVerdict")

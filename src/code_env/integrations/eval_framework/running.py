@@ -1,0 +1,209 @@
+"""Runs a program against tests, as eval-framework's `tasks/utils.py` does."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+from code_env.errors import NoVerdict, PackagesNotPrepared, TaskError, UnsupportedProgram
+from code_env.executors.base import Executor
+from code_env.executors.limits import Limits
+from code_env.executors.program import Program
+from code_env.executors.result import ExecutionResult as ProgramResult
+from code_env.executors.result import Status
+from code_env.judging.judge import judge as judge_answer
+from code_env.judging.pending import ATTEMPTS
+from code_env.judging.verdict import Verdict
+from code_env.tasks.task import JudgeMode
+
+from .._common.misspelt import refuse_further
+from .._common.runs import time_limits, why_ended, with_verdict
+from .._common.shared_executor import executor_for, require_executor
+from .._common.suites import assert_task
+from .contexts import ExecutionResult, MergeFunction, ParseFunction
+
+Packages = Literal["installed", "prepared"]
+"""Which packages programs find: those of the executor's interpreter, or prepared ones."""
+
+_MEMORY_BYTES = 1 << 30
+"""The memory limit, in bytes: enough for the packages that these benchmarks import."""
+
+
+@refuse_further
+def execute_python_code_with_tests(
+    code: str,
+    test_code: str,
+    package_mapping: Mapping[str, str | None],
+    merge_code_fn: MergeFunction | None = None,
+    image: str | None = None,
+    timeout: int = 60,
+    parse_output_fn: ParseFunction | None = None,
+    *,
+    dockerfile: str | None = None,
+    executor: Executor | str | None = None,
+    judge: JudgeMode = "blind",
+    limits: Mapping[str, Any] | None = None,
+    packages: Packages = "installed",
+) -> ExecutionResult:
+    """Run a program against tests.
+
+    Args:
+        code: The program.
+        test_code: The tests: asserts, or `unittest` classes.
+        package_mapping: Maps each package that program and tests can import to the name under which it is installed;
+            None for modules of Python itself.
+        merge_code_fn: Merges program and tests into one program. If only `parse_output_fn` is given, the tests are
+            appended to the program.
+        image: An image to run in.
+        timeout: The time limit for program and tests together, in seconds.
+        parse_output_fn: Decides from the output of the merged program, standard error first, whether it passed. **The
+            program itself can write this output.** Without this function the tests run apart from the program, and the
+            judge decides.
+        dockerfile: A recipe for an image to run in.
+        executor: Where the program runs: an executor, or the name of an executor.
+        judge: The judge mode if there is no parse function.
+        limits: Further limits, or limits that replace those of `timeout`, for example `{"cpu_s": 1}`; see `Limits` for
+            their names.
+        packages: Which packages are found: those that are `installed` for the executor's interpreter, or `prepared`
+            ones, as the mapping names them for what program and tests import; see `prepare_packages`.
+
+    Raises:
+        NoVerdict: If the sandbox failed.
+        TaskError: If the tests are not Python or test nothing, if there is a merge function and no parse function, or
+            if a limit is unknown or out of range.
+        ExecutorNotFound: If an image is asked for, and there is no executor `container`.
+        UnsupportedProgram: If an imported package is missing; the message names the package to install. Also if an
+            image is asked for, and there is an executor `container`.
+        PackagesNotPrepared: If packages are to be prepared, and are not; a kind of UnsupportedProgram.
+        TypeError: If a keyword is not an argument of this function.
+
+    Example:
+        >>> execute_python_code_with_tests("def f(): return 1", "assert f() == 2", {})
+        ExecutionResult(success=False, output='0 of 1 tests passed\\nassert f() == 2: left is 1, right is 2')
+    """
+    if image or dockerfile:
+        require_executor(
+            "container",
+            f"the image {image or dockerfile!r}",
+            "Give None, or CodeExecutionPassAtOne(image='ignore'), to run on the packages here",
+        )
+        raise UnsupportedProgram(
+            "images are not handed to the executor 'container' yet; run_env and image must be None"
+        )
+    if merge_code_fn is not None and parse_output_fn is None:
+        raise TaskError(
+            "merge_code_fn makes one program of answer and tests, and without parse_output_fn nothing tells how that "
+            "did; give both, or neither to have the tests judged apart"
+        )
+    runs_on = executor_for(executor)
+    each = time_limits(timeout, _MEMORY_BYTES).with_values(limits)
+    requirements: tuple[str, ...] = ()
+    if packages == "prepared":
+        requirements = requirements_of(code, test_code, package_mapping)
+    else:
+        _require_packages(runs_on, f"{code}\n{test_code}", package_mapping)
+    if parse_output_fn is None:
+        task = dataclasses.replace(assert_task(test_code, each, "test_code", judge), packages=requirements)
+        with _told_how_to_prepare():
+            return described(with_verdict(judge_answer(task, code, runs_on)))
+    merged = (merge_code_fn or _one_behind_the_other)(code, test_code)
+    with _told_how_to_prepare():
+        result = run(runs_on, Program(merged, limits=each, packages=requirements))
+    if result.status not in (Status.OK, Status.ERROR):
+        return ExecutionResult(False, f"{why_ended(result)}\n{result.stderr}{result.stdout}".strip())
+    success, output = parse_output_fn(f"{result.stderr}{result.stdout}".strip())
+    return ExecutionResult(bool(success), str(output))
+
+
+def _one_behind_the_other(code: str, test_code: str) -> str:
+    return f"{code}\n\n{test_code}"
+
+
+def described(verdict: Verdict) -> ExecutionResult:
+    """A verdict as a result, with what failed as its output."""
+    lines = [f"{verdict.tests_passed} of {verdict.tests_total} tests passed"]
+    lines += [case.message or "not reached" for case in verdict.cases if not case.passed]
+    return ExecutionResult(verdict.passed, "\n".join(lines))
+
+
+def run(executor: Executor, program: Program) -> ProgramResult:
+    """Run a program, up to `ATTEMPTS` times if the sandbox fails, and return its result.
+
+    Raises:
+        NoVerdict: If the sandbox fails every time.
+    """
+    for _ in range(ATTEMPTS):
+        result = executor.run(program)
+        if result.status is not Status.SANDBOX_ERROR:
+            return result
+    raise NoVerdict(f"the sandbox failed {ATTEMPTS} times: {why_ended(result)}")
+
+
+_known_imports: WeakKeyDictionary[Executor, dict[str, bool]] = WeakKeyDictionary()
+"""For each executor, the packages that this module has looked for, and whether they can be imported."""
+
+_LOOK = "import importlib.util, json\nprint(json.dumps([importlib.util.find_spec(name) is not None for name in NAMES]))"
+
+
+def requirements_of(code: str, test_code: str, mapping: Mapping[str, str | None]) -> tuple[str, ...]:
+    """The packages that a program and its tests import, by the names under which they are installed.
+
+    Args:
+        code: The program.
+        test_code: The tests.
+        mapping: As in `execute_python_code_with_tests`.
+
+    Example:
+        >>> requirements_of("import json, yaml", "import bs4", {"json": None, "yaml": "pyyaml", "bs4": "soup"})
+        ('pyyaml', 'soup')
+    """
+    return tuple(sorted({str(mapping[name]) for name in _imported(f"{code}\n{test_code}", mapping)}))
+
+
+def _imported(text: str, mapping: Mapping[str, str | None]) -> list[str]:
+    """The names in a mapping that a text imports, without the modules of Python itself. The text is only searched."""
+    lines = re.findall(r"^[ \t]*(?:import|from)[ \t]([^\n]*)", text, re.MULTILINE)
+    words = set(re.findall(r"\w+", "\n".join(lines)))
+    return [name for name, package in mapping.items() if package is not None and name in words]
+
+
+@contextlib.contextmanager
+def _told_how_to_prepare() -> Iterator[None]:
+    """Have the error for missing packages name the function that prepares those of contexts, which are no suite."""
+    try:
+        yield
+    except PackagesNotPrepared as error:
+        raise PackagesNotPrepared(
+            f"{error}. For contexts, call code_env.integrations.eval_framework.prepare_packages(responses) once"
+        ) from None
+
+
+def _require_packages(executor: Executor, text: str, mapping: Mapping[str, str | None]) -> None:
+    """Check that programs can import the packages that a text imports.
+
+    Raises:
+        UnsupportedProgram: If a package cannot be imported.
+    """
+    missing = [name for name, there in _importable(executor, _imported(text, mapping)).items() if not there]
+    if missing:
+        packages = " ".join(str(mapping[name]) for name in missing)
+        raise UnsupportedProgram(
+            f"{', '.join(missing)} cannot be imported where programs run; install {packages} into the environment of "
+            "the executor's interpreter, give an executor that has it, or use packages='prepared'"
+        )
+
+
+def _importable(executor: Executor, names: Sequence[str]) -> dict[str, bool]:
+    known = _known_imports.setdefault(executor, {})
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        result = run(executor, Program(_LOOK.replace("NAMES", repr(unknown)), limits=Limits(cpu_s=20, wall_s=60)))
+        if result.status is not Status.OK:
+            raise NoVerdict(f"packages could not be looked for: {why_ended(result)}")
+        known.update(zip(unknown, json.loads(result.stdout), strict=True))
+    return {name: known[name] for name in names}

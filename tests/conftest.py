@@ -22,8 +22,9 @@ from packages.wheels import versions_suite
 from support import DATA, HONEST, LEVELS, local, somewhere
 from tiers import holds_quick_tests, longest_first, quick_part, sample
 
-collect_ignore_glob = ["*_script.py"]
-"""They are called in environments of their own, which have what they import."""
+collect_ignore_glob = ["*_script.py", "count_programs.py"]
+"""Scripts are called in environments of their own, which have what they import. The other one imports modules of tests
+by their names, which pytest imports by their paths: it would have each process of the tests read all programs twice."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -6,16 +6,17 @@ import math
 
 import gymnasium as gym
 import pytest
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tensorboard.summary import Writer
-from tensorboard.util.tensor_util import make_ndarray
 
 from code_env import RecordMetrics, RewardError
 from code_env.integrations import trackers
 from code_env.registration import make_code_exec, make_code_exec_vec
 from code_env.wrappers import vector
 from envs.small_suite import GOOD, HALF, SUITE
-from support import BrokenExecutor
+from support import BrokenExecutor, ImportedLate
+
+event_accumulator = ImportedLate("tensorboard.backend.event_processing.event_accumulator")
+summary = ImportedLate("tensorboard.summary")
+tensor_util = ImportedLate("tensorboard.util.tensor_util")
 
 ADD = {"task_id": "add"}
 REWARDS = {"pass@1": 0.5, "tests": 1.0}
@@ -119,18 +120,18 @@ def test_it_wraps_environments_of_this_package():
 
 
 def events_of(folder):
-    events = EventAccumulator(str(folder), size_guidance={"scalars": 0, "tensors": 0})
+    events = event_accumulator.EventAccumulator(str(folder), size_guidance={"scalars": 0, "tensors": 0})
     events.Reload()
     return events
 
 
-@pytest.mark.parametrize("kind", [str, lambda path: path, lambda path: Writer(str(path))])
+@pytest.mark.parametrize("kind", [str, lambda path: path, lambda path: summary.Writer(str(path))])
 def test_tensorboard_by_its_own_writer(executor, tmp_path, kind):
     kept = logged_by(executor, trackers.tensorboard(kind(tmp_path)))
     events = events_of(tmp_path)
     assert set(events.Tags()["tensors"]) == {f"code/{key}" for key in kept[0][1]}
     for key in kept[0][1]:
-        found = [(one.step, make_ndarray(one.tensor_proto).item()) for one in events.Tensors(f"code/{key}")]
+        found = [(one.step, tensor_util.make_ndarray(one.tensor_proto).item()) for one in events.Tensors(f"code/{key}")]
         assert same(sorted(found), kept.of(key))
 
 

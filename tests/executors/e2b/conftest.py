@@ -5,6 +5,8 @@ import gc
 import pytest
 
 from code_env import make_executor
+from code_env.executors.local.peer_host import PeerHost
+from code_env.executors.machines import executor as machine_executor
 from code_env.executors.machines import machine_run
 from e2b_server import LoopbackServer
 from support import PATIENCE_S
@@ -24,6 +26,28 @@ def e2b(cloud, monkeypatch):
     for sandbox in left:
         sandbox.kill()  # So that it is this test's error, and no other's.
     assert left == []
+
+
+class LastingHost(PeerHost):
+    """One that outlives the executors that use it."""
+
+    def close(self):
+        pass
+
+    end = PeerHost.close
+
+
+@pytest.fixture(scope="module")
+def host():
+    host = LastingHost(machine_executor.SPARE_S)
+    yield host
+    host.end()
+
+
+@pytest.fixture
+def one_host(host, monkeypatch):
+    """Peers of all executors run on one host, where no test is about its end: each host starts two servers."""
+    monkeypatch.setattr(machine_executor, "PeerHost", lambda spare_s: host)
 
 
 @pytest.fixture

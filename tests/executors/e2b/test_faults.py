@@ -3,8 +3,6 @@
 import pytest
 
 from code_env import AssertTest, CallTest, E2BMisconfigured, Limits, Outcome, Program, Status, Task, judge
-from code_env.executors.local.peer_host import PeerHost
-from code_env.executors.machines import executor as machine_executor
 from code_env.executors.machines import machine_run
 from e2b_server import Fault
 from support import PATIENCE_S
@@ -19,26 +17,7 @@ TASK = Task("t", "", (AssertTest(SUITE),), entry_point="double")
 HELLO = Program("print('hello')", limits=Limits(wall_s=4))
 
 
-class LastingHost(PeerHost):
-    """One that outlives the executors that use it."""
-
-    def close(self):
-        pass
-
-    end = PeerHost.close
-
-
-@pytest.fixture(scope="module")
-def host():
-    host = LastingHost(machine_executor.SPARE_S)
-    yield host
-    host.end()
-
-
-@pytest.fixture(autouse=True)
-def one_host(host, monkeypatch):
-    """Peers of all executors here run on one host: none would tell another fault, and each starts two servers."""
-    monkeypatch.setattr(machine_executor, "PeerHost", lambda spare_s: host)
+pytestmark = pytest.mark.usefixtures("one_host")
 
 
 def quick(make, fault):

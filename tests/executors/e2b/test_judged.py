@@ -19,6 +19,8 @@ from code_env import (
 )
 from code_env.executors.machines import machine_run
 
+pytestmark = pytest.mark.usefixtures("one_host")
+
 SHORT = Limits(cpu_s=1, wall_s=3)
 
 CHECKER = "def check(stdin, output, answer):\n    return int(output) ** 2 == int(stdin)\n"

@@ -89,7 +89,7 @@ def test_killed_in_mid_batch(victim, level, monkeypatch):
     answers = [(TASK, f"def double(x): return x * 2  # {n}") for n in range(20)]
     with executor:
         executor.run_many([Program("print(1)"), Program("import csv")] * 4)
-        while len(kills) < 4:
+        while len(kills) < 2:
             results = killed_meanwhile(lambda: executor.run_many(programs))
             verdicts = killed_meanwhile(lambda: judge_many(answers, executor))
             faults = [(result.status, result.error) for result in results if result.status is not Status.OK]

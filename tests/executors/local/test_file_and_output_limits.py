@@ -81,7 +81,7 @@ def test_many_names_hide_no_large_files(make, contained):
 
 def test_many_directories_are_too_much_early(contained):
     """In memory an empty directory takes nothing, but the trainer has to open each to look into it."""
-    code = "import os, time\nfor n in range(15_000): os.mkdir(f'{n}')\ntime.sleep(100)"
+    code = "import os, time\nfor n in range(5_000): os.mkdir(f'{n}')\ntime.sleep(100)"
     result = contained.run(Program(code, limits=Limits(cpu_s=10, wall_s=100, file_bytes=4 << 20)))
     assert (result.status, result.error.message) == (
         Status.ERROR,
@@ -97,12 +97,12 @@ path = pathlib.Path('.')
 for level in range(60):
     path /= f'level-{level}'
 path.mkdir(parents=True)
-for n in range(3000):
+for n in range(2000):
     place = path.parents[n % 60] / 'some'
     place.mkdir(exist_ok=True)
     (place / str(n)).write_text(str(n))
 found = sum(int(pathlib.Path(top, name).read_text()) for top, _, names in os.walk('.') for name in names if name.isdigit())
-print(found == sum(range(3000)))
+print(found == sum(range(2000)))
 """
 
 

@@ -1,5 +1,6 @@
 """The options of `restricted`, and what a policy of one's own does."""
 
+import contextlib
 import keyword
 import shutil
 import textwrap
@@ -28,9 +29,19 @@ from code_env.harness.restricted.guards import Guards
 from code_env.harness.restricted.modules import Modules
 
 
-def run(code, **options):
-    with make_executor("restricted", workers=1, **options) as executor:
-        return executor.run(Program(code))
+@pytest.fixture(scope="module")
+def run():
+    """Runs a program with some options; programs with the same options share an executor, as each starts a server."""
+    with contextlib.ExitStack() as stack:
+        made = {}
+
+        def run(code, **options):
+            key = repr(options)
+            if key not in made:
+                made[key] = stack.enter_context(make_executor("restricted", workers=1, **options))
+            return made[key].run(Program(code))
+
+        yield run
 
 
 ACTING = {
@@ -59,7 +70,7 @@ ACTING = {
 
 
 @pytest.mark.parametrize(("code", "having", "lacking"), ACTING.values(), ids=ACTING)
-def test_an_option_acts(code, having, lacking):
+def test_an_option_acts(run, code, having, lacking):
     with_it, without = run(code, **having), run(code, **lacking)
     assert with_it.status is Status.OK, with_it.stderr
     assert with_it.stdout
@@ -68,11 +79,11 @@ def test_an_option_acts(code, having, lacking):
 
 
 @pytest.mark.parametrize("name", ["_getattr_", "_x_", "__x", "__x__", "_write_"])
-def test_no_option_allows_the_names_of_guards(name):
+def test_no_option_allows_the_names_of_guards(run, name):
     assert run(f"{name} = 1", allow_underscore_variable_names=True).status is Status.REFUSED
 
 
-def test_format_that_is_allowed_asks_the_policy():
+def test_format_that_is_allowed_asks_the_policy(run):
     result = run("print('{0.__class__}'.format(1))", allow_str_format=True)
     assert (result.status, result.stdout) == (Status.REFUSED, "")
 
@@ -157,11 +168,11 @@ SHOWN = {
 
 
 @pytest.mark.parametrize(("code", "shown"), SHOWN.values(), ids=SHOWN)
-def test_the_output_variable_comes_back(code, shown):
+def test_the_output_variable_comes_back(run, code, shown):
     assert run(code, return_output=True).results == (shown,)
 
 
-def test_no_output_variable_is_no_result():
+def test_no_output_variable_is_no_result(run):
     assert run("x = 1", return_output=True).results == ()
     assert run("output = 1").results == ()
     assert run("x = 1", return_output=True, output_variable="x").results[0]["application/json"] == "1"
@@ -238,14 +249,14 @@ def test_a_policy_that_fails_at_a_program_is_no_fault_of_the_program(tmp_path, r
     assert "harness" not in verdict.execution.error.message
 
 
-def test_what_a_policy_prints_is_no_programs_output(tmp_path):
+def test_what_a_policy_prints_is_no_programs_output(run, tmp_path):
     file = tmp_path / "policies.py"
     file.write_text(f"{BASE}print('loaded')\nclass P(T): pass\n")
     assert run("print(1)", policy=f"{file}:P").stdout == "1\n"
 
 
 @pytest.mark.parametrize("name", ["_secret", "__secret", "__version__"])
-def test_a_guard_of_ones_own_is_out_of_reach(tmp_path, name):
+def test_a_guard_of_ones_own_is_out_of_reach(run, tmp_path, name):
     file = tmp_path / "policies.py"
     file.write_text(f"{BASE}class P(T): guards = {{{name!r}: 'SECRET'}}\n")
     for code in (f"print({name})", f"{name} = 1", f"def {name}(): pass", f"from math import pi as {name}"):
@@ -253,7 +264,7 @@ def test_a_guard_of_ones_own_is_out_of_reach(tmp_path, name):
         assert (result.status, result.stdout) == (Status.REFUSED, ""), code
 
 
-def test_a_policy_that_is_derived_from_the_librarys_tells_what_may_be_imported(tmp_path):
+def test_a_policy_that_is_derived_from_the_librarys_tells_what_may_be_imported(run, tmp_path):
     file = tmp_path / "policies.py"
     file.write_text(
         "from RestrictedPython import RestrictingNodeTransformer\nclass P(RestrictingNodeTransformer): pass\n"

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from code_env import ExecutorNotFound, NoVerdict, PackagesNotPrepared, TaskError, UnsupportedProgram, make_executor
+from code_env import ExecutorMisconfigured, NoVerdict, PackagesNotPrepared, TaskError, UnsupportedProgram, make_executor
 from code_env.integrations.eval_framework import (
     BIG_CODE_BENCH_PACKAGE_MAPPING,
     CallableSerializer,
@@ -165,9 +165,11 @@ def test_a_merge_function_alone_decides_nothing(executor):
 
 
 def test_an_image_is_never_left_out_unsaid(executor):
-    with pytest.raises(ExecutorNotFound, match=r"the image 'python:3\.12' needs the executor 'container'"):
+    with pytest.raises(UnsupportedProgram, match=r"the image 'python:3\.12' needs the executor 'container'"):
         calculate(executor, run_env="python:3.12")
-    with pytest.raises(ExecutorNotFound, match="'container'"):
+    with pytest.raises(ExecutorMisconfigured, match=r"localhost/no-such.*image='ignore'\) runs"):
+        calculate(None, run_env="localhost/no-such:1")
+    with pytest.raises(UnsupportedProgram, match="build the image"):
         execute_python_code_with_tests(SQUARE, ASSERTS, {}, dockerfile="FROM python", executor=executor)
 
 
@@ -239,7 +241,7 @@ class TestContextsOfOtherClasses:
         response = Completion(completion=SQUARE, context=foreign())
         with pytest.raises(TaskError, match="functions='ignore'"):
             CodeExecutionPassAtOne(executor).calculate(response)
-        with pytest.raises(ExecutorNotFound, match="image='ignore'"):
+        with pytest.raises(UnsupportedProgram, match="image='ignore'"):
             CodeExecutionPassAtOne(executor, functions="ignore").calculate(response)
         metric = CodeExecutionPassAtOne(executor, functions="ignore", image="ignore")
         assert metric.calculate(response)[0].value == 1.0

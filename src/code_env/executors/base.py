@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 class Isolation:
     """What an executor isolates, and what it enforces. An executor must not claim more than it does."""
 
-    level: Literal["none", "contained", "full", "machine"]
+    level: Literal["none", "contained", "full", "container", "machine"]
     """`none`: a program has all the rights of the trainer's user. `contained` and `full`: the levels of `local`.
-    `machine`: each program has a machine of its own, which is not the trainer's."""
+    `container`: each program has a container of its own. `machine`: each program has a machine of its own, which is not
+    the trainer's."""
     peer: Literal["isolated", "same_machine", "none"]
     """`isolated`: a program cannot reach its peer's process; `same_machine`: it can; `none`: the executor runs no
     peers."""

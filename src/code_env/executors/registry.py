@@ -19,6 +19,7 @@ DEFAULT_EXECUTOR = "local"
 """The executor that environments and the command line use unless told otherwise."""
 
 _BUILTIN = {
+    "container": "code_env.executors.container:ContainerExecutor",
     "e2b": "code_env.executors.e2b:E2BExecutor",
     "local": "code_env.executors.local:LocalExecutor",
     "ray": "code_env.executors.ray:RayExecutor",

@@ -202,7 +202,7 @@ def _isolation_of(executor: Executor) -> Isolation:
 def _forks(executor: Executor) -> bool:
     """Whether a second run costs little on this executor; only then it pays to try all calls in one process first."""
     about = _isolation_of(executor)
-    return about.level != "machine" and not about.policy
+    return about.level not in ("container", "machine") and not about.policy
 
 
 def _problem(code: str) -> ErrorInfo | None:

@@ -15,7 +15,7 @@ def the_description_is_whole(executor: Executor) -> None:
     """`describe()` returns an `Isolation` with known values."""
     told = executor.describe()
     expect(isinstance(told, Isolation), f"describe() gave a {type(told).__name__}")
-    expect(told.level in ("none", "contained", "full", "machine"), f"there is no level {told.level!r}")
+    expect(told.level in ("none", "contained", "full", "container", "machine"), f"there is no level {told.level!r}")
     expect(told.peer in ("isolated", "same_machine", "none"), f"there is no relation to a peer {told.peer!r}")
     expect(told.languages <= {one.name for one in LANGUAGES}, f"unknown languages in {sorted(told.languages)}")
     expect(bool(told.languages), "it runs no language")

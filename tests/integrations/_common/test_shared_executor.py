@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from code_env import ExecutorError, ExecutorNotFound, Program, make_executor
-from code_env.integrations._common.shared_executor import _shared, executor_for, lent_executor, require_executor
+from code_env.integrations._common.shared_executor import _shared, executor_for, lent_executor
 from support import PATIENCE_S
 
 REWARD = """
@@ -76,9 +76,6 @@ def test_what_is_no_executor_is_an_error():
         executor_for(3)
     with pytest.raises(ExecutorNotFound, match="did you mean 'local'"):
         executor_for("locale")
-    with pytest.raises(ExecutorNotFound, match=r"^this needs the executor 'nothing'.*Do that, or install"):
-        require_executor("nothing", "this", "Do that")
-    require_executor("local", "this", "Do that")
 
 
 def lend(**arguments):

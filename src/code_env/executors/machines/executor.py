@@ -49,7 +49,7 @@ class MachineExecutor(Executor):
 
     name: ClassVar[str] = "machines"
     """The executor's name in messages."""
-    languages: ClassVar[frozenset[str]] = frozenset({PYTHON.name})
+    languages: frozenset[str] = frozenset({PYTHON.name})
     """The languages that it runs; the machines have their interpreters."""
     notebooks: ClassVar[bool] = False
     """Whether its machines run notebooks, see `Machines.run_notebook`."""

@@ -24,7 +24,7 @@ from .link import TRIES, Link, Order
 from .messages import Hello
 
 _RANKS = {
-    "level": ("none", "contained", "full", "machine"),
+    "level": ("none", "contained", "full", "container", "machine"),
     "peer": ("none", "same_machine", "isolated"),
     "sessions": ("none", "replay", "fork"),
 }

@@ -17,10 +17,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from code_env.errors import ExecutorNotFound
 from code_env.executors.base import Executor
 from code_env.executors.pool import renew_lock_after_fork
-from code_env.executors.registry import DEFAULT_EXECUTOR, ENTRY_POINT_GROUP, executor_names, make_executor
+from code_env.executors.registry import DEFAULT_EXECUTOR, make_executor
 
 _MOST_LENT = 4
 """The number of idle lent executors that are kept for later calls. Each holds processes and their memory."""
@@ -127,22 +126,3 @@ def lent_executor(name: str, arguments: dict[str, Any], version: object = None) 
     """
     with _shared.lend(name, arguments, version) as executor:
         yield executor
-
-
-def require_executor(name: str, asked: str, instead: str) -> None:
-    """Check that an executor exists.
-
-    Args:
-        name: Name of the executor.
-        asked: The thing that needs the executor, for the message.
-        instead: What the user can do without the executor, for the message.
-
-    Raises:
-        ExecutorNotFound: If no executor has that name.
-    """
-    known = executor_names()
-    if name not in known:
-        raise ExecutorNotFound(
-            f"{asked} needs the executor {name!r}, and there is none; known are {', '.join(known)}. {instead}, or "
-            f"install a package that adds it through the entry-point group {ENTRY_POINT_GROUP!r}"
-        )

@@ -25,8 +25,8 @@ class CodeExecutionPassAtOne:
         functions: `use` the functions of a context, or `ignore` them and run its tests apart from the completion. The
             contexts of eval-framework's own tasks hold pickled functions, which are never unpickled here. If these
             functions run `unittest` and search the output for its OK, nothing is lost with `ignore`.
-        image: `require` the image that a context names, or `ignore` it and run on the packages of the executor's
-            interpreter.
+        image: `require` the image that a context names, which the executor `container` then runs, or `ignore` it and
+            run on the packages of the executor's interpreter.
         limits: Further limits, or limits that replace those of a context's `benchmark_timeout`, for example
             `{"cpu_s": 1}`; see `Limits` for their names.
         packages: `installed` for the packages of the executor's interpreter, or `prepared` for those that the context
@@ -85,9 +85,9 @@ class CodeExecutionPassAtOne:
         Raises:
             TaskError: If there is no context, the context lacks a field, its functions cannot be imported, or its tests
                 test nothing.
-            ExecutorNotFound: If the context names an image, and there is no executor `container`.
-            UnsupportedProgram: If a package is missing or not prepared. Also if the context names an image, and there
-                is an executor `container`.
+            ExecutorMisconfigured: If no engine for containers runs a program in the image that the context names.
+            UnsupportedProgram: If a package is missing or not prepared. Also if the context names an image, and the
+                executor is another one than `container`.
         """
         if response.error is not None:
             return [MetricResult(metric_name=self.NAME, value=None, error=response.error)]

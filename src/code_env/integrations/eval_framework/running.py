@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from code_env.errors import NoVerdict, PackagesNotPrepared, TaskError, UnsupportedProgram
+from code_env.errors import ExecutorMisconfigured, NoVerdict, PackagesNotPrepared, TaskError, UnsupportedProgram
 from code_env.executors.base import Executor
 from code_env.executors.limits import Limits
 from code_env.executors.program import Program
@@ -23,7 +23,7 @@ from code_env.tasks.task import JudgeMode
 
 from .._common.misspelt import refuse_further
 from .._common.runs import time_limits, why_ended, with_verdict
-from .._common.shared_executor import executor_for, require_executor
+from .._common.shared_executor import executor_for, lent_executor
 from .._common.suites import assert_task
 from .contexts import ExecutionResult, MergeFunction, ParseFunction
 
@@ -59,12 +59,12 @@ def execute_python_code_with_tests(
             None for modules of Python itself.
         merge_code_fn: Merges program and tests into one program. If only `parse_output_fn` is given, the tests are
             appended to the program.
-        image: An image to run in.
+        image: The name of an image to run in, on the executor `container`; it must have the packages.
         timeout: The time limit for program and tests together, in seconds.
         parse_output_fn: Decides from the output of the merged program, standard error first, whether it passed. **The
             program itself can write this output.** Without this function the tests run apart from the program, and the
             judge decides.
-        dockerfile: A recipe for an image to run in.
+        dockerfile: Not supported.
         executor: Where the program runs: an executor, or the name of an executor.
         judge: The judge mode if there is no parse function.
         limits: Further limits, or limits that replace those of `timeout`, for example `{"cpu_s": 1}`; see `Limits` for
@@ -76,9 +76,9 @@ def execute_python_code_with_tests(
         NoVerdict: If the sandbox failed.
         TaskError: If the tests are not Python or test nothing, if there is a merge function and no parse function, or
             if a limit is unknown or out of range.
-        ExecutorNotFound: If an image is asked for, and there is no executor `container`.
-        UnsupportedProgram: If an imported package is missing; the message names the package to install. Also if an
-            image is asked for, and there is an executor `container`.
+        ExecutorMisconfigured: If no engine for containers runs a program in the image.
+        UnsupportedProgram: If an imported package is missing; the message names the package to install. Also for a
+            dockerfile, and for an image on another executor than `container`.
         PackagesNotPrepared: If packages are to be prepared, and are not; a kind of UnsupportedProgram.
         TypeError: If a keyword is not an argument of this function.
 
@@ -86,38 +86,52 @@ def execute_python_code_with_tests(
         >>> execute_python_code_with_tests("def f(): return 1", "assert f() == 2", {})
         ExecutionResult(success=False, output='0 of 1 tests passed\\nassert f() == 2: left is 1, right is 2')
     """
-    if image or dockerfile:
-        require_executor(
-            "container",
-            f"the image {image or dockerfile!r}",
-            "Give None, or CodeExecutionPassAtOne(image='ignore'), to run on the packages here",
-        )
-        raise UnsupportedProgram(
-            "images are not handed to the executor 'container' yet; run_env and image must be None"
-        )
+    if dockerfile:
+        raise UnsupportedProgram("nothing is built here: build the image with an engine, and give its name as image")
     if merge_code_fn is not None and parse_output_fn is None:
         raise TaskError(
             "merge_code_fn makes one program of answer and tests, and without parse_output_fn nothing tells how that "
             "did; give both, or neither to have the tests judged apart"
         )
-    runs_on = executor_for(executor)
     each = time_limits(timeout, _MEMORY_BYTES).with_values(limits)
-    requirements: tuple[str, ...] = ()
-    if packages == "prepared":
-        requirements = requirements_of(code, test_code, package_mapping)
-    else:
-        _require_packages(runs_on, f"{code}\n{test_code}", package_mapping)
-    if parse_output_fn is None:
-        task = dataclasses.replace(assert_task(test_code, each, "test_code", judge), packages=requirements)
-        with _told_how_to_prepare():
+    with _place(executor, image) as runs_on:
+        requirements: tuple[str, ...] = ()
+        if packages == "prepared":
+            requirements = requirements_of(code, test_code, package_mapping)
+        else:
+            _require_packages(runs_on, f"{code}\n{test_code}", package_mapping)
+        if parse_output_fn is None:
+            task = dataclasses.replace(assert_task(test_code, each, "test_code", judge), packages=requirements)
             return described(with_verdict(judge_answer(task, code, runs_on)))
-    merged = (merge_code_fn or _one_behind_the_other)(code, test_code)
-    with _told_how_to_prepare():
+        merged = (merge_code_fn or _one_behind_the_other)(code, test_code)
         result = run(runs_on, Program(merged, limits=each, packages=requirements))
     if result.status not in (Status.OK, Status.ERROR):
         return ExecutionResult(False, f"{why_ended(result)}\n{result.stderr}{result.stdout}".strip())
     success, output = parse_output_fn(f"{result.stderr}{result.stdout}".strip())
     return ExecutionResult(bool(success), str(output))
+
+
+@contextlib.contextmanager
+def _place(executor: Executor | str | None, image: str | None) -> Iterator[Executor]:
+    """The executor to run on. Errors about what it does not have say what to do for eval-framework's contexts."""
+    try:
+        if not image:
+            yield executor_for(executor)
+        elif executor in (None, "container"):
+            with lent_executor("container", {"image": image}) as container:
+                yield container
+        else:
+            raise UnsupportedProgram(
+                f"the image {image!r} needs the executor 'container', and another was given: {executor!r:.100}. Give "
+                "none, or CodeExecutionPassAtOne(image='ignore') to run on the packages there"
+            )
+    except PackagesNotPrepared as error:
+        raise PackagesNotPrepared(
+            f"{error}. For contexts, call code_env.integrations.eval_framework.prepare_packages(responses) once"
+        ) from None
+    except ExecutorMisconfigured as error:
+        hint = "CodeExecutionPassAtOne(image='ignore') runs on the packages here" if image else ""
+        raise ExecutorMisconfigured(f"{error}. {hint}".rstrip(". ")) from None
 
 
 def _one_behind_the_other(code: str, test_code: str) -> str:
@@ -170,17 +184,6 @@ def _imported(text: str, mapping: Mapping[str, str | None]) -> list[str]:
     lines = re.findall(r"^[ \t]*(?:import|from)[ \t]([^\n]*)", text, re.MULTILINE)
     words = set(re.findall(r"\w+", "\n".join(lines)))
     return [name for name, package in mapping.items() if package is not None and name in words]
-
-
-@contextlib.contextmanager
-def _told_how_to_prepare() -> Iterator[None]:
-    """Have the error for missing packages name the function that prepares those of contexts, which are no suite."""
-    try:
-        yield
-    except PackagesNotPrepared as error:
-        raise PackagesNotPrepared(
-            f"{error}. For contexts, call code_env.integrations.eval_framework.prepare_packages(responses) once"
-        ) from None
 
 
 def _require_packages(executor: Executor, text: str, mapping: Mapping[str, str | None]) -> None:

@@ -49,6 +49,6 @@ def can_confine() -> bool:
 
 
 def _namespaces() -> list[str]:
-    # Whoever is not root becomes it in a user namespace of its own.
+    # A user who is not root becomes root in a user namespace of its own.
     more = [] if os.geteuid() == 0 else ["--map-root-user"]
     return ["unshare", *more, "--mount", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]

@@ -54,7 +54,7 @@ _ONLY_WHITE_SPACE = {"output: CRLF", "output: indented", "output: leading blank"
 
 
 def _defines(code: str, name: str) -> bool:
-    """Whether a program seems to define a name; told from its text, as some crash whoever parses them."""
+    """Whether a program seems to define a name. The text is only searched, because some programs crash a parser."""
     return re.search(rf"(?m)^\s*(async\s+)?(def|class)\s+{name}\b|^\s*{name}\s*=", code) is not None
 
 

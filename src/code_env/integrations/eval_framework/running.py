@@ -113,25 +113,28 @@ def execute_python_code_with_tests(
 
 @contextlib.contextmanager
 def _place(executor: Executor | str | None, image: str | None) -> Iterator[Executor]:
-    """The executor to run on. Errors about what it does not have say what to do for eval-framework's contexts."""
-    try:
+    """The executor to run on. Errors about what it lacks say what to do for eval-framework's contexts."""
+    with contextlib.ExitStack() as stack:
         if not image:
-            yield executor_for(executor)
+            place = executor_for(executor)
         elif executor in (None, "container"):
-            with lent_executor("container", {"image": image}) as container:
-                yield container
+            try:
+                place = stack.enter_context(lent_executor("container", {"image": image}))
+            except ExecutorMisconfigured as error:
+                raise ExecutorMisconfigured(
+                    f"{error}. CodeExecutionPassAtOne(image='ignore') runs on the packages here"
+                ) from None
         else:
             raise UnsupportedProgram(
                 f"the image {image!r} needs the executor 'container', and another was given: {executor!r:.100}. Give "
                 "none, or CodeExecutionPassAtOne(image='ignore') to run on the packages there"
             )
-    except PackagesNotPrepared as error:
-        raise PackagesNotPrepared(
-            f"{error}. For contexts, call code_env.integrations.eval_framework.prepare_packages(responses) once"
-        ) from None
-    except ExecutorMisconfigured as error:
-        hint = "CodeExecutionPassAtOne(image='ignore') runs on the packages here" if image else ""
-        raise ExecutorMisconfigured(f"{error}. {hint}".rstrip(". ")) from None
+        try:
+            yield place
+        except PackagesNotPrepared as error:
+            raise PackagesNotPrepared(
+                f"{error}. For contexts, call code_env.integrations.eval_framework.prepare_packages(responses) once"
+            ) from None
 
 
 def _one_behind_the_other(code: str, test_code: str) -> str:

@@ -26,6 +26,9 @@ def podman(*arguments):
 def image(tmp_path_factory):
     if shutil.which("podman") is None:
         pytest.skip("no podman; Debian and Ubuntu: apt-get install podman runc")
+    works = subprocess.run(["podman", "info"], capture_output=True, text=True)
+    if works.returncode:
+        pytest.skip(f"podman does not work for this user: {works.stderr.strip()[-300:]}")
     if subprocess.run(["podman", "image", "exists", NAME]).returncode:
         podman("import", str(write_image(tmp_path_factory.mktemp("image") / "root.tar")), NAME)
     return NAME

@@ -121,9 +121,8 @@ def test_two_runs_are_compared_sample_by_sample(open_page, report):
     assert dict(row.split("\t") for row in swapped)["broke"] == str(counts["mended"])
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("hash", ["#overview", "#compare", "#item-1", "#item-190"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_no_accessibility_violation(open_page, report, hash, theme, width):
     page = open_page(report, hash, color_scheme=theme, viewport={"width": width, "height": 800})
     found = Axe().run(page)

@@ -18,6 +18,9 @@ from code_env.wrappers.reward_names import REWARDS
 from .application import app
 from .console import JsonOption, out, print_json, say, user_errors
 
+_TOLD_BY = {"ray": "local"}
+"""Executors that would start a cluster to describe themselves, and the executor that runs on each of its nodes."""
+
 _ROOMY = 60
 """A terminal with so many columns has room for a Gymnasium id beside the rest."""
 
@@ -74,6 +77,8 @@ def _executor(name: str) -> dict[str, Any]:
     """What an executor says of itself, or why it cannot be made here."""
     try:
         with make_executor(name) as executor:
+            if name in _TOLD_BY:
+                return _executor(_TOLD_BY[name])
             found = executor.describe()
     except ExecutorError as error:
         return {"isolation": None, "peer": None, "enforces": [], "missing": str(error)}

@@ -134,8 +134,7 @@ class TokenEncoding(ActionEncoding):
 
     def _allowed(self) -> list[str]:
         left = self._max_tokens - len(self._tokens) - 1
-        rests = [(token, self.grammar.after(self._rest, token)) for token in self.grammar.tokens]
-        return [token for token, rest in rests if rest is not None and self.grammar.least(rest) <= left]
+        return [token for token, least in self.grammar.next(self._rest) if least <= left]
 
     def _write(self, token: str) -> None:
         rest = self.grammar.after(self._rest, token)

@@ -26,6 +26,9 @@ _INDENT = "    "
 _NOTHING = ""
 """Represents the end of a program, among the tokens that can follow a rule."""
 
+_MOST_KNOWN = 10_000
+"""For how many rests a grammar remembers which tokens can come next; an RL loop asks twice for each token."""
+
 
 class Grammar:
     """A grammar of programs.
@@ -60,6 +63,7 @@ class Grammar:
         """The rest of a program before its first token is written."""
         self._least = _least_of_each(self._rules)
         self._alternative = _alternatives(self._rules, first)
+        self._next: dict[Rest, tuple[tuple[str, int], ...]] = {}
 
     def after(self, rest: Rest, token: str) -> Rest | None:
         """Return the rest of a program after a token; None if the token cannot come next."""
@@ -72,6 +76,17 @@ class Grammar:
                 return None
             rest = alternative + below
         return None
+
+    def next(self, rest: Rest) -> tuple[tuple[str, int], ...]:
+        """Return the tokens that can come next, each with the smallest number of tokens that completes what follows."""
+        known = self._next.get(rest)
+        if known is None:
+            if len(self._next) >= _MOST_KNOWN:
+                self._next.clear()
+            rests = ((token, self.after(rest, token)) for token in self.tokens)
+            known = tuple((token, self.least(after)) for token, after in rests if after is not None)
+            self._next[rest] = known
+        return known
 
     def least(self, rest: Rest) -> int:
         """Return the smallest number of tokens that completes a rest."""

@@ -81,3 +81,18 @@ def test_what_a_server_costs_is_measured():
     rows, _ = run("serving.py", "--rounds", "1", "--count", "20", "--contenders", "http,batch,remote")
     assert [row["through"] for row in rows] == ["local", "http", "batch", "remote"] * 2
     assert all(row["rate"] > 0 for row in rows)
+
+
+def test_what_hardening_catches_is_counted(data):
+    problems = str(data / "humaneval" / "HumanEval.jsonl.gz")
+    rows, _ = run(
+        *("hardening.py", "humaneval", problems, str(data / "llm_completions"), "--tasks", "1", "--inputs", "3")
+    )
+    assert [row["voters"] for row in rows] == ["nobody", "the other models"]
+    assert all(row["to_keep"] > row["refused"] == 0 and row["killed"] <= row["mutants"] for row in rows)
+    rows, _ = run("hardening.py", "price", problems, "--tasks", "1", "--inputs", "3", "--rounds", "1")
+    assert rows[0]["ratio"] > 0
+    (rows,), _ = run(
+        "hardening.py", "mbpp", str(data / "plus_sample" / "mbpp_plus_originfmt.12rows.jsonl"), "--tasks", "1"
+    )
+    assert rows["added"] == 20

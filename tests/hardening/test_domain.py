@@ -41,3 +41,31 @@ def test_what_all_examples_have_is_a_condition(examples, inside, outside):
     domain = Domain(examples)
     assert [one for one in (*examples, *inside) if not domain.allows(one)] == []
     assert [one for one in outside if domain.allows(one)] == []
+
+
+SAID = {
+    "an empty list": ("If the list is empty, return None.", ([1],), ([],), ([[]],)),
+    "negative numbers": ("Negative numbers count twice.", (3,), (-3,), (0,)),
+    "zero": ("For non-negative n.", (3,), (0,), (-3,)),
+}
+
+
+@pytest.mark.parametrize(("statement", "example", "inside", "outside"), SAID.values(), ids=SAID)
+def test_what_a_statement_speaks_of_is_allowed(statement, example, inside, outside):
+    assert not Domain([example]).allows(inside)
+    domain = Domain([example], statement)
+    assert domain.allows(inside)
+    assert not domain.allows(outside)
+
+
+def test_a_statement_with_positive_numbers_has_no_zero():
+    assert not Domain([(3,)], "For positive n; it returns zero if n is odd.").allows((0,))
+
+
+def test_sizes_can_be_left_out():
+    domain = Domain([([1, 2], "ab", 3), ([3], "b", 5)])
+    assert domain.allows(([1] * 500, "ab", 3), of_any_size=True)
+    assert domain.allows(([1], "ab", 3000), of_any_size=True)
+    assert not domain.allows(([1] * 500, "ab", 3))
+    assert not domain.allows(([-1] * 500, "ab", 3), of_any_size=True)
+    assert not domain.allows(([], "ab", 3), of_any_size=True)

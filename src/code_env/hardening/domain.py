@@ -1,8 +1,9 @@
 """Learns from the inputs of a suite's tests which other inputs its statement allows, as far as examples tell.
 
 A statement says "n > 1" or "a string of brackets" in words. The tests' inputs show it: a property that all of them have
-is taken for a condition, if there are enough of them. A domain that is too narrow costs inputs; one that is too wide
-asks programs about inputs for which nothing is stated.
+is taken for a condition, if there are enough of them. Three words of the statement count against that: "empty",
+"negative" and "zero". A domain that is too narrow costs inputs; one that is too wide asks programs about inputs for
+which nothing is stated.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 _LEAST_FOR_LENGTH = 4
 """From so many values on, a length that all have is a condition, and so is the order of two arguments."""
@@ -25,6 +26,11 @@ _LEAST_SORTED = 3
 _CLOSED_ALPHABET = 8
 """An alphabet of at most so many characters is closed, if each was seen four times on average."""
 
+_EMPTY = re.compile(r"\bempty\b", re.IGNORECASE)
+_NEGATIVE = re.compile(r"(?<!non-)(?<!non )\bnegative", re.IGNORECASE)
+_ZERO = re.compile(r"\bnon-?\s?negative|\bzeros?\b", re.IGNORECASE)
+_POSITIVE = re.compile(r"\bpositive\b", re.IGNORECASE)
+
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
@@ -33,6 +39,8 @@ class Domain:
 
     Args:
         examples: The arguments of some calls, as tuples.
+        statement: What the task says. Where it speaks of empty arguments, of negative numbers or of zero, these are
+            allowed, although no example has them.
 
     Example:
         >>> domain = Domain([([1, 2], "ab"), ([3], "b"), ([4, 4, 7], "aab")])
@@ -40,16 +48,21 @@ class Domain:
         (True, False, False)
     """
 
-    def __init__(self, examples: Sequence[tuple[Any, ...]]) -> None:
+    def __init__(self, examples: Sequence[tuple[Any, ...]], statement: str = "") -> None:
         self._counts = {len(example) for example in examples}
-        self._places = _by_position(examples)
+        self._places = _by_position(examples, _Said.of(statement))
         self._lengths, self._ordered = _relations(examples)
 
-    def allows(self, arguments: tuple[Any, ...]) -> bool:
-        """Whether all arguments have what all examples have."""
+    def allows(self, arguments: tuple[Any, ...], *, of_any_size: bool = False) -> bool:
+        """Whether all arguments have what all examples have.
+
+        Args:
+            arguments: The arguments of a call.
+            of_any_size: Whether numbers and lengths may be larger than those of the examples by any factor.
+        """
         return (
             len(arguments) in self._counts
-            and all(place.allows(value) for place, value in zip(self._places, arguments, strict=False))
+            and all(place.allows(value, of_any_size) for place, value in zip(self._places, arguments, strict=False))
             and all(
                 _length(arguments[one]) - _length(arguments[other]) == by
                 for one, other, by in self._lengths
@@ -63,49 +76,67 @@ class Domain:
         )
 
 
+class _Said(NamedTuple):
+    """Which values a statement speaks of."""
+
+    empty: bool
+    negative: bool
+    zero: bool
+
+    @classmethod
+    def of(cls, statement: str) -> _Said:
+        zero = _ZERO.search(statement) is not None and _POSITIVE.search(statement) is None
+        return cls(_EMPTY.search(statement) is not None, _NEGATIVE.search(statement) is not None, zero)
+
+
 class _Place:
     """The values that were seen at one place: an argument, or the elements of one."""
 
-    def __init__(self, values: Sequence[Any]) -> None:
+    def __init__(self, values: Sequence[Any], said: _Said) -> None:
         self._types = {type(value) for value in values}
         numbers = [value for value in values if _is_number(value)]
-        self._negative = any(number < 0 for number in numbers)
-        self._zero = any(number == 0 for number in numbers)
+        self._negative = said.negative or any(number < 0 for number in numbers)
+        self._zero = said.zero or any(number == 0 for number in numbers)
         self._most = 2 * max(map(abs, numbers), default=0) + 10
         sized = [value for value in values if isinstance(value, str | list | tuple | set | dict)]
         lengths = [len(value) for value in sized]
-        self._shortest, self._longest = min(lengths, default=0), 2 * max(lengths, default=0) + 5
+        self._shortest = 0 if said.empty else min(lengths, default=0)
+        self._longest = 2 * max(lengths, default=0) + 5
         self._fixed = len(lengths) >= _LEAST_FOR_LENGTH and len(set(lengths)) == 1
         lists = [value for value in values if isinstance(value, list)]
         self._sorted = len([one for one in lists if len(one) > 2]) >= _LEAST_SORTED and all(map(_is_sorted, lists))
         self._distinct = len([one for one in lists if len(one) > 2]) >= _LEAST_SORTED and all(map(_is_distinct, lists))
-        self._inside = _Place([one for value in lists for one in value]) if any(lists) else None
+        said = said._replace(empty=False)  # It is the argument that may be empty, not what is in it.
+        self._inside = _Place([one for value in lists for one in value], said) if any(lists) else None
         sets = [value for value in values if isinstance(value, set)]
-        self._members = _Place([one for value in sets for one in value]) if any(sets) else None
-        self._positions = _by_position([value for value in values if isinstance(value, tuple)])
+        self._members = _Place([one for value in sets for one in value], said) if any(sets) else None
+        self._positions = _by_position([value for value in values if isinstance(value, tuple)], said)
         maps = [value for value in values if isinstance(value, dict)]
-        self._keys = _Place([key for value in maps for key in value]) if any(maps) else None
-        self._items = _Place([item for value in maps for item in value.values()]) if any(maps) else None
+        self._keys = _Place([key for value in maps for key in value], said) if any(maps) else None
+        self._items = _Place([item for value in maps for item in value.values()], said) if any(maps) else None
         self._text = _Text([value for value in values if isinstance(value, str)])
 
-    def allows(self, value: Any) -> bool:
+    def allows(self, value: Any, of_any_size: bool = False) -> bool:
         """Whether a value has what all that were seen have."""
         if type(value) not in self._types:
             return False
         if isinstance(value, bool) or value is None:
             return True
         if isinstance(value, int | float):
-            return abs(value) <= self._most and (value >= 0 or self._negative) and (value != 0 or self._zero)
+            small = of_any_size or abs(value) <= self._most
+            return small and (value >= 0 or self._negative) and (value != 0 or self._zero)
         if not isinstance(value, str | list | tuple | set | dict):
             return True
-        if not self._shortest <= len(value) <= self._longest or (self._fixed and len(value) != self._shortest):
+        if len(value) < self._shortest or (len(value) > self._longest and not of_any_size):
+            return False
+        if self._fixed and len(value) != self._shortest:
             return False
         match value:
             case str():
                 return self._text.allows(value)
             case list():
                 wrong = (self._sorted and not _is_sorted(value)) or (self._distinct and not _is_distinct(value))
-                return not wrong and _all_allowed(self._inside, value)
+                return not wrong and _all_allowed(self._inside, value, of_any_size)
             case tuple():
                 return all(place.allows(one) for place, one in zip(self._positions, value, strict=False))
             case set():
@@ -141,9 +172,9 @@ class _Text:
         )
 
 
-def _by_position(values: Sequence[tuple[Any, ...]]) -> list[_Place]:
+def _by_position(values: Sequence[tuple[Any, ...]], said: _Said) -> list[_Place]:
     longest = max(map(len, values), default=0)
-    return [_Place([value[number] for value in values if number < len(value)]) for number in range(longest)]
+    return [_Place([value[number] for value in values if number < len(value)], said) for number in range(longest)]
 
 
 def _relations(examples: Sequence[tuple[Any, ...]]) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
@@ -162,8 +193,8 @@ def _relations(examples: Sequence[tuple[Any, ...]]) -> tuple[list[tuple[int, int
     return same, ordered
 
 
-def _all_allowed(place: _Place | None, values: Iterable[Any]) -> bool:
-    return all(place is not None and place.allows(value) for value in values)
+def _all_allowed(place: _Place | None, values: Iterable[Any], of_any_size: bool = False) -> bool:
+    return all(place is not None and place.allows(value, of_any_size) for value in values)
 
 
 def _at_most(number: Any, other: Any) -> bool:

@@ -138,16 +138,8 @@ def _hardened(
     reason = unfit(task) or (None if judge(task, task.reference or "", executor).passed else "its reference fails")
     if reason is not None:
         return task, HardenedTask(task.id, left_out=reason)
-    pool = inputs_of(task, executor, seed, shown_chars=_MOST_CHARS)
-    candidates = Candidates.of(task, pool, answers, executor, seed)
-    chosen = candidates.chosen(count, random.Random(f"{seed} {task.id}"))
-    told = candidates.told(chosen)
-    if not chosen:
-        why = "no new input was found for which it gives a value that a test can hold"
-        return task, dataclasses.replace(told, left_out=told.left_out or why)
-    new = _confirmed(_with_tests(task, [test for _, test in chosen], seed), len(task.tests), executor)
-    added = len(new.tests) - len(task.tests)
-    return new, dataclasses.replace(told, added=added, left_out=None if added else "its reference fails the new tests")
+    candidates = Candidates.of(task, executor, seed)
+    return candidates.voted(answers, executor).hardened(count, executor, seed)
 
 
 @dataclass(frozen=True)
@@ -165,24 +157,38 @@ class Candidates:
     """For the number of an input the answers' contradiction."""
 
     @classmethod
-    def of(
-        cls, task: Task, pool: Sequence[TriedInput], answers: Sequence[str], executor: Executor, seed: int
-    ) -> Candidates:
-        """Find out what mutants and answers make of the inputs of a task."""
-        texts = [one.text for one in pool]
-        made = mutants_of(task, _MUTANTS, seed)
-        programs = [*made, *(task.program(answer) for answer in dict.fromkeys(answers))]
-        tables = run_tables(task, programs, texts, executor) if texts else [None] * len(programs)
+    def of(cls, task: Task, executor: Executor, seed: int) -> Candidates:
+        """Make inputs for a task that has a reference, and find out which mutants they kill."""
+        pool = inputs_of(task, executor, seed, shown_chars=_MOST_CHARS)
+        made = mutants_of(task, _MUTANTS, seed) if pool else []
+        tables = run_tables(task, made, [one.text for one in pool], executor)
         kills = {
-            place: frozenset(
-                number for number, table in enumerate(tables[: len(made)]) if table and table[place] != one.outcome
-            )
+            place: frozenset(number for number, table in enumerate(tables) if table and table[place] != one.outcome)
             for place, one in enumerate(pool)
         }
-        doubtful = _doubtful(task, pool, [table for table in tables[len(made) :] if table is not None])
-        return cls(task, pool, _tests(task, pool, doubtful), kills, doubtful)
+        return cls(task, pool, _tests(task, pool), kills, {})
 
-    def chosen(self, count: int, draw: random.Random) -> list[tuple[int, AnyTest]]:
+    def voted(self, answers: Iterable[str], executor: Executor) -> Candidates:
+        """The same without the inputs that answers make doubtful."""
+        programs = [self.task.program(answer) for answer in dict.fromkeys(answers)] if self.pool else []
+        tables = run_tables(self.task, programs, [one.text for one in self.pool], executor)
+        doubtful = _doubtful(self.task, self.pool, [table for table in tables if table is not None])
+        tests = {place: test for place, test in self.tests.items() if place not in doubtful}
+        return dataclasses.replace(self, tests=tests, doubtful=doubtful)
+
+    def hardened(self, count: int, executor: Executor, seed: int) -> tuple[Task, HardenedTask]:
+        """The task with some of them as tests, which its reference passes, and what is reported of it."""
+        task, chosen = self.task, self._chosen(count, random.Random(f"{seed} {self.task.id}"))
+        told = self._told(chosen)
+        if not chosen:
+            why = "no new input was found for which it gives a value that a test can hold"
+            return task, dataclasses.replace(told, left_out=why)
+        new = _confirmed(_with_tests(task, [test for _, test in chosen], seed), len(task.tests), executor)
+        added = len(new.tests) - len(task.tests)
+        failed = None if added else "its reference fails the new tests"
+        return new, dataclasses.replace(told, added=added, left_out=failed)
+
+    def _chosen(self, count: int, draw: random.Random) -> list[tuple[int, AnyTest]]:
         """The inputs that become tests: those that kill mutants first, then different ones."""
         left = sorted(self.tests, key=lambda place: (len(self.pool[place].text), place))
         alive = self._all_kills() - self._kills_of_tests()
@@ -198,7 +204,7 @@ class Candidates:
         taken += _spread([*left], self.pool, count - len(taken), draw)
         return [(place, self.tests[place]) for place in sorted(taken)]
 
-    def told(self, chosen: Sequence[tuple[int, AnyTest]]) -> HardenedTask:
+    def _told(self, chosen: Sequence[tuple[int, AnyTest]]) -> HardenedTask:
         """What is reported of the task."""
         before, by_chosen = self._kills_of_tests(), frozenset().union(*(self.kills[place] for place, _ in chosen))
         return HardenedTask(
@@ -231,14 +237,14 @@ def _doubtful(task: Task, pool: Sequence[TriedInput], tables: Sequence[tuple[Out
     return found
 
 
-def _tests(task: Task, pool: Sequence[TriedInput], doubtful: Mapping[int, str]) -> dict[int, AnyTest]:
+def _tests(task: Task, pool: Sequence[TriedInput]) -> dict[int, AnyTest]:
     """The inputs that can become tests, by their number in the pool."""
     make = _call_test if calls(task) else _stdin_test
     compare = _comparison(task)
     types = {type(value) for one in pool if one.of_tests for value in _value(one.outcome)}
     found: dict[int, AnyTest] = {}
     for place, one in enumerate(pool):
-        if one.of_tests or place in doubtful or len(one.text) > _MOST_CHARS or len(one.outcome.text) >= _MOST_CHARS:
+        if one.of_tests or len(one.text) > _MOST_CHARS or len(one.outcome.text) >= _MOST_CHARS:
             continue
         test = make(one, compare, types)
         if test is not None:

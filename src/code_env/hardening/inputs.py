@@ -25,6 +25,12 @@ POOL = 300
 _MORE = 4
 """Where a task states its domain, how many times as many inputs are drawn: the others are sorted out."""
 
+_LARGER = 20
+"""How many more inputs are made that are much larger than those of the tests."""
+
+_LARGER_CHARS = 3000
+"""The longest of these, as text."""
+
 _TRIES = 20
 """How many inputs are drawn at most for one that is taken."""
 
@@ -68,14 +74,15 @@ def inputs_of(
 ) -> list[TriedInput]:
     """Make inputs on which the reference of a task answers, with what it answers.
 
-    They resemble the inputs of the tests, and lie within the domain that these show. A function's task can state its
-    domain instead: `metadata["requires"]` is a condition on the parameters of its reference, such as `n > 1`.
+    They resemble the inputs of the tests, and lie within the domain that these and the statement show. A few have one
+    argument that is up to a thousand times as large. A function's task can state its domain instead:
+    `metadata["requires"]` is a condition on the parameters of its reference, such as `n > 1`.
 
     Args:
         task: A task in Python with a reference.
         executor: Where the reference runs.
         seed: The same seed gives the same inputs.
-        count: How many inputs there are at most.
+        count: How many inputs there are at most, without the larger ones.
         shown_chars: Of an outcome, how much is kept as text.
 
     Raises:
@@ -84,7 +91,11 @@ def inputs_of(
     stated = _condition(task)
     seeds = _seeds(task, executor)
     draw = random.Random(f"{seed} {task.id}")
-    drawn = _around(seeds, count if stated is None else _MORE * count, draw, calls(task), stated is None)
+    values = [(_arguments(seed) or ((), {})) if calls(task) else ((*_parts(seed),), {}) for seed in seeds]
+    domain = Domain([args for args, _ in values], task.prompt) if stated is None else None
+    near = _around(seeds, values, count if stated is None else _MORE * count, draw, domain, calls(task))
+    larger = set(_larger(values, draw, domain) if calls(task) else ()) - set(near)
+    drawn = [*near, *sorted(larger)]
     program = task.program(task.reference or "")
     programs = [program, program, *([stated] if stated is not None else [])]
     tables = [table for table in run_tables(task, programs, drawn, executor, shown_chars) if table is not None]
@@ -92,12 +103,13 @@ def inputs_of(
         return []
     allowed = tables.pop() if stated is not None else None
     once, again = tables
-    return [
+    tried = [
         TriedInput(text, outcome, text in seeds)
         for place, (text, outcome, other) in enumerate(zip(drawn, once, again, strict=True))
         if outcome.answers and outcome == other
         if text in seeds or allowed is None or allowed[place].text == "True"
-    ][:count]
+    ]
+    return [*[one for one in tried if one.text not in larger][:count], *[one for one in tried if one.text in larger]]
 
 
 def _condition(task: Task) -> str | None:
@@ -163,13 +175,16 @@ def _literal(value: Any) -> str:
     return repr(value)
 
 
-def _around(seeds: list[str], count: int, draw: random.Random, is_call: bool, learn: bool) -> list[str]:
-    """The seeds, and inputs made from them by small changes; within the domain that they show if `learn`."""
+_Call = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def _around(
+    seeds: list[str], values: list[_Call], count: int, draw: random.Random, domain: Domain | None, is_call: bool
+) -> list[str]:
+    """The seeds, and inputs made from them by small changes; within a domain, if one is given."""
     if not any(seeds):  # There are none, or the program reads nothing.
         return seeds
     found = dict.fromkeys(seeds)
-    values = [(_arguments(seed) or ((), {})) if is_call else ((*_parts(seed),), {}) for seed in seeds]
-    domain = Domain([args for args, _ in values])
     counts = Counts([] if is_call else seeds)
     for _ in range(count * _TRIES):
         if len(found) >= count:
@@ -178,9 +193,42 @@ def _around(seeds: list[str], count: int, draw: random.Random, is_call: bool, le
         for _ in range(draw.choice((1, 1, 2, 3))):
             args = _varied_arguments(args, [other for other, _ in values], draw)
         text = _literal((args, kwargs)) if is_call else "".join(map(str, args))
-        if not learn or (domain.allows(args) and counts.allows(text)):
+        if domain is None or (domain.allows(args) and counts.allows(text)):
             found[text] = None
     return list(found)[:count]
+
+
+def _larger(values: list[_Call], draw: random.Random, domain: Domain | None) -> list[str]:
+    """Inputs with one argument that is much larger; within a domain but for its sizes, if one is given."""
+    found: dict[str, None] = {}
+    for _ in range(_LARGER * _TRIES if any(args for args, _ in values) else 0):
+        if len(found) >= _LARGER:
+            break
+        args, kwargs = draw.choice(values)
+        if not args:
+            continue
+        place = draw.randrange(len(args))
+        args = (*args[:place], _enlarged(args[place], draw), *args[place + 1 :])
+        text = _literal((args, kwargs))
+        if len(text) <= _LARGER_CHARS and (domain is None or domain.allows(args, of_any_size=True)):
+            found[text] = None
+    return list(found)
+
+
+def _enlarged(value: Any, draw: random.Random) -> Any:
+    """A number or a sequence some times as large, a list perhaps in another order; anything else as it is."""
+    factor = draw.choice((3, 10, 30, 100, 1000))
+    match value:
+        case bool():
+            return value
+        case int():
+            return value * factor + draw.randrange(factor)
+        case str() | tuple():
+            return value * factor
+        case list():
+            longer = value * factor
+            return draw.sample(longer, len(longer)) if draw.random() < 0.5 else longer
+    return value
 
 
 def _parts(text: str) -> list[Any]:

@@ -15,7 +15,7 @@ from walking import call_block
 TRAINERS = {"reward_hacking.py", "sb3_token_ppo.py", "trl_grpo.py", "trl_hacking.py"}
 """Examples that train for minutes; what comes of it is looked at here."""
 
-LOOKED_AT = {*TRAINERS, "tree_search.py"}
+LOOKED_AT = {*TRAINERS, "custom_executor.py", "tree_search.py"}
 """Examples that have a test of their own."""
 
 ENDPOINT = "http://127.0.0.1:8000/v1"
@@ -51,7 +51,7 @@ def test_an_example_runs(path, tmp_path):
     # Without a key, examples of E2B run on `local`, and are to say so.
     falls_back = ["-W", "default::UserWarning"] if path.name.startswith("e2b") else []
     told = run([sys.executable, "-W", "error", *falls_back, str(path)], tmp_path)
-    assert ("reward 1.0" if falls_back else "reward") in told or path.name == "custom_executor.py"
+    assert ("reward 1.0" if falls_back else "reward") in told
 
 
 def test_the_executor_of_an_example_conforms(tmp_path):

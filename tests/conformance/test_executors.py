@@ -171,6 +171,16 @@ def test_one_command_prints_the_table(monkeypatch):
     assert f"restricted: 60 of {len(table)} hold, {len(table) - 60} declared, 0 fail" in done.output
 
 
+def test_some_checks_run_alone():
+    chosen = ["closing_is_idempotent_and_final", "output_comes_back"]
+    options = [word for name in chosen for word in ("--check", name)]
+    done = CliRunner().invoke(app, ["conformance", *options, "--json"])
+    assert json.loads(done.stdout) == {"local": {name: {"outcome": "holds", "reason": ""} for name in chosen}}
+    done = CliRunner().invoke(app, ["conformance", "--check", "output_comes"])
+    assert done.exit_code == 2
+    assert "did you mean 'output_comes_back'?" in " ".join(done.output.split())
+
+
 def test_all_checks_hold_for_e2b_but_for_what_it_declares(cloud, monkeypatch):
     for variable, value in cloud.environment.items():
         monkeypatch.setenv(variable, value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Column, Table
 
+from code_env.checks import require_known
 from code_env.errors import ExecutorError
 from code_env.text import printable
 
@@ -26,6 +27,9 @@ def conformance(
         list[str] | None,
         typer.Argument(help='Names of executors, `local` by default; with arguments as `local={"workers": 2}`.'),
     ] = None,
+    check: Annotated[
+        list[str] | None, typer.Option(help="Run only the check with this name; can be given several times.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run the conformance suite on executors, and show why a check fails. The exit code is 1 if one fails.
@@ -35,15 +39,16 @@ def conformance(
 
     Example: code-env conformance local subprocess
     """
-    from code_env.testing import CHECKS, LIFE_CHECKS, examine
+    from code_env.testing import check_names, examine
 
     with user_errors():
+        require_known("there is no check", check or (), check_names(), ExecutorError)
         chosen = [_named(text) for text in executors or ["local"]]
         columns: list[dict[str, Finding]] = []
         with progress_bar() as progress:
             for name, arguments in chosen:
-                checks = examine(lambda name=name, arguments=arguments: open_executor(name, **arguments))  # type: ignore[misc]
-                total = len(CHECKS) + len(LIFE_CHECKS)
+                checks = examine(lambda name=name, arguments=arguments: open_executor(name, **arguments), check)  # type: ignore[misc]
+                total = len(set(check or check_names()))
                 columns.append({found.check: found for found in progress.track(checks, total, description=name)})
     failed = sum(found.outcome == "fails" for column in columns for found in column.values())
     if as_json:

@@ -15,7 +15,7 @@ must refuse it with a clear error; the check then returns the reason. The first 
     def test_life(check):
         check(MyExecutor())
 
-`code-env conformance NAME ...` prints a table of executors and checks.
+`code-env conformance NAME ...` prints a table of executors and checks, `--check` runs only some.
 """
 
 from . import (  # noqa: F401  # Each module adds its checks.
@@ -33,6 +33,15 @@ from . import (  # noqa: F401  # Each module adds its checks.
     ways_to_run,
 )
 from .contract import CHECKS, LIFE_CHECKS, Check, ConformanceFailure
-from .running import Finding, check_executor, examine
+from .running import Finding, check_executor, check_names, examine
 
-__all__ = ["CHECKS", "LIFE_CHECKS", "Check", "ConformanceFailure", "Finding", "check_executor", "examine"]
+__all__ = [
+    "CHECKS",
+    "LIFE_CHECKS",
+    "Check",
+    "ConformanceFailure",
+    "Finding",
+    "check_executor",
+    "check_names",
+    "examine",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Literal, NamedTuple
 
 from code_env.executors import Executor
@@ -44,22 +44,33 @@ def check_executor(make: Callable[[], Executor]) -> None:
         raise failure
 
 
-def examine(make: Callable[[], Executor]) -> Iterator[Finding]:
-    """Run all checks one after the other, and yield the result of each.
+def check_names() -> list[str]:
+    """The names of all checks, in the order in which they run."""
+    return [_name_of(check) for check in (*CHECKS, *LIFE_CHECKS)]
+
+
+def examine(make: Callable[[], Executor], names: Collection[str] | None = None) -> Iterator[Finding]:
+    """Run checks one after the other, and yield the result of each.
 
     Args:
         make: Makes a new executor.
+        names: The names of the checks that run; None for all.
     """
+    core, life = ([one for one in some if names is None or _name_of(one) in names] for some in (CHECKS, LIFE_CHECKS))
     with make() as executor:
-        for check in CHECKS:
+        for check in core:
             yield _finding(check, executor)
-    for check in LIFE_CHECKS:
+    for check in life:
         with make() as executor:
             yield _finding(check, executor)
 
 
+def _name_of(check: Check) -> str:
+    return getattr(check, "__name__", str(check))
+
+
 def _finding(check: Check, executor: Executor) -> Finding:
-    name = getattr(check, "__name__", str(check))
+    name = _name_of(check)
     try:
         reason = check(executor)
     except ConformanceFailure as failure:

@@ -101,6 +101,6 @@ def test_references_pass_the_original_format_of_evalplus_and_trivial_answers_ear
     suite = load_suite(data / "plus_sample" / name)
     verdicts = judge_many([(task, task.reference) for task in suite], executor)
     assert [task.id for task, v in zip(suite, verdicts, strict=True) if not v.passed] == PLUS[name]
-    trivial = [(task, what, code) for task in suite for what, code in trivial_answers(task).items()]
+    trivial = [(task, what, code) for task in suite[::3] for what, code in trivial_answers(task).items()]
     verdicts = judge_many([(task, code) for task, _, code in trivial], executor)
     assert {(t.id, what): v.fraction for (t, what, _), v in zip(trivial, verdicts, strict=True) if v.fraction} == {}

@@ -100,7 +100,8 @@ def test_no_more_sandboxes_than_allowed(make, e2b):
     futures = [executor.submit(Program("print(1)")) for _ in range(8)]
     while not all(future.done() for future in futures):
         most = max(most, len(e2b.sandboxes))
-    assert {future.result().stdout for future in futures} == {"1\n"}
+    results = [future.result() for future in futures]
+    assert {result.stdout for result in results} == {"1\n"}, results
     assert 1 <= most <= 2
 
 

@@ -92,7 +92,7 @@ def test_what_hardening_catches_is_counted(data):
     assert all(row["to_keep"] > row["refused"] == 0 and row["killed"] <= row["mutants"] for row in rows)
     rows, _ = run("hardening.py", "price", problems, "--tasks", "1", "--inputs", "3", "--rounds", "1")
     assert rows[0]["ratio"] > 0
-    (rows,), _ = run(
+    (row,), _ = run(
         "hardening.py", "mbpp", str(data / "plus_sample" / "mbpp_plus_originfmt.12rows.jsonl"), "--tasks", "1"
     )
-    assert rows["added"] == 20
+    assert row["added"] == 20

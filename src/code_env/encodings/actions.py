@@ -134,7 +134,7 @@ class TokenEncoding(ActionEncoding):
 
     def _allowed(self) -> list[str]:
         left = self._max_tokens - len(self._tokens) - 1
-        return [token for token, least in self.grammar.next(self._rest) if least <= left]
+        return [token for token, least in self.grammar.next_tokens(self._rest) if least <= left]
 
     def _write(self, token: str) -> None:
         rest = self.grammar.after(self._rest, token)

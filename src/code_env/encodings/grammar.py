@@ -63,7 +63,7 @@ class Grammar:
         """The rest of a program before its first token is written."""
         self._least = _least_of_each(self._rules)
         self._alternative = _alternatives(self._rules, first)
-        self._next: dict[Rest, tuple[tuple[str, int], ...]] = {}
+        self._next_tokens: dict[Rest, tuple[tuple[str, int], ...]] = {}
 
     def after(self, rest: Rest, token: str) -> Rest | None:
         """Return the rest of a program after a token; None if the token cannot come next."""
@@ -77,15 +77,15 @@ class Grammar:
             rest = alternative + below
         return None
 
-    def next(self, rest: Rest) -> tuple[tuple[str, int], ...]:
+    def next_tokens(self, rest: Rest) -> tuple[tuple[str, int], ...]:
         """Return the tokens that can come next, each with the smallest number of tokens that completes what follows."""
-        known = self._next.get(rest)
+        known = self._next_tokens.get(rest)
         if known is None:
-            if len(self._next) >= _MOST_KNOWN:
-                self._next.clear()
+            if len(self._next_tokens) >= _MOST_KNOWN:
+                self._next_tokens.clear()
             rests = ((token, self.after(rest, token)) for token in self.tokens)
             known = tuple((token, self.least(after)) for token, after in rests if after is not None)
-            self._next[rest] = known
+            self._next_tokens[rest] = known
         return known
 
     def least(self, rest: Rest) -> int:

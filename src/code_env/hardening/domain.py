@@ -58,7 +58,7 @@ class Domain:
 
         Args:
             arguments: The arguments of a call.
-            of_any_size: Whether numbers and lengths may be larger than those of the examples by any factor.
+            of_any_size: Whether numbers and lengths, also in lists, may be larger than those of the examples.
         """
         return (
             len(arguments) in self._counts

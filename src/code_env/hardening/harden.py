@@ -20,7 +20,7 @@ from code_env.tasks.suite import TaskSuite
 from code_env.tasks.task import Task
 
 from .answers import SUSPECT_SHARE, votes_on
-from .inputs import TriedInput, inputs_of
+from .inputs import TEST_CHARS, TriedInput, inputs_of
 from .mutants import mutants_of
 from .table import Outcome, calls, run_tables, shown_input, unfit
 
@@ -29,9 +29,6 @@ INPUTS = 20
 
 _MUTANTS = 60
 """How many mutants of a reference choose among the inputs."""
-
-_MOST_CHARS = 3000
-"""The longest value, as text, that becomes a test, and the longest input."""
 
 _MOST_SHOWN = 5
 """How many doubtful inputs of a task are shown."""
@@ -159,7 +156,7 @@ class Candidates:
     @classmethod
     def of(cls, task: Task, executor: Executor, seed: int) -> Candidates:
         """Make inputs for a task that has a reference, and find out which mutants they kill."""
-        pool = inputs_of(task, executor, seed, shown_chars=_MOST_CHARS)
+        pool = inputs_of(task, executor, seed, shown_chars=TEST_CHARS)
         made = mutants_of(task, _MUTANTS, seed) if pool else []
         tables = run_tables(task, made, [one.text for one in pool], executor)
         kills = {
@@ -244,7 +241,7 @@ def _tests(task: Task, pool: Sequence[TriedInput]) -> dict[int, AnyTest]:
     types = {type(value) for one in pool if one.of_tests for value in _value(one.outcome)}
     found: dict[int, AnyTest] = {}
     for place, one in enumerate(pool):
-        if one.of_tests or len(one.text) > _MOST_CHARS or len(one.outcome.text) >= _MOST_CHARS:
+        if one.of_tests or len(one.text) > TEST_CHARS or len(one.outcome.text) >= TEST_CHARS:
             continue
         test = make(one, compare, types)
         if test is not None:

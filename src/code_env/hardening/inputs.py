@@ -28,8 +28,8 @@ _MORE = 4
 _LARGER = 20
 """How many more inputs are made that are much larger than those of the tests."""
 
-_LARGER_CHARS = 3000
-"""The longest of these, as text."""
+TEST_CHARS = 3000
+"""The longest value, as text, that becomes a test, and the longest of the larger inputs."""
 
 _TRIES = 20
 """How many inputs are drawn at most for one that is taken."""
@@ -210,7 +210,7 @@ def _larger(values: list[_Call], draw: random.Random, domain: Domain | None) -> 
         place = draw.randrange(len(args))
         args = (*args[:place], _enlarged(args[place], draw), *args[place + 1 :])
         text = _literal((args, kwargs))
-        if len(text) <= _LARGER_CHARS and (domain is None or domain.allows(args, of_any_size=True)):
+        if len(text) <= TEST_CHARS and (domain is None or domain.allows(args, of_any_size=True)):
             found[text] = None
     return list(found)
 

@@ -74,8 +74,8 @@ def no_programs_give_no_results(executor: Executor) -> None:
 def a_burst_is_served(executor: Executor) -> None:
     """Many more programs than workers all get their results; waiting time does not count against their limits."""
     limits = Limits(cpu_s=5, wall_s=10)
-    results = executor.run_many([Program(f"print({n} * {n})", limits=limits) for n in range(32)])
-    equal([taken(result).stdout for result in results], [f"{n * n}\n" for n in range(32)], "outputs")
+    results = executor.run_many([Program(f"print({n} * {n})", limits=limits) for n in range(64)])
+    equal([taken(result).stdout for result in results], [f"{n * n}\n" for n in range(64)], "outputs")
 
 
 @core_check

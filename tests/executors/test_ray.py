@@ -18,7 +18,9 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def cluster():
     """A cluster with one node, to which this process is connected."""
-    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100 << 20)
+    config = {"worker_niceness": 0}  # At Ray's default, 15, other tests would stop the actors from even starting.
+    quiet = {"include_dashboard": False, "log_to_driver": False}
+    ray.init(address="local", num_cpus=2, object_store_memory=100 << 20, _system_config=config, **quiet)
     yield
     ray.shutdown()
 

@@ -32,9 +32,6 @@ _log = logging.getLogger(__name__)
 _LOOK_S = 1.0
 """How often the nodes of the cluster are looked at, in seconds."""
 
-_START_S = 120.0
-"""How long the actor of a node may take to start, in seconds: its cores may be taken by other work."""
-
 _MOST_BYTES = 1 << 30
 """The size of the largest frame."""
 
@@ -49,7 +46,8 @@ class RayExecutor(LinkedExecutor):
             cores by default.
         executor_kwargs: Arguments of the `local` executor on each node.
         mixed_levels: Whether nodes may differ in what they isolate. The executor then promises the weakest.
-        give_up_s: How long programs wait while there is no node, in seconds.
+        give_up_s: How long programs wait while there is no node, and how long the actor of a node may take to start,
+            in seconds: its cores may be taken by other work.
 
     Raises:
         ExecutorError: If an argument is wrong, or Ray is missing.
@@ -90,8 +88,10 @@ def _connect(address: str | None) -> bool:
         return False
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     named = address or os.environ.get("RAY_ADDRESS")
+    # At Ray's default, a niceness of 15, other work on this machine would stop the actor from even starting.
+    own: dict[str, Any] = {"include_dashboard": False, "_system_config": {"worker_niceness": 0}}
     try:
-        ray.init(address=named or "local", **quiet, **({} if named else {"include_dashboard": False}))
+        ray.init(address=named or "local", **quiet, **({} if named else own))
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise ExecutorError(f"there is no Ray cluster at {named or 'this machine'}: {error}") from None
     return named is None
@@ -103,10 +103,10 @@ class _Cluster:
     def __init__(
         self, made_here: bool, workers: int | None, arguments: dict[str, Any], mixed_levels: bool, give_up_s: float
     ) -> None:
-        self._made_here, self._workers, self._arguments = made_here, workers, arguments
+        self._made_here, self._workers, self._arguments, self._start_s = made_here, workers, arguments, give_up_s
         self._links = {node: self._link(node, cores) for node, cores in _nodes().items()}
         advice = "look at `ray status`"
-        self.queue = Queue(list(self._links.values()), mixed_levels, give_up_s, _START_S + 10.0, advice)
+        self.queue = Queue(list(self._links.values()), mixed_levels, give_up_s, give_up_s + 10.0, advice)
         self._ending = threading.Event()
         self._watching = threading.Thread(target=self._watch, name="code_env-ray-nodes", daemon=True)
         self._watching.start()
@@ -126,7 +126,7 @@ class _Cluster:
 
     def _link(self, node: str, cores: int) -> Link:
         workers = self._workers or cores
-        return Link(f"node {node[:8]}", partial(_Actor, node, workers, self._arguments), blames=True)
+        return Link(f"node {node[:8]}", partial(_Actor, node, workers, self._arguments, self._start_s), blames=True)
 
     def _watch(self) -> None:
         while not self._ending.wait(_LOOK_S):
@@ -184,9 +184,10 @@ class _Actor:
         node: The node's id.
         workers: How many programs it runs at a time.
         arguments: Arguments of its executor.
+        start_s: How long the actor may take to start, in seconds.
     """
 
-    def __init__(self, node: str, workers: int, arguments: dict[str, Any]) -> None:
+    def __init__(self, node: str, workers: int, arguments: dict[str, Any], start_s: float) -> None:
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -200,7 +201,7 @@ class _Actor:
         with _connection_errors():
             self._actor: Any = ray.remote(_NodeActor).options(**options).remote(workers, arguments)
         self._following: Any = self._actor.hello.remote()
-        self._has_started, self._cores = False, workers
+        self._has_started, self._cores, self._start_s = False, workers, start_s
 
     def send(self, frame: str) -> None:
         """Send a frame; see `Transport.send`."""
@@ -212,10 +213,10 @@ class _Actor:
         import ray
 
         with _connection_errors():
-            ready, _ = ray.wait([self._following], timeout=timeout_s if self._has_started else _START_S)
+            ready, _ = ray.wait([self._following], timeout=timeout_s if self._has_started else self._start_s)
             if not ready and not self._has_started:
                 raise ConnectionError(
-                    f"its actor did not start within {_START_S:g} s: are {self._cores} cores free there?"
+                    f"its actor did not start within {self._start_s:g} s: are {self._cores} cores free there?"
                 )
             if not ready:
                 raise TimeoutError(f"no answer within {timeout_s:g} s")

@@ -1,10 +1,13 @@
-"""Calls that share a process give the verdict that each would have in a process of its own, and cost one run."""
+"""Tests that share a process give the verdict that each would have in a process of its own, and cost one run.
+
+Calls do, and so does an `assert` suite with calls after it, as `harden` makes them.
+"""
 
 import dataclasses
 
 import pytest
 
-from code_env import CallTest, Executor, Limits, Status, Task, judge, judge_many
+from code_env import AssertTest, CallTest, Executor, Limits, Status, Task, judge, judge_many
 from code_env.judging import pending
 from support import somewhere
 
@@ -37,6 +40,12 @@ def task(*expected, hidden=(), **fields):
     return Task("t", "", tests, entry_point="f", **{"limits": Limits(cpu_s=2, wall_s=200), **fields})
 
 
+def after_a_suite(task, hidden=False):
+    """The same task with a suite before its calls, for which right answers double their argument."""
+    suite = AssertTest("assert f(0) == 0\nassert f(1) == 2\nassert f(3) == 6", hidden=hidden)
+    return dataclasses.replace(task, tests=(suite, *task.tests))
+
+
 def judged(task, code, executor):
     """The verdict, and after how many runs it was there."""
     counting = Counting(executor)
@@ -64,6 +73,23 @@ SHARES = {
 def test_one_run_is_enough(code, passed, executor):
     verdict, runs = judged(task(0, 2, 4, 6, hidden=(1, 3)), code, executor)
     assert ([case.passed for case in verdict.cases], runs) == (passed, 1), verdict
+
+
+@pytest.mark.parametrize("code", [code for code, _ in SHARES.values()], ids=SHARES)
+def test_one_run_is_enough_for_a_suite_and_calls(code, executor, monkeypatch):
+    mixed = after_a_suite(task(0, 2, 4, 6, hidden=(1, 3)))
+    together, runs = judged(mixed, code, executor)
+    monkeypatch.setattr(pending, "may_be_together", lambda task: False)
+    alone, _ = judged(mixed, code, executor)
+    assert dataclasses.replace(together, execution=None) == dataclasses.replace(alone, execution=None)
+    assert (runs, together.execution.status) == (1, alone.execution.status)
+
+
+def test_a_hidden_suite_does_not_run_before_a_public_call(executor):
+    some_public, all_hidden = (after_a_suite(task(0, 2, hidden=hidden), hidden=True) for hidden in ((1,), (0, 1)))
+    assert (pending.may_be_together(some_public), pending.may_be_together(all_hidden)) == (False, True)
+    for mixed in (some_public, all_hidden):
+        assert judged(mixed, "def f(x): return 2 * x", executor)[0].passed
 
 
 COUNTS = {
@@ -95,6 +121,12 @@ def test_no_call_sees_what_another_left(code, executor):
     assert [case.passed for case in verdict.cases] == [True, False, False], verdict
 
 
+@pytest.mark.parametrize("code", COUNTS.values(), ids=COUNTS)
+def test_no_call_sees_what_a_suite_left(code, executor):
+    verdict, _ = judged(after_a_suite(task(1, 1, 4, hidden=(2,))), code, executor)
+    assert [case.passed for case in verdict.cases[3:]] == [True, True, False], verdict
+
+
 ENDS = {
     "loops": ("def f(x):\n    while x == 1: pass\n    return x", Status.TIMEOUT),
     "exits": ("def f(x):\n    if x == 1: raise SystemExit(3)\n    return x", Status.ERROR),
@@ -113,6 +145,12 @@ def test_one_that_ends_its_process_costs_the_others_nothing(code, status, execut
     verdict, runs = judged(task(0, 1, 2, limits=limits), code, executor)
     assert [case.passed for case in verdict.cases] == [True, False, True], verdict
     assert verdict.cases[1].status in (status, Status.ERROR), verdict
+    assert runs <= 2
+    verdict, runs = judged(after_a_suite(task(0, 1, 2, limits=limits)), code, executor)
+    # After two tests that reached the limit no other is run.
+    last = status is not Status.TIMEOUT
+    assert [case.passed for case in verdict.cases] == [True, False, False, True, False, last], verdict
+    assert verdict.cases[4].status in (status, Status.ERROR), verdict
     assert runs <= 2
 
 

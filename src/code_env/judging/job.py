@@ -31,7 +31,7 @@ _PEER_OUTPUT_BYTES = 8 * 1024 * 1024
 """Enough for a report on thousands of cases; the middle of a longer report would be dropped."""
 
 _TOGETHER_S, _TOGETHER_WALL_S = 0.2, 1.0
-"""Limits for all calls together in one process, in seconds of CPU time and of wall time; few answers need so long."""
+"""Limits for all tests together in one process, in seconds of CPU time and of wall time; few answers need so long."""
 
 _PEER_SPARE_S = 2.0
 """Time that the judge needs for its own work, in addition to the time limits of the program, in seconds."""
@@ -44,7 +44,7 @@ def program_for(task: Task, answer: str, *, until_failure: bool = False, togethe
         task: The task.
         answer: The answer.
         until_failure: Whether tests after the first that fails need not run.
-        together: Whether to try to make all calls in the one process that loaded the answer; only for a task for which
+        together: Whether to try to run all tests in the one process that loaded the answer; only for a task for which
             `may_be_together` is true. The report says whether the results are the same as those of separate processes.
     """
     return Program(
@@ -101,14 +101,23 @@ def in_one_process(task: Task) -> bool:
 
 
 def may_be_together(task: Task) -> bool:
-    """Whether all tests are calls; one process may make them all if the answer keeps no state between calls."""
-    return task.language == PYTHON.name and all(isinstance(test, CallTest) for test in task.tests)
+    """Whether all tests are calls, after at most one `assert` suite.
+
+    One process may run them all if the answer keeps no state between calls. A suite runs first, so it must not be
+    hidden if a call is public.
+    """
+    first, *others = task.tests
+    if task.language != PYTHON.name or not all(isinstance(test, CallTest) for test in others):
+        return False
+    if isinstance(first, AssertTest):
+        return bool(others) and task.judge != "shared" and (not first.hidden or all(test.hidden for test in others))
+    return isinstance(first, CallTest)
 
 
 def _limits(task: Task, together: bool) -> Limits:
     """The limits of a run, or of each of its tests.
 
-    Calls that share a process get a short time limit; if they exceed it, each call is made again in its own process.
+    Tests that share a process get a short time limit; if they exceed it, each is run again in its own process.
     """
     limits = task.limits
     if not together and (limits.total_cpu_s is None or not in_one_process(task)):

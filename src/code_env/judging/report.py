@@ -93,9 +93,9 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
         elif "lost" in record and result.status is Status.OK:
             status, message = Status(record["status"]), record["lost"]
     _complete(reported.values(), result)
-    if in_one_process(task):
-        for record in reported.values():
-            record.update(cpu_s=result.cpu_s, wall_s=result.wall_s)
+    if in_one_process(task) or were_together(result):
+        used = {"cpu_s": result.cpu_s, "wall_s": result.wall_s}
+        reported = {place: used | record for place, record in reported.items()}
     began = any("began" in record for record in records)
     stage = Stage.TESTED if began else stage
     cases = _cases(task, code, reported, status, message, tested=began)

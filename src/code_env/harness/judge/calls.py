@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..wire.channel import ChannelError
-from ..wire.endings import Ended, described
+from ..wire.endings import Ended, Problem, described
 from ..wire.plain import Decoder, NotPlain
 from ..wire.shown import brief
 from .comparing import compare_values
@@ -56,8 +57,22 @@ class Calls:
                 self._told.case(index, ended.fault, f"not reached: {ended.reason}", **ended.details)
         module.check_alive()
 
-    def judge_together(self, module: RemoteModule) -> bool:
-        """Judge all tests in the process that has loaded the answer.
+    def begin_together(self, indexes: list[int], module: RemoteModule) -> Problem | None:
+        """Have the program begin, and send the first inputs with that; return why it cannot be tested, or None.
+
+        Raises:
+            ChannelError, ProgramDied: If the program's process is gone.
+        """
+        first = next(self._groups(indexes))
+        return module.begin(self._entry_point, inputs=self._inputs(first), together=True)
+
+    def judge_together(self, indexes: list[int], module: RemoteModule, problem: Problem | None) -> bool:
+        """Judge these tests in the process that has loaded the answer.
+
+        Args:
+            indexes: The numbers of the tests.
+            module: The answer, which has begun.
+            problem: Why the answer cannot be tested, or None.
 
         Returns:
             Whether each call gave the result that it gives in its own process, as far as can be told. If False, ignore
@@ -66,17 +81,13 @@ class Calls:
         Raises:
             ChannelError, ProgramDied: If the program's process is gone. Then also ignore the cases.
         """
-        groups = [[i for i, test in enumerate(self._tests) if test["hidden"] is hidden] for hidden in (False, True)]
-        problem = module.begin(self._entry_point, inputs=self._inputs(groups[0] or groups[1]), together=True)
-        if module.uncompiled is not None:
-            self._told.uncompiled(module.uncompiled)
-        elif problem is not None:
-            for index in range(len(self._tests)):
+        if problem is not None:
+            for index in indexes:
                 self._told.untested(index, problem)
         else:
             self._told.begin()
             # The inputs of hidden tests are sent after the process has sent the results of public tests.
-            for group in filter(None, groups):
+            for group in self._groups(indexes):
                 replies = module.replies("together", self._entry_point, self._inputs(group))
                 for index, reply in zip(group, replies, strict=False):
                     if "kept" in reply:
@@ -86,6 +97,13 @@ class Calls:
                     else:
                         self._judge_reply(index, module, Ended(reply.get("ended")), reply.get("reply"))
         return True
+
+    def _groups(self, indexes: list[int]) -> Iterator[list[int]]:
+        """Yield the public tests, then the hidden ones."""
+        for hidden in (False, True):
+            group = [index for index in indexes if self._tests[index]["hidden"] is hidden]
+            if group:
+                yield group
 
     def _inputs(self, indexes: list[int]) -> list[Any]:
         return [[self._tests[i]["args"], self._tests[i]["kwargs"]] for i in indexes]

@@ -45,7 +45,7 @@ from typing import Any
 from ..process.limits import MAX_STREAM_BYTES, cpu_limit_s, peak_bytes
 from ..wire.bell_channel import QuietChannel
 from ..wire.channel import SPARE_VARIABLE, Channel, ChannelError, ChannelTimeout, Kind, conversations, frame, parse_json
-from ..wire.endings import ENDED, Ended
+from ..wire.endings import ENDED, Ended, Problem
 from ..wire.shown import MAX_ENDS_CHARS, MAX_TEXT_CHARS, ends
 from .asserting import NO_CASES
 from .calls import Calls
@@ -169,9 +169,9 @@ class _Judge:
         try:
             if self._job.one_process:
                 self.report({"hello": True})
-                if self._tests[0]["kind"] != "call":
+                if len(self._tests) == 1 and self._tests[0]["kind"] == "assert":
                     return self._judge_asserts(0)
-                if self._calls.judge_together(self._load()):
+                if self._judge_together():
                     self.report({"together": True})
                 return True
             return self._run_all()
@@ -378,20 +378,61 @@ class _Judge:
 
     def _judge_suite(self, index: int) -> bool:
         """Judge a suite that runs here, where the program cannot reach it; return whether it ran to its end."""
-        suite = self._suites[index]
         module = self._load()
-        died: ProgramDied | None = None
-        problem = suite.begin(module)
+        problem, died = self._run_suite(index, module)
+        ended = module.end()
+        if module.uncompiled is not None:
+            self._told.uncompiled(module.uncompiled)
+        else:
+            self._tell_of_suite(index, problem, died, ended)
+        if not self._job.one_process:
+            module.check_alive()
+        return died is None and problem is None
+
+    def _judge_together(self) -> bool:
+        """Judge calls, and a suite that may come before them, in the one process that has loaded the answer.
+
+        Returns:
+            Whether each test gave the result that it gives in its own process, as far as can be told. If False, ignore
+            the cases that were reported.
+
+        Raises:
+            ChannelError, ProgramDied: If the program's process is gone. Then also ignore the cases.
+        """
+        module = self._load()
+        calls = [index for index, test in enumerate(self._tests) if test["kind"] == "call"]
+        if len(calls) == len(self._tests):
+            problem = self._calls.begin_together(calls, module)
+        else:
+            problem, died = self._run_suite(0, module, calls_follow=True)
+            if died is not None:
+                return False
+            if module.uncompiled is None:
+                self._tell_of_suite(0, problem, None, Ended({"status": "ok"}))
+            if problem is None:
+                module.settle()
+        if module.uncompiled is not None:
+            self._told.uncompiled(module.uncompiled)
+            return True
+        return self._calls.judge_together(calls, module, problem)
+
+    def _run_suite(
+        self, index: int, module: RemoteModule, *, calls_follow: bool = False
+    ) -> tuple[Problem | None, ProgramDied | None]:
+        """Run a suite; return why the answer could not be tested, and how the program ended before the suite did."""
+        suite = self._suites[index]
+        problem = suite.begin(module, calls_follow=calls_follow)
         if problem is None:
             self._told.begin()
             try:
                 suite.run(module)
             except ProgramDied as error:
-                died = error
-        ended = module.end()
-        if module.uncompiled is not None:
-            self._told.uncompiled(module.uncompiled)
-        elif problem is not None:
+                return None, error
+        return problem, None
+
+    def _tell_of_suite(self, index: int, problem: Problem | None, died: ProgramDied | None, ended: Ended) -> None:
+        suite = self._suites[index]
+        if problem is not None:
             self._told.untested(index, problem, cases=len(suite.records))
         else:
             fault, details = "ok", {}
@@ -412,6 +453,3 @@ class _Judge:
                     ended_it = bool(record.message) and (record.unfinished or not record.ran)
                     more = ended.used | (details if ended_it else {})
                     self._told.case(index, fault if ended_it else "ok", record.message, case=case, **more)
-        if not self._job.one_process:
-            module.check_alive()
-        return died is None and problem is None

@@ -101,7 +101,8 @@ class RemoteModule:
             names: Other names that the tests take from the answer, if it defines them; see `callables`.
             inputs: Encoded arguments of the first calls of the entry point, if they can be foreseen.
             how: `last` if the tests request nothing after these calls. `together` if these are `call` tests, see
-                `replies`; `ProgramDied` is then raised if the program's process ends.
+                `replies`; `calls_follow` if such tests come later, in the same process. With either, `ProgramDied` is
+                raised if the program's process ends.
         """
         wanted = list(names) if entry_point is None else [entry_point, *names]
         may_know_tests = False
@@ -128,7 +129,7 @@ class RemoteModule:
             if entry_point is not None and entry_point not in self.callables:
                 return Problem("error", f"the program defines no function or class {entry_point!r}")
         except ProgramDied:
-            if how.get("together"):
+            if how.get("together") or how.get("calls_follow"):
                 raise
             ended = self.end() if self._alone else self._wait_for_end()
             # An exit code could tell the policy what the program has read.
@@ -138,12 +139,11 @@ class RemoteModule:
 
     def _ask_first(self, names: list[str], inputs: list[Any] | None, how: dict[str, bool]) -> None:
         """Send all first requests in one frame."""
-        request: dict[str, Any] = {"n": 1, "op": "begin", "names": names}
-        self._number = 1
+        request: dict[str, Any] = {"n": 1, "op": "begin", "names": names, "target": "".join(names[:1]), **how}
         if inputs:
-            request |= {"target": names[0], "inputs": inputs, **how}
-            self._number += len(inputs)
+            request["inputs"] = inputs
             self._ahead.update({index: 2 + index for index in range(len(inputs))})
+        self._number = 1 + len(inputs or ())
         self._send(request)
 
     def _take_names(self, names: list[str], reply: dict[str, Any]) -> None:

@@ -194,12 +194,13 @@ class SuiteRun:
         self.finish(None)
         return None
 
-    def begin(self, module: RemoteModule) -> Problem | None:
-        """Have the program begin; return why it cannot be tested, or None."""
+    def begin(self, module: RemoteModule, *, calls_follow: bool = False) -> Problem | None:
+        """Have the program begin; return why it cannot be tested, or None. For `calls_follow` see `RemoteModule`."""
         foreseen = self._suite.foreseen
         inputs = foreseen.together_with(0) if foreseen.begins_at_once else None
         is_all = foreseen.is_all and inputs is not None and len(inputs) == len(foreseen.inputs)
-        return module.begin(self._compiled.entry_point, self.names_wanted(), inputs, last=is_all)
+        how = {"last": is_all and not calls_follow, "calls_follow": calls_follow}
+        return module.begin(self._compiled.entry_point, self.names_wanted(), inputs, **how)
 
     def names_wanted(self) -> list[str]:
         """Return the names that the tests take from the program: those that are defined nowhere else."""

@@ -24,10 +24,11 @@ which the reply repeats::
      "inputs": [[[1, 2], {}], ...]}                     {"n": 9, "ended": {...}, "reply": {...}}
     {"n": 9, "op": "together", ...}                     as for `each`, or a last reply {"n": 11, "kept": true}
 
-`begin` can include the fields of `calls`, and `last` if no other request will follow. The first message reports that
-the answer's top level has run, `{"n": 0, "error": null}`, or why it has not. While a request is served, the program can
-call a function that the tests have handed over: it sends `{"callback": 1, "args": [...], "kwargs": {}}`, and the tests
-answer as for a call. `borrowing.py` defines what else the program can ask of the tests.
+`begin` can include the fields of `calls`, `last` if no other request will follow, and `calls_follow` if `together`
+will. The first message reports that the answer's top level has run, `{"n": 0, "error": null}`, or why it has not. While
+a request is served, the program can call a function that the tests have handed over: it sends `{"callback": 1,
+"args": [...], "kwargs": {}}`, and the tests answer as for a call. `borrowing.py` defines what else the program can ask
+of the tests.
 
 If any container among the arguments was changed, `changed` has the number and the new content of each container;
 `containers.py` defines these numbers.
@@ -192,6 +193,8 @@ class _Answer:
         elif op == "begin":
             found = self._describe(request["names"])
             self._reply(1, found)
+            if request.get("calls_follow"):  # What the functions keep shows against the state before the suite.
+                self._together = self._calls_together(request["target"])
             if "inputs" in request and found["callable"].get(request["target"]):
                 if request.get("together"):
                     self._call_together(2, request)
@@ -465,8 +468,11 @@ class _Answer:
     def _call_together(self, first: int, request: Any) -> None:
         self._subclass = any_subclass
         if self._together is None:
-            self._together = Together(self._code, self._names, request["target"], self._channel, self._loading_s)
+            self._together = self._calls_together(request["target"])
         self._together.run(self._callee(request["target"]), first, request["inputs"])
+
+    def _calls_together(self, target: str) -> Together:
+        return Together(self._code, self._names, target, self._channel, self._loading_s)
 
 
 def _run(coroutine: Any) -> Any:

@@ -33,6 +33,7 @@ LEFT_OUT = (
     "tests/executors/test_ray",
     "tests/executors/test_subprocess.py::test_waiting_for_a_worker_counts_against_no_limit",
     "tests/harness/wire/test_not_plain.py::test_shared_references_that_double",
+    "tests/images/test_programs.py::test_it_conforms",
     "tests/integrations/test_agentfly.py::test_d9_failing_code_gets_no_reward[while",
     "tests/integrations/test_code_eval.py::test_humaneval_s_own_answers",
     "tests/integrations/test_code_eval.py::test_options_act",

@@ -19,6 +19,7 @@ from code_env.envs import (
     metrics,
 )
 from code_env.errors import (
+    CacheError,
     CodeEnvError,
     DuplicateRewardTerm,
     E2BMisconfigured,
@@ -28,6 +29,8 @@ from code_env.errors import (
     ExecutorMisconfigured,
     ExecutorNotFound,
     GrammarError,
+    ImageError,
+    ImageNotPrepared,
     IsolationUnavailable,
     NoVerdict,
     PackageError,
@@ -136,6 +139,7 @@ __version__ = VERSION
 
 __all__ = [
     "AssertTest",
+    "CacheError",
     "CallTest",
     "CandidateActions",
     "CaseResult",
@@ -171,6 +175,8 @@ __all__ = [
     "FormatReward",
     "GateReward",
     "GrammarError",
+    "ImageError",
+    "ImageNotPrepared",
     "InsightReward",
     "InsightTest",
     "Isolation",

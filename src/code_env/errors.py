@@ -18,8 +18,11 @@
     │   ├── CheckpointRefused                 the session holds something that cannot be kept
     │   ├── TooManySessions                   as many sessions are open as the executor may have
     │   └── UnsupportedProgram                it cannot do what the program asks
-    │       └── PackagesNotPrepared               the packages that a task names are not installed
-    ├── PackageError                      packages cannot be installed, or the cache cannot be written
+    │       ├── PackagesNotPrepared               the packages that a task names are not installed
+    │       └── ImageNotPrepared                  the image that a task names is not unpacked
+    ├── CacheError                        a cache on disk cannot be written
+    │   ├── PackageError                      packages cannot be installed
+    │   └── ImageError                        an image cannot be read or unpacked
     ├── NoVerdict                         the sandbox failed, and a caller that must have a number cannot have one
     ├── RolloutError                      a collection of trajectories cannot begin, or go on
     ├── OutputError                       a file of results cannot be written, or is of other work
@@ -92,8 +95,20 @@ class PackagesNotPrepared(UnsupportedProgram):
     """The packages that a task names are not installed; `code-env prepare SUITE` installs them."""
 
 
-class PackageError(CodeEnvError):
-    """Packages cannot be installed, or the cache cannot be written."""
+class ImageNotPrepared(UnsupportedProgram):
+    """The image that a task names is not unpacked; `code-env prepare SUITE` unpacks it."""
+
+
+class CacheError(CodeEnvError):
+    """A cache on disk cannot be written."""
+
+
+class PackageError(CacheError):
+    """Packages cannot be installed, or their cache cannot be written."""
+
+
+class ImageError(CacheError):
+    """An image cannot be read or unpacked, or the cache cannot be written."""
 
 
 class SessionBusy(ExecutorError):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from code_env import PackageError, PackagesNotPrepared
+from code_env.caches import FileLock
 from code_env.packages import Environment, PackageCache, cache_directory
-from code_env.packages.locks import FileLock
 from support import wait_until
 
 KEY = "a" * 24
@@ -19,7 +19,7 @@ KEY = "a" * 24
 
 def put(cache: PackageCache, key: str = KEY, size: int = 100) -> Environment:
     """An environment that holds nothing but an interpreter."""
-    with cache.installing(key) as folder:
+    with cache.making(key) as folder:
         environment = Environment(key, folder, ("x",), {"x": "1"}, ("x",), "lib/python3/site-packages", size)
         environment.python.parent.mkdir(parents=True)
         environment.python.symlink_to(sys.executable)
@@ -70,7 +70,7 @@ def test_what_is_not_there_names_the_command(cache):
 
 def test_a_failed_installation_leaves_nothing(cache):
     def install():
-        with cache.installing(KEY) as folder:
+        with cache.making(KEY) as folder:
             (folder / "environment.json").write_text("{}")
             raise ZeroDivisionError
 
@@ -84,7 +84,7 @@ def test_a_damaged_record_is_no_environment(cache, text):
     environment = put(cache)
     (environment.path / "environment.json").write_text(text)
     assert cache.read(KEY) is None
-    assert cache.environments() == []
+    assert cache.entries() == []
     assert put(cache) == environment
 
 
@@ -101,7 +101,7 @@ def test_one_installs_and_the_others_wait(cache):
     installed, found = [], []
 
     def one():
-        with cache.installing(KEY) as folder:
+        with cache.making(KEY) as folder:
             if folder is None:
                 found.append(1)
                 return
@@ -125,7 +125,7 @@ import sys, time
 from pathlib import Path
 from code_env.packages import PackageCache
 cache = PackageCache(Path(sys.argv[1]))
-with cache.installing(sys.argv[2]) as folder:
+with cache.making(sys.argv[2]) as folder:
     (folder / "venv").mkdir()
     print("half", flush=True)
     time.sleep(1000)
@@ -159,11 +159,11 @@ def test_the_least_recently_used_is_removed_first(cache):
     environments = [put(cache, f"{n}" * 24) for n in range(4)]
     for age, environment in enumerate(reversed(environments)):
         os.utime(cache.directory / f"{environment.key}.lock", (1000 - age, 1000 - age))
-    assert cache.environments() == environments[::-1]
+    assert cache.entries() == environments[::-1]
     cache.hold(environments[0]).close()
     assert cache.prune(400) == []
     assert cache.prune(200) == environments[1:3]
-    assert cache.environments() == [environments[0], environments[3]]
+    assert cache.entries() == [environments[0], environments[3]]
     assert left(cache) == sorted(
         name for one in (environments[0], environments[3]) for name in (one.key, f"{one.key}.lock")
     )
@@ -172,9 +172,9 @@ def test_the_least_recently_used_is_removed_first(cache):
 def test_one_in_use_is_never_removed(cache):
     used, unused = put(cache, "1" * 24), put(cache, "2" * 24)
     with cache.hold(used), cache.hold(used):
-        assert cache.clear() == [unused]
-        assert cache.environments() == [used]
-    assert cache.clear() == [used]
+        assert cache.prune(0) == [unused]
+        assert cache.entries() == [used]
+    assert cache.prune(0) == [used]
     assert left(cache) == []
 
 
@@ -193,15 +193,15 @@ def test_who_is_killed_does_not_use_it_any_more(cache):
     environment = put(cache)
     process = subprocess.Popen([sys.executable, "-c", _HOLDS, str(cache.directory.parent), KEY], stdout=-1)
     assert process.stdout.readline() == b"held\n"
-    assert cache.clear() == []
+    assert cache.prune(0) == []
     process.kill()
     process.communicate()
-    assert cache.clear() == [environment]
+    assert cache.prune(0) == [environment]
 
 
 def test_what_was_removed_cannot_be_held(cache):
     environment = put(cache)
-    cache.clear()
+    cache.prune(0)
     with pytest.raises(PackagesNotPrepared, match="were removed"):
         cache.hold(environment)
 
@@ -228,7 +228,7 @@ def test_holders_and_removers_at_once_never_meet(cache):
     for user in users:
         user.start()
     for _ in range(60):
-        cache.clear()
+        cache.prune(0)
         put(cache) if cache.read(KEY) is None else None
     stop.set()
     for user in users:
@@ -259,10 +259,10 @@ def test_a_cache_that_is_no_directory_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(PackageError, match=r"cannot be written.*CODE_ENV_CACHE"),
-        PackageCache(tmp_path / "file").installing(KEY),
+        PackageCache(tmp_path / "file").making(KEY),
     ):
         pass
-    assert PackageCache(tmp_path / "file").environments() == []
+    assert PackageCache(tmp_path / "file").entries() == []
 
 
 def test_a_lock_waits_for_the_one_before(tmp_path):

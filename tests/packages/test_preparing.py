@@ -71,7 +71,7 @@ def test_what_cannot_be_installed_is_an_error_and_leaves_nothing(installer, pack
     cache = PackageCache(tmp_path)
     with pytest.raises(PackageError, match=told):
         prepare(suite, wheels=wheels, cache=cache, installer=installer)
-    assert cache.environments() == []
+    assert cache.entries() == []
     assert [path.suffix for path in cache.directory.iterdir()] == [".lock"]
 
 
@@ -117,10 +117,10 @@ def test_the_cache_is_kept_small_but_not_below_what_the_suite_needs(packaged, wh
     cache = PackageCache(tmp_path)
     first = TaskSuite("first", [packaged[0]])
     (old,) = prepare(first, wheels=wheels, cache=cache, max_bytes=1).environments
-    assert cache.environments() == [old]
+    assert cache.entries() == [old]
     done = prepare(TaskSuite("second", packaged[1:]), wheels=wheels, cache=cache, max_bytes=1)
     assert cache.read(old.key) is None
-    assert {one.key for one in cache.environments()} == {one.key for one in done.environments}
+    assert {one.key for one in cache.entries()} == {one.key for one in done.environments}
 
 
 def test_many_prepare_at_once(packaged, wheels, tmp_path):
@@ -161,7 +161,7 @@ def test_a_killed_prepare_leaves_nothing_that_is_taken_for_an_environment(packag
         process.communicate()
         found = cache.read(key)
         assert found is None or (found.packages / "shelf.py").exists()
-        cache.clear()
+        cache.prune(0)
     assert list(cache.directory.iterdir()) == []
     assert prepare([packaged[1]], wheels=wheels, cache=cache).installed == 1
 

@@ -99,3 +99,9 @@ def test_wrong_rewards_and_limits_are_named(server, suite):
 )
 def test_what_is_not_served_is_told_as_json(server, method, path, status, words):
     assert server.send(method, path) == (status, {"error": words})
+
+
+def test_a_task_of_a_request_has_no_image(server):
+    """Its path could be any directory of the server."""
+    status, told = server.post("/judge", {"task": TASK | {"image": "/etc"}, "answers": ["x"]})
+    assert (status, "has no image" in told["error"]) == (422, True), told

@@ -1,4 +1,4 @@
-"""`code-env prepare` installs the packages of a suite's tasks; `code-env cache` shows and removes what is installed."""
+"""`code-env prepare` makes ready what tasks find around them; `code-env cache` shows and removes what was prepared."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 from rich.table import Column, Table
 
+from code_env.caches import MAX_BYTES
+from code_env.images import Image, ImageCache, prepare_images
 from code_env.packages import Environment, PackageCache, prepare
-from code_env.packages.cache import MAX_BYTES
 from code_env.requirements import package_of
 from code_env.tasks import load_suite
 
@@ -21,7 +22,7 @@ _GIB, _MIB = 1 << 30, 1 << 20
 
 MaxGibOption = Annotated[float, typer.Option("--max-gib", min=0, help="How large the cache may become, in GiB.")]
 
-cache_app = typer.Typer(name="cache", help="Show and empty the cache of packages.", no_args_is_help=True)
+cache_app = typer.Typer(name="cache", help="Show and empty the caches of packages and images.", no_args_is_help=True)
 app.add_typer(cache_app)
 
 
@@ -38,7 +39,7 @@ def prepare_suite(
     as_json: JsonOption = False,
     format: FormatOption = None,
 ) -> None:
-    """Install the packages that the tasks of a suite name, each set of them once.
+    """Install the packages and unpack the images that the tasks of a suite name, each once.
 
     Example: code-env prepare tasks.jsonl
     """
@@ -55,10 +56,18 @@ def prepare_suite(
                     bar, completed=done, total=total, description=f"installing {_short(what)}"
                 ),
             )
+            images, unpacked = prepare_images(
+                (task.image for task in tasks if task.image),
+                max_bytes=round(max_gib * _GIB),
+                progress=lambda done, total, what: progress.update(
+                    bar, completed=done, total=total, description=f"unpacking {_short(what)}"
+                ),
+            )
     if as_json:
         row = {"suite": tasks.name, "tasks": len(tasks), "tasks_with_packages": prepared.tasks}
         rows = [_row(PackageCache(), one) for one in prepared.environments]
-        print_json(row | {"installed": prepared.installed, "environments": rows})
+        row |= {"installed": prepared.installed, "environments": rows, "unpacked": unpacked}
+        print_json(row | {"images": [_image_row(ImageCache(), one) for one in images]})
         return
     for one in prepared.environments:
         say(f"{one.key}: {_named(one)} ({one.size_bytes / _MIB:.0f} MiB)")
@@ -67,18 +76,21 @@ def prepare_suite(
         f"{prepared.tasks} of {len(tasks)} tasks name packages; environments: {prepared.installed} installed now, "
         f"{there} were there"
     )
+    if images:
+        say(f"images: {unpacked} unpacked now, {len(images) - unpacked} were there or are directories")
 
 
 @cache_app.command("list")
 def list_cache(as_json: JsonOption = False) -> None:
-    """List the environments in the cache, the most recently used first.
+    """List the environments and images in the caches, the most recently used first.
 
     Example: code-env cache list
     """
-    cache = PackageCache()
-    found = cache.environments()
+    cache, image_cache = PackageCache(), ImageCache()
+    found, images = cache.entries(), image_cache.entries()
     if as_json:
-        print_json({"directory": str(cache.directory), "environments": [_row(cache, one) for one in found]})
+        row = {"directory": str(cache.directory), "environments": [_row(cache, one) for one in found]}
+        print_json(row | {"images": [_image_row(image_cache, one) for one in images]})
         return
     if found:
         table = Table("environment", Column("packages", overflow="fold"), "MiB", "last used")
@@ -86,13 +98,17 @@ def list_cache(as_json: JsonOption = False) -> None:
             used = time.strftime("%Y-%m-%d %H:%M", time.localtime(cache.used_at(one)))
             table.add_row(one.key, _named(one), f"{one.size_bytes / _MIB:.0f}", used)
         out.print(table)
+    for image in images:
+        say(f"{image.key}: {image.source} ({image.size_bytes / _MIB:.0f} MiB)")
     total = sum(one.size_bytes for one in found)
     say(f"environments: {len(found)}, {total / _MIB:.0f} MiB, in {cache.directory}")
+    total = sum(one.size_bytes for one in images)
+    say(f"images: {len(images)}, {total / _MIB:.0f} MiB, in {image_cache.directory}")
 
 
 @cache_app.command("prune")
 def prune_cache(max_gib: MaxGibOption = MAX_BYTES / _GIB, as_json: JsonOption = False) -> None:
-    """Remove the environments that were not used for the longest time, until the rest is small enough.
+    """Remove environments and images, those first that were not used for the longest time, until the rest is small.
 
     Example: code-env cache prune --max-gib 5
     """
@@ -101,7 +117,7 @@ def prune_cache(max_gib: MaxGibOption = MAX_BYTES / _GIB, as_json: JsonOption = 
 
 @cache_app.command("clear")
 def clear_cache(as_json: JsonOption = False) -> None:
-    """Remove all environments, except those that somebody uses now.
+    """Remove all environments and images, except those that somebody uses now.
 
     Example: code-env cache clear
     """
@@ -109,14 +125,15 @@ def clear_cache(as_json: JsonOption = False) -> None:
 
 
 def _remove(max_bytes: int, as_json: bool) -> None:
-    cache = PackageCache()
-    removed = cache.prune(max_bytes)
-    left = cache.environments()
+    cache, images = PackageCache(), ImageCache()
+    removed: list[Environment | Image] = [*cache.prune(max_bytes), *images.prune(max_bytes)]
+    images.layers.prune(max_bytes)  # Images that are left have links to their files.
+    left: list[Environment | Image] = [*cache.entries(), *images.entries()]
     if as_json:
         print_json({"removed": [one.key for one in removed], "left": [one.key for one in left]})
         return
     freed = sum(one.size_bytes for one in removed)
-    say(f"environments: {len(removed)} removed ({freed / _MIB:.0f} MiB), {len(left)} left")
+    say(f"environments and images: {len(removed)} removed ({freed / _MIB:.0f} MiB), {len(left)} left")
 
 
 def _row(cache: PackageCache, one: Environment) -> dict[str, Any]:
@@ -127,6 +144,16 @@ def _row(cache: PackageCache, one: Environment) -> dict[str, Any]:
         "bytes": one.size_bytes,
         "used_at": cache.used_at(one),
         "path": str(one.path),
+    }
+
+
+def _image_row(cache: ImageCache, one: Image) -> dict[str, Any]:
+    return {
+        "key": one.key,
+        "source": one.source,
+        "bytes": one.size_bytes,
+        "used_at": cache.used_at(one),
+        "path": one.root,
     }
 
 

@@ -223,7 +223,9 @@ class Workspace:
         if self._task is None:
             raise RuntimeError("no episode has begun")
         task = self._task
-        session = self._keeper.executor.open_session(limits=task.limits, files=task.files, packages=task.packages)
+        session = self._keeper.executor.open_session(
+            limits=task.limits, files=task.files, packages=task.packages, image=task.image
+        )
         session.reseed(self._seed)
         self._session = session
         return session

@@ -53,6 +53,8 @@ class Isolation:
     next cell. `replay`: all cells are run again before each new one. `none`: it has no sessions."""
     packages: bool = False
     """Whether it runs programs with packages of their own, see `Program.packages`."""
+    images: bool = False
+    """Whether it runs programs in images, see `Program.image`."""
     policy: str = ""
     """Name of the policy that programs must follow, if there is a policy; other programs get the status `refused`."""
     details: str = ""
@@ -164,6 +166,7 @@ class Executor(abc.ABC):
         limits: Limits | None = None,
         files: Mapping[str, bytes] | None = None,
         packages: Iterable[str] = (),
+        image: str = "",
         idle_s: float = 3600.0,
     ) -> Session:
         """Open a session: an interpreter of Python that keeps its state from cell to cell.
@@ -173,6 +176,7 @@ class Executor(abc.ABC):
             files: The files that it begins with: relative path to content.
             packages: Requirements of packages that it finds, see `Program.packages`. That the executor has none, or
                 that they are not prepared, is an error of the first cell.
+            image: Path of the image that it runs in, see `Program.image`; errors as for packages.
             idle_s: After how long without use the session is closed, in seconds; its branches too. `math.inf` for
                 never. A session that nobody refers to is closed in any case.
 
@@ -187,11 +191,11 @@ class Executor(abc.ABC):
         if self.describe().sessions == "none":
             raise UnsupportedProgram(f"{type(self).__name__} has no sessions; others do, see describe().sessions")
         self._keeper.require_room(1)
-        first = Program("", limits=limits or Limits(), files=files or {}, packages=tuple(packages))
+        first = Program("", limits=limits or Limits(), files=files or {}, packages=tuple(packages), image=image)
         return self._keeper.keep(self._new_session(first), idle_s)
 
     def _new_session(self, first: Program) -> Session:
-        """Begin a session with the limits, files and packages of a program.
+        """Begin a session with the limits, the files, and the packages or the image of a program.
 
         An executor that keeps interpreters begins one of its own kind.
         """

@@ -68,6 +68,7 @@ def refuse_unsupported(
     *,
     here: bool = True,
     packages: bool = False,
+    images: bool = False,
 ) -> None:
     """Refuse a program that an executor cannot run.
 
@@ -77,10 +78,12 @@ def refuse_unsupported(
         languages: Names of the languages that the executor runs; all languages of the table by default.
         here: Whether the interpreter must be on this machine.
         packages: Whether the executor runs programs with packages of their own.
+        images: Whether it runs programs in images.
 
     Raises:
         UnsupportedProgram: If the program is in none of these languages, if its peer is not in Python or cannot drive
-            it, if its interpreter is not installed, or if it needs packages of its own and cannot have them.
+            it, if its interpreter is not installed, or if it needs packages of its own or an image and cannot have
+            them.
         TypeError: If it is not a `Program`.
     """
     require_program(program)
@@ -95,6 +98,11 @@ def refuse_unsupported(
             f"the {executor} executor has only the packages of its own interpreter, and this program is to find "
             f"{', '.join(program.packages)}; take an executor that can (describe().packages), such as 'local', or give "
             "tasks no packages: suite.with_packages([])"
+        )
+    if program.image and not images:
+        raise UnsupportedProgram(
+            f"the {executor} executor runs no programs in images, and this program names {program.image!r}; take an "
+            "executor that can (describe().images), such as 'local'"
         )
     if language is PYTHON:
         return

@@ -76,6 +76,9 @@ class Program:
     """Requirements of packages that it finds, in place of those of the executor's interpreter, such as `pandas>=2`;
     they must be prepared (`code_env.packages`). Without any it finds what the interpreter has. A peer has those of its
     program, or none."""
+    image: str = ""
+    """Path of the image whose files it sees and whose Python runs it: a directory with a root file system, or an
+    archive that is prepared (`code_env.images`); empty for the machine's own. A peer has none."""
 
     @functools.cached_property
     def digest(self) -> str:
@@ -108,6 +111,7 @@ class Program:
         object.__setattr__(self, "language", canonical_name(self.language))
         if self.packages:
             object.__setattr__(self, "packages", python_packages(self.packages, self.language))
+        check_image(self.image, self.packages)
         check_files(self.files, main_file(self.language))
         for path in self.collect:
             check_path(path)
@@ -115,6 +119,8 @@ class Program:
             raise TaskError("one_process says how a peer is answered, and there is none")
         if self.peer is not None and self.peer.peer is not None:
             raise TaskError("a peer cannot have a peer of its own")
+        if self.peer is not None and self.peer.image:
+            raise TaskError("a peer runs on this machine, in no image")
         if self.peer is not None and self.peer.packages not in ((), self.packages):
             raise TaskError(f"a peer has the packages of its program, or none; got {self.peer.packages!r}")
 
@@ -131,6 +137,18 @@ def python_packages(packages: Iterable[str], language: str) -> tuple[str, ...]:
     if language != PYTHON.name:
         raise TaskError(f"packages are for programs in {PYTHON.name}, not {language!r}")
     return normal_requirements(packages)
+
+
+def check_image(image: object, packages: tuple[str, ...]) -> None:
+    """Check the name of an image.
+
+    Raises:
+        TaskError: If it is no path, or there are packages too.
+    """
+    if not isinstance(image, str) or "\0" in image:
+        raise TaskError(f"image must be the path of an image, as text; got {image!r}")
+    if image and packages:
+        raise TaskError(f"an image has its own packages, and there are packages too: {', '.join(packages)}")
 
 
 def require_program(value: object) -> None:

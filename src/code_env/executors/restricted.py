@@ -142,6 +142,7 @@ class RestrictedExecutor(LocalExecutor):
             notebooks=False,
             sessions="none",
             packages=False,
+            images=False,
             policy="RestrictedPython",
         )
 

@@ -55,6 +55,7 @@ def program_for(task: Task, answer: str, *, until_failure: bool = False, togethe
         one_process=together or in_one_process(task),
         peer=_peer_for(task, until_failure, together),
         packages=task.packages,
+        image=task.image,
         imports=_imports_beside(task) if task.judge == "shared" and task.language == PYTHON.name else (),
     )
 

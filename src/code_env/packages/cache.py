@@ -2,49 +2,28 @@
 
     <cache>/packages/<key>/environment.json   what is installed; written before the folder gets its name
     <cache>/packages/<key>/venv/              the virtual environment
-    <cache>/packages/<key>.lock               held alone by who installs or removes, shared by who uses it
-    <cache>/packages/<key>.*.partial          an installation that is not finished
-    <cache>/packages/<key>.*.removed          an environment that is being removed
 
-An environment gets its name only when it is complete, by a rename. So an installation that failed or was killed is
-never taken for an environment. Whoever holds the lock alone removes what such installations left.
+`caches/folders.py` says what else is there.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import json
 import os
 import secrets
-import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from code_env.caches import FolderCache
 from code_env.errors import PackageError, PackagesNotPrepared
 
-from .locks import FileLock
 from .python import python_tag
 
-CACHE_VARIABLE = "CODE_ENV_CACHE"
-"""The environment variable with the directory of the cache."""
-
-_GIB = 1 << 30
-
-MAX_BYTES = 20 * _GIB
-"""How large the cache may become unless told otherwise, in bytes."""
-
 _RECORD, _VENV = "environment.json", "venv"
-
-
-def cache_directory() -> Path:
-    """The directory of the cache: `$CODE_ENV_CACHE`, else `code_env` in the user's directory for caches."""
-    given = os.environ.get(CACHE_VARIABLE)
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(given).expanduser().absolute() if given else Path(base).expanduser().absolute() / "code_env"
 
 
 @dataclass(frozen=True)
@@ -82,15 +61,15 @@ class Environment:
         return self.prefix / self.site_packages
 
 
-class PackageCache:
+class PackageCache(FolderCache[Environment]):
     """The environments in a cache.
 
     Args:
-        directory: Directory of the cache; by default that of `cache_directory`.
+        directory: Directory of all caches; by default that of `cache_directory`.
     """
 
     def __init__(self, directory: Path | None = None) -> None:
-        self.directory = (directory or cache_directory()) / "packages"
+        super().__init__("packages", directory, PackageError)
 
     def key(self, requirements: tuple[str, ...], python: str) -> str:
         """The name of an environment: 24 hexadecimal digits.
@@ -141,133 +120,8 @@ class PackageCache:
         beside.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         beside.replace(target)
 
-    def hold(self, environment: Environment) -> FileLock:
-        """Keep an environment from being removed until the lock is closed, and note that it is used.
-
-        Raises:
-            PackagesNotPrepared: If it was removed meanwhile.
-        """
-        path = self._lock_of(environment.key)
-        try:
-            lock = FileLock.take(path, shared=True, wait=True) or FileLock(-1)
-        except OSError:  # In a cache that is read-only nothing is removed either.
-            lock = FileLock(-1)
-        if self.read(environment.key) is None:
-            lock.close()
-            raise PackagesNotPrepared(
-                f"the packages {', '.join(environment.requirements)} were removed from {self.directory}; run `code-env "
-                "prepare SUITE` again"
-            )
-        with contextlib.suppress(OSError):
-            os.utime(path)
-        return lock
-
-    @contextlib.contextmanager
-    def installing(self, key: str) -> Iterator[Path | None]:
-        """Yield a folder to install into; it becomes the environment if the block ends without an exception.
-
-        Others wait meanwhile. What earlier installations of this environment left is removed. Yields None if the
-        environment is there, because another process has installed it.
-
-        Raises:
-            PackageError: If the cache cannot be written.
-        """
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            lock = FileLock.take(self._lock_of(key), shared=False, wait=True)
-            partial = self._beside(key, "partial")
-            partial.mkdir()
-            partial.chmod(0o755)  # `mkdir` alone would apply the umask, and programs run as another user.
-        except OSError as error:
-            raise PackageError(
-                f"{self.directory} cannot be written: {error}; ${CACHE_VARIABLE} names another directory"
-            ) from error
-        with lock or contextlib.nullcontext():
-            try:
-                if self.read(key) is not None:
-                    yield None
-                    return
-                self._sweep(key, but=partial)
-                yield partial
-                self._remove(key)  # What is there does not work.
-                partial.rename(self.directory / key)
-            finally:
-                shutil.rmtree(partial, ignore_errors=True)
-
-    def environments(self) -> list[Environment]:
-        """All environments, the most recently used first."""
-        names = [path.name for path in self._paths() if path.is_dir() and "." not in path.name]
-        found = [one for name in names if (one := self.read(name)) is not None]
-        return sorted(found, key=lambda one: (-self.used_at(one), one.key))
-
-    def used_at(self, environment: Environment) -> float:
-        """When an environment was used last, in seconds since the epoch; 0 where unknown."""
-        try:
-            return self._lock_of(environment.key).stat().st_mtime
-        except OSError:
-            return 0.0
-
-    def prune(self, max_bytes: int = MAX_BYTES) -> list[Environment]:
-        """Remove environments, the least recently used first, until the rest is small enough.
-
-        What failed installations left is removed too. An environment that somebody uses is never removed.
-
-        Args:
-            max_bytes: How large the rest may be, in bytes.
-
-        Returns:
-            What was removed.
-        """
-        known = self.environments()
-        excess = sum(one.size_bytes for one in known) - max_bytes
-        removed = []
-        for one in reversed(known):
-            if excess > 0 and self._remove_unless_used(one.key):
-                removed.append(one)
-                excess -= one.size_bytes
-        kept = {one.key for one in known}
-        for key in {path.name.partition(".")[0] for path in self._paths()} - kept:
-            self._remove_unless_used(key)
-        return removed
-
-    def clear(self) -> list[Environment]:
-        """Remove all environments that nobody uses; return those that were removed."""
-        return self.prune(0)
-
-    def _remove_unless_used(self, key: str) -> bool:
-        try:
-            lock = FileLock.take(self._lock_of(key), shared=False, wait=False)
-        except OSError:
-            return False
-        if lock is None:
-            return False
-        with lock:
-            self._remove(key)
-            self._sweep(key)
-            # Who waits for the lock of a removed file notices that, and takes the next.
-            self._lock_of(key).unlink(missing_ok=True)
-        return True
-
-    def _remove(self, key: str) -> None:
-        """Remove an environment; the caller holds its lock. Without its name, nobody takes half of it for a whole."""
-        removed = self._beside(key, "removed")
-        with contextlib.suppress(FileNotFoundError):
-            (self.directory / key).rename(removed)
-        shutil.rmtree(removed, ignore_errors=True)
-
-    def _sweep(self, key: str, but: Path | None = None) -> None:
-        for path in self._paths():
-            if path != but and path.name.startswith(f"{key}.") and path.suffix in (".partial", ".removed"):
-                shutil.rmtree(path, ignore_errors=True)
-
-    def _paths(self) -> Iterable[Path]:
-        try:
-            return sorted(self.directory.iterdir())
-        except OSError:
-            return ()
-
-    def _lock_of(self, key: str) -> Path:
-        return self.directory / f"{key}.lock"
-
-    def _beside(self, key: str, what: str) -> Path:
-        return self.directory / f"{key}.{secrets.token_hex(4)}.{what}"
+    def _was_removed(self, entry: Environment) -> Exception:
+        return PackagesNotPrepared(
+            f"the packages {', '.join(entry.requirements)} were removed from {self.directory}; run `code-env prepare "
+            "SUITE` again"
+        )

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from code_env.caches import MAX_BYTES, FileLock
 from code_env.requirements import package_of
 from code_env.tasks.task import Task
 
-from .cache import MAX_BYTES, Environment, PackageCache
+from .cache import Environment, PackageCache
 from .imports import imports_of, is_there
 from .installing import Installer, find_installer, install, installed_versions, modules_of, size_of
-from .locks import FileLock
 
 _MOST_MODULES = 300
 """The most modules that a server imports for the programs of an environment."""
@@ -93,7 +93,7 @@ def _prepare(
     """Return an environment, a lock that keeps it, and whether it was installed now."""
     key, is_new = cache.key(requirements, python), False
     if cache.read(key) is None:
-        with cache.installing(key) as folder:
+        with cache.making(key) as folder:
             if folder is not None:
                 is_new = True
                 _install(cache, folder, key, requirements, python, wheels, installer or find_installer())

@@ -143,9 +143,12 @@ def _task(row: Any) -> Task:
     if not isinstance(row, dict):
         raise BadRequest(422, f"the row of a task is an object; got {type(row).__name__}")
     try:
-        return task_from_row(row)
+        task = task_from_row(row)
     except CodeEnvError as error:
         raise BadRequest(422, f"the row of a task was expected: {error}") from None
+    if task.image:
+        raise BadRequest(422, "a task that comes with a request has no image: its path could be any directory here")
+    return task
 
 
 def _texts(name: str, answers: Any) -> list[str]:

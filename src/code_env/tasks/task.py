@@ -11,7 +11,7 @@ from code_env import html
 from code_env.checks import names_keywords, require_choice
 from code_env.errors import TaskError
 from code_env.executors.limits import Limits
-from code_env.executors.program import check_files, main_file, python_packages
+from code_env.executors.program import check_files, check_image, main_file, python_packages
 from code_env.extract.defined_names import before_definition, definition_of
 from code_env.harness.wire.plain import encode, tags
 from code_env.languages import PYTHON, canonical_name, find_language
@@ -84,6 +84,9 @@ class Task:
     packages: tuple[str, ...] = ()
     """Requirements of the packages that answers and tests find, such as `pandas>=2,<3`, in their normal form. They
     replace the packages of the executor's interpreter. `code-env prepare` installs them."""
+    image: str = ""
+    """Path of the image that answers run in: a directory with a root file system, an OCI layout, a tar of either, or
+    what `docker save` wrote. `code-env prepare` unpacks archives. Empty for the executor's own files."""
 
     def _repr_html_(self) -> str:
         """Called by notebooks."""
@@ -115,6 +118,7 @@ class Task:
         object.__setattr__(self, "language", canonical_name(self.language))
         if self.packages:
             object.__setattr__(self, "packages", python_packages(self.packages, self.language))
+        check_image(self.image, self.packages)
         self._check_language()
         require_choice("judge", self.judge, get_args(JudgeMode), TaskError)
         for name in ("files", "metadata"):

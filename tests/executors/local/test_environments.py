@@ -224,12 +224,12 @@ def test_an_environment_in_use_is_not_removed(cache, wheels, packaged):
     with code_env.make_executor("local", workers=1) as executor:
         assert judge(packaged[0], packaged[0].reference, executor).passed
         used = cache.find(packaged[0].packages, executor.python)
-        assert used not in cache.clear()
-        assert cache.environments() == [used]
+        assert used not in cache.prune(0)
+        assert cache.entries() == [used]
         assert judge(packaged[0], packaged[0].reference, executor).passed
         with pytest.raises(PackagesNotPrepared):
             judge(packaged[1], packaged[1].reference, executor)
-    assert cache.clear() == [used]
+    assert cache.prune(0) == [used]
 
 
 def test_what_was_removed_meanwhile_is_an_error_and_no_verdict(cache, wheels, packaged):

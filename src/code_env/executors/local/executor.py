@@ -24,7 +24,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from code_env.checks import require_choice, require_whole
-from code_env.errors import ExecutorClosed, ExecutorError
+from code_env.errors import ExecutorClosed, ExecutorError, ImageError
 from code_env.executors.base import Executor, Isolation
 from code_env.executors.cores import own_cores
 from code_env.executors.interpreters import installed_languages, refuse_unsupported
@@ -33,6 +33,7 @@ from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, Status, sandbox_killed
 from code_env.executors.running_program import joined, role_of, watch
 
+from .images import stock_in
 from .interpreter import find_interpreter
 from .jailed_program import JailedProgram
 from .neighbours import Neighbours, found_no_space
@@ -126,6 +127,7 @@ class LocalExecutor(Executor):
             network=False,
             notebooks=True,
             packages=True,
+            images=level == "full",
             sessions="fork" if level == "full" else "replay",
             details=_DETAILS[level],
         )
@@ -148,13 +150,17 @@ class LocalExecutor(Executor):
         Raises:
             IsolationUnavailable: If this machine grants less than `min_isolation`.
             PackagesNotPrepared: If the program's packages are not installed in the cache.
+            ImageError: If there is no image where the program names one, or it does not start.
+            ImageNotPrepared: If its image is not unpacked in the cache.
         """
-        refuse_unsupported(program, "local", packages=True)
+        refuse_unsupported(program, "local", packages=True, images=True)
         with self._lock:
             servers, live = self._started(), self._live
             servers.level()
             if program.packages:
                 servers.environments.find(program.packages)
+            if program.image:
+                _prove(servers, stock_in(program, servers.level()))
             if live.pool is None:
                 open_slot = partial(live.open_slot, servers, self._preload)
                 live.pool = Pool("local", self._workers, open_slot, _IN_FLIGHT * self._workers)
@@ -167,12 +173,16 @@ class LocalExecutor(Executor):
         from .sessions.session import LiveSession
         from .sessions.tree import SessionTree
 
-        return LiveSession(SessionTree(partial(self._open_session_worker, first.packages), first), first)
+        return LiveSession(SessionTree(partial(self._open_session_worker, first), first), first)
 
-    def _open_session_worker(self, packages: tuple[str, ...], order: Mapping[str, Any]) -> Worker:
+    def _open_session_worker(self, first: Program, order: Mapping[str, Any]) -> Worker:
         with self._lock:
             servers = self._started()
-        stock = servers.environments.stock(SESSIONS, packages) if packages else SESSIONS
+        stock = SESSIONS._replace(image=first.image)
+        if first.image:
+            _prove(servers, stock)
+        if first.packages:
+            stock = servers.environments.stock(stock, first.packages)
         return servers.open_worker(stock, order)
 
     def close(self) -> None:
@@ -188,6 +198,21 @@ class LocalExecutor(Executor):
         if live.servers is None or live.servers.pid != os.getpid():  # A fork needs its own.
             live.servers, live.pool = Servers(self._python, self._levels, self._readable, self._policy), None
         return live.servers
+
+
+def _prove(servers: Servers, stock: Stock) -> None:
+    """Start the server of an image, the first time that the image is used, to see whether programs can run there.
+
+    Raises:
+        ImageError: If it does not start: that is no fault of a program.
+        ImageNotPrepared: If the image is not unpacked.
+    """
+    if stock.image not in servers.images.proven:
+        try:
+            servers.get(stock)
+        except ServerDied as error:
+            raise ImageError(f"programs cannot run in the image {stock.image}: {error}") from None
+        servers.images.proven.add(stock.image)
 
 
 @dataclass
@@ -259,6 +284,8 @@ class _Slot:
             return self._run_on(stock, program, place)
 
     def _stock(self, program: Program) -> Stock:
+        if program.image:
+            return stock_in(program, self._servers.level())
         if program.packages:
             return self._servers.environments.stock(COMMON, program.packages)
         return stock_for(program, self._preload)

@@ -25,15 +25,17 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import code_env
+from code_env.caches import FileLock
 from code_env.errors import ExecutorError, IsolationUnavailable
 from code_env.executors.files import remove_directory
 from code_env.executors.loader import loader_environment
 from code_env.harness.process.memory_file import memory_file
 from code_env.harness.process.watching import children_of
-from code_env.packages.locks import FileLock
+from code_env.images import Image
 
 from .commands import Commands
 from .environments import MOST_SERVERS, Environments
+from .images import Images, start_in
 from .interpreter import ENVIRONMENT, Interpreter, ask_interpreter
 from .jail import linux, namespaces, wire
 from .stocks import COMMON_MODULES, LEAN, Stock
@@ -89,7 +91,8 @@ class Server:
         stock: The stock that it loads.
         readable: Additional paths that programs may read.
         policy: The policy that its programs must follow, see `harness/restricted`; None allows all of Python.
-        lease: Keeps its environment in the cache; it is closed when the server has ended.
+        lease: Keeps its environment or its image in the cache; it is closed when the server has ended.
+        image: The image whose files and whose interpreter its programs have, in place of this machine's.
 
     Raises:
         ServerDied: If it cannot enter that level; the message says which layer failed.
@@ -104,6 +107,7 @@ class Server:
         readable: tuple[str, ...],
         policy: dict[str, Any] | None = None,
         lease: FileLock | None = None,
+        image: Image | None = None,
     ) -> None:
         self.level: Level = level
         self._lease = lease
@@ -137,12 +141,15 @@ class Server:
             "commands": commands.interpreter is not None,
             "drivers": commands.drivers,
             "modules": stock.modules,
+            "image": None,
             "judges": stock.judges,
             "sessions": stock.sessions,
             "heavy": stock.is_heavy,
             "base": None if self._base is None else str(self._base),
             "policy": policy,
         }
+        if image is not None:
+            config |= {"readable": image.shown, "masked": [], "private": False, "image": start_in(image)}
         self._control, theirs = (socket.socket(fileno=_above_standard(end.detach())) for end in _pair())
         self._empty_input = _above_standard(memory_file("stdin", b""))
         self._messages, messages = map(_above_standard, os.pipe())
@@ -317,10 +324,12 @@ class Servers:
         self._lock = threading.Lock()
         self._interpreter: Interpreter | None = None
         self._level: Level | None = None
-        self._servers: dict[Stock, Server] = {}  # Those with environments in the order of their last use.
+        self._servers: dict[Stock, Server] = {}  # Those apart in the order of their last use.
         self._users: Counter[Stock] = Counter()
         self.environments = Environments(python)
         """Where programs with packages of their own find them."""
+        self.images = Images()
+        """The images that programs name."""
         self.refused = "" if "full" in levels else "it was not asked for"
         """Why level `full` was not entered; empty if it was entered, or if no level was tried yet."""
 
@@ -338,9 +347,9 @@ class Servers:
     def using(self, stock: Stock) -> Iterator[None]:
         """Keep the server with this stock while the block runs a program on it.
 
-        Of the servers with environments, only the last that were used are kept for the next program.
+        Of the servers with environments or images, only the last that were used are kept for the next program.
         """
-        if not stock.environment:
+        if not stock.is_apart:
             yield
             return
         with self._lock:
@@ -356,7 +365,7 @@ class Servers:
 
     def _end_surplus(self) -> None:
         with self._lock:
-            known = [stock for stock in self._servers if stock.environment]
+            known = [stock for stock in self._servers if stock.is_apart]
             idle = [stock for stock in known if not self._users[stock] and not self._servers[stock].has_sessions]
             surplus = [self._servers.pop(stock) for stock in idle[: max(0, len(known) - MOST_SERVERS)]]
         for server in surplus:
@@ -454,8 +463,11 @@ class Servers:
             if level == "contained":
                 # Here a server imports as the trainer's user and unconfined, and somebody else wrote these packages.
                 stock = stock._replace(modules=COMMON_MODULES)
+        image = self.images.find(stock.image) if stock.image else None
+        if image is not None:
+            lease = self.images.hold(image)
         try:
-            server = Server(interpreter, python, level, stock, self._readable, self._policy, lease)
+            server = Server(interpreter, python, level, stock, self._readable, self._policy, lease, image)
         except BaseException:
             if lease is not None:
                 lease.close()

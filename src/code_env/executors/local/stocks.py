@@ -31,6 +31,14 @@ class Stock(NamedTuple):
     """Name of the environment whose packages its programs find (`code_env.packages`); empty for those of the executor's
     interpreter."""
 
+    image: str = ""
+    """The image that its programs run in, as they name it; empty for this machine's files."""
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether its programs have packages or an image of their own. Of such servers only some are kept."""
+        return bool(self.environment or self.image)
+
     @property
     def is_heavy(self) -> bool:
         """Whether some of its modules take long to import."""

@@ -57,7 +57,9 @@ class LinkedExecutor(Executor):
         """
         isolation = self._queue().isolation()
         # A program goes wherever there is room, so no place keeps an interpreter for the next cell.
-        return dataclasses.replace(isolation, sessions="replay") if isolation.sessions == "fork" else isolation
+        sessions = "replay" if isolation.sessions == "fork" else isolation.sessions
+        # The path of an image would name any directory of another machine.
+        return dataclasses.replace(isolation, sessions=sessions, images=False)
 
     def submit(self, program: Program) -> Future[ExecutionResult]:
         """Start a program; see `Executor.submit`.

@@ -82,6 +82,8 @@ def program_from(row: Mapping[str, Any], peer: Program | None) -> Program:
         values["files"] = {path: _from_bytes(content) for path, content in values["files"].items()}
     if "limits" in values:
         values["limits"] = Limits.from_dict(values["limits"])
+    if values.get("image"):
+        raise TaskError("a program from elsewhere names an image, which could be any directory of this machine")
     return Program(**values | {"peer": peer})
 
 

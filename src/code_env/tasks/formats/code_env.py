@@ -32,7 +32,7 @@ from .fields import in_each, in_field, texts
 
 _KINDS: dict[str, type[AnyTest]] = {kind.kind: kind for kind in get_args(AnyTest)}
 
-_TEXT_FIELDS = ("entry_point", "language", "setup", "prefix", "reference", "judge")
+_TEXT_FIELDS = ("entry_point", "language", "setup", "prefix", "reference", "judge", "image")
 """Optional fields of a task that are text."""
 
 

@@ -27,6 +27,8 @@ def name_packages(package: str, directory: str) -> None:
 
 
 if __name__ == "__main__":
+    if sys.hexversion < 0x030B0000:  # The Python of an image can be of any version.
+        sys.exit(f"{sys.executable} is Python {'.'.join(map(str, sys.version_info[:3]))}; programs need 3.11 or newer")
     # Python may store compiled code of the modules that are imported here, as in any other program.
     sys.dont_write_bytecode = False
     name_packages("code_env.executors.local", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

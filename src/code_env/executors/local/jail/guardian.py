@@ -86,4 +86,29 @@ def _become_server(control: Socket, config: dict[str, Any]) -> NoReturn:
     descriptors = [control.fileno(), memory_file("configuration", json.dumps(config).encode())]
     for fd in descriptors:
         os.set_inheritable(fd, True)
-    os.execv(sys.executable, [*sys.orig_argv[: -len(sys.argv) + 1], "server", *map(str, descriptors)])
+    command = [*sys.orig_argv[: -len(sys.argv) + 1], "server", *map(str, descriptors)]
+    if config["image"] is None:
+        os.execv(sys.executable, command)
+    _start_in_image(config, command)
+
+
+def _start_in_image(config: dict[str, Any], command: list[str]) -> NoReturn:
+    """Start the server by the interpreter of an image, which is found and works only within the image.
+
+    Somebody else made the image, so nothing of it runs before the view is locked.
+    """
+    image = config["image"]
+    namespaces.build_view(config["readable"], config["masked"], image=image["root"], package=image["package"])
+    linux.set_host_name("sandbox")
+    namespaces.become_user()
+    namespaces.lock_view()
+    server = os.fork()
+    if server != 0:
+        os.waitpid(server, 0)
+        os._exit(1)
+    namespaces.mount_proc("/proc")
+    linux.CapabilitySet.full().apply()
+    command[0] = image["python"]
+    boot = next(number for number, text in enumerate(command) if text.endswith("/boot.py"))
+    command[boot] = namespaces.PACKAGE + command[boot].removeprefix(image["package"])
+    os.execve(command[0], command, image["environment"])

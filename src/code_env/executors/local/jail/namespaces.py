@@ -73,6 +73,11 @@ def work_in(directory: str) -> str:
 DRIVERS = "/sandbox/drivers"
 """The directory of the drivers of other languages at level `full`."""
 
+_OWN = "/.code_env"
+
+PACKAGE = f"{_OWN}/code_env"
+"""Where a server that an image's interpreter runs finds this package, until it has imported what it needs."""
+
 WORK_DIRECTORY = work_in(SCRATCH)
 """The directory in which a program starts at level `full`."""
 
@@ -188,13 +193,21 @@ def become_user() -> None:
     prctl(PR_SET_DUMPABLE, 1)
 
 
-def build_view(readable: list[str], masked: list[str], drivers: Mapping[str, str] = MappingProxyType({})) -> None:
+def build_view(
+    readable: list[str],
+    masked: list[str],
+    drivers: Mapping[str, str] = MappingProxyType({}),
+    image: str = "",
+    package: str = "",
+) -> None:
     """Make a new root that holds what programs may read, and enter it.
 
     Args:
         readable: Paths of the host that programs see at the same place, read-only.
         masked: Directories below these paths that look empty to programs.
         drivers: Texts of the files in `DRIVERS`, by path below it.
+        image: A directory with a root file system, whose paths are shown in place of the host's.
+        package: The directory of this package, which is shown at `PACKAGE`; empty if no process needs it in the view.
 
     Raises:
         OSError: If the kernel does not grant it. It does not grant a new /proc in a container that covers parts of its
@@ -204,17 +217,21 @@ def build_view(readable: list[str], masked: list[str], drivers: Mapping[str, str
     root = next(path for path in _MOUNT_POINTS if os.path.isdir(path) and not _holds(path, [*readable, "/proc"]))
     mount("code_env", root, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=755")
     for path in readable:
-        _show(root, path)
+        _show(root, path, image)
     for path in DEVICES:
         if os.path.exists(path):
             _show(root, path, device=True)
     for directory in ("proc", "dev", "etc", "var", SCRATCH[1:]):
         os.makedirs(f"{root}/{directory}", exist_ok=True)
     for link, target in _LINKS.items():
-        if not os.path.lexists(root + link):
+        if not os.path.lexists(root + link) and os.path.dirname(link) not in readable:
             os.symlink(target, root + link)
-    _write(f"{root}/etc/passwd", f"sandbox:x:{USER_ID}:{USER_ID}::{WORK_DIRECTORY}:/bin/sh\n")
-    _write(f"{root}/etc/group", f"sandbox:x:{USER_ID}:\n")
+    _name_user(root, "passwd", f"sandbox:x:{USER_ID}:{USER_ID}::{WORK_DIRECTORY}:/bin/sh\n", "/etc" in readable)
+    _name_user(root, "group", f"sandbox:x:{USER_ID}:\n", "/etc" in readable)
+    if package:
+        os.makedirs(root + PACKAGE, exist_ok=True)
+        mount(package, root + PACKAGE, None, MS_BIND)
+        make_read_only(root + PACKAGE)
     for name, text in drivers.items():
         os.makedirs(os.path.dirname(f"{root}{DRIVERS}/{name}"), exist_ok=True)
         _write(f"{root}{DRIVERS}/{name}", text)
@@ -224,6 +241,42 @@ def build_view(readable: list[str], masked: list[str], drivers: Mapping[str, str
     mount_proc(f"{root}/proc")
     make_read_only(root)
     pivot_root(root)
+
+
+def _name_user(root: str, file: str, line: str, is_shown: bool) -> None:
+    """Add the user that programs run as to a file in /etc, which may be an image's."""
+    path, ours = f"{root}/etc/{file}", f"{root}{_OWN}/{file}"
+    if not is_shown:
+        _write(path, line)
+    elif os.path.isfile(path) and not os.path.islink(path):
+        with open(path, errors="surrogateescape") as known:
+            text = known.read()
+        os.makedirs(os.path.dirname(ours), exist_ok=True)
+        with open(ours, "w", errors="surrogateescape") as file_of_both:
+            file_of_both.write(f"{text.rstrip()}\n{line}".lstrip())
+        mount(ours, path, None, MS_BIND)
+        make_read_only(path)
+
+
+def hide_package() -> None:
+    """Hide this package in the view; all that is needed of it is imported."""
+    mount("code_env", _OWN, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "size=4k,mode=555")
+
+
+def lock_view() -> None:
+    """Enter namespaces in which nobody can change the view's mounts, as writable ones or by taking one away.
+
+    The next fork is process 1 of the new pid namespace.
+    """
+    _enter_own(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID, "image's namespaces")
+
+
+def _enter_own(flags: int, name: str) -> None:
+    """Enter namespaces with a user namespace in which this user has all capabilities."""
+    unshare(flags, name)
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/gid_map", f"{USER_ID} {USER_ID} 1")
+    _write("/proc/self/uid_map", f"{USER_ID} {USER_ID} 1")
 
 
 @contextlib.contextmanager
@@ -248,21 +301,21 @@ def _holds(directory: str, paths: list[str]) -> bool:
     return any(f"{path}/".startswith(f"{directory}/") for path in paths)
 
 
-def _show(root: str, path: str, *, device: bool = False) -> None:
-    """Show a path of the host at the same place below `root`."""
-    target = root + path
-    if not os.path.lexists(path) or os.path.lexists(target):
+def _show(root: str, path: str, image: str = "", *, device: bool = False) -> None:
+    """Show a path of the host, or of an image, at the same place below `root`."""
+    source, target = image + path, root + path
+    if not os.path.lexists(source) or os.path.lexists(target):
         return
     # Some directories on the way are links of the host (/lib -> usr/lib). These are shown first.
     os.makedirs(os.path.dirname(target), exist_ok=True)
-    if os.path.islink(path):
-        os.symlink(os.readlink(path), target)
+    if os.path.islink(source):
+        os.symlink(os.readlink(source), target)
         return
-    if os.path.isdir(path):
+    if os.path.isdir(source):
         os.mkdir(target)
     else:
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
-    mount(path, target, None, MS_BIND | MS_REC)
+    mount(source, target, None, MS_BIND | MS_REC)
     make_read_only(target, recursive=True, devices=device)
 
 
@@ -278,10 +331,7 @@ class Scratch:
         # copy of the server's mount namespace, and then enters namespaces of its own.
         unshare(CLONE_NEWNS, "worker's mount namespace")
         mount_proc("/proc")
-        unshare(CLONE_NEWUSER | CLONE_NEWNS, "worker's namespaces")
-        _write("/proc/self/setgroups", "deny")
-        _write("/proc/self/gid_map", f"{USER_ID} {USER_ID} 1")
-        _write("/proc/self/uid_map", f"{USER_ID} {USER_ID} 1")
+        _enter_own(CLONE_NEWUSER | CLONE_NEWNS, "worker's namespaces")
         self._umount = prepare_umount(SCRATCH)
         self._mounts: dict[int, PreparedCall] = {}
         self._size = -1

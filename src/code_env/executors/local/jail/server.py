@@ -114,15 +114,21 @@ def _enter(config: dict[str, Any]) -> None:
             sys.modules[name.replace(harness, "code_env_harness")] = module
     del os.environ["LD_BIND_NOW"]
     if config["level"] == "full":
-        namespaces.build_view(config["readable"], config["masked"], config["drivers"])
-        linux.set_host_name("sandbox")
-        namespaces.become_user()
+        if config["image"] is None:
+            namespaces.build_view(config["readable"], config["masked"], config["drivers"])
+            linux.set_host_name("sandbox")
+            namespaces.become_user()
+        else:  # This process began in the view.
+            namespaces.hide_package()
     die_with_parent(0 if config["level"] == "full" else os.getppid())
 
 
 def _import(config: dict[str, Any]) -> None:
-    sys.path[:] = config["path"]
-    sys.prefix, sys.exec_prefix, sys.executable = config["prefix"], config["exec_prefix"], config["executable"]
+    if config["image"] is None:
+        sys.path[:] = config["path"]
+        sys.prefix, sys.exec_prefix, sys.executable = config["prefix"], config["exec_prefix"], config["executable"]
+    else:
+        sys.path[:] = [namespaces.WORK_DIRECTORY, *sys.path, *filter(os.path.isdir, site.getsitepackages())]
     # This is what `site` gives every program. It leaves out the packages' .pth files, because some of them run code.
     site.setquit()
     site.setcopyright()

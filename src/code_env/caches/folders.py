@@ -1,0 +1,201 @@
+"""A cache of folders, by their keys.
+
+    <cache>/<kind>/<key>/              a folder that is complete
+    <cache>/<kind>/<key>.lock          held alone by who makes or removes it, shared by who uses it
+    <cache>/<kind>/<key>.*.partial     a folder that is not finished
+    <cache>/<kind>/<key>.*.removed     a folder that is being removed
+
+A folder gets its name only when it is complete, by a rename. So one whose making failed or was killed is never taken
+for a complete one. Whoever holds the lock alone removes what is left of such folders.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from code_env.errors import CacheError
+
+from .locks import FileLock
+
+CACHE_VARIABLE = "CODE_ENV_CACHE"
+"""The environment variable with the directory of the caches."""
+
+MAX_BYTES = 20 << 30
+"""How large a cache may become unless told otherwise, in bytes."""
+
+
+def cache_directory() -> Path:
+    """The directory of the caches: `$CODE_ENV_CACHE`, else `code_env` in the user's directory for caches."""
+    given = os.environ.get(CACHE_VARIABLE)
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(given).expanduser().absolute() if given else Path(base).expanduser().absolute() / "code_env"
+
+
+class Entry(Protocol):
+    """What is known of a folder."""
+
+    @property
+    def key(self) -> str:
+        """Its name in the cache."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of its files."""
+        ...
+
+
+E = TypeVar("E", bound=Entry)
+
+
+class FolderCache(abc.ABC, Generic[E]):
+    """The folders of one kind.
+
+    Args:
+        kind: Name of their directory.
+        directory: Directory of all caches; by default that of `cache_directory`.
+        error: The exception for a cache that cannot be written.
+    """
+
+    def __init__(self, kind: str, directory: Path | None, error: type[CacheError] = CacheError) -> None:
+        self.directory = (directory or cache_directory()) / kind
+        self._error = error
+
+    @abc.abstractmethod
+    def read(self, key: str) -> E | None:
+        """What is known of the folder with this key; None if there is none that works."""
+
+    @abc.abstractmethod
+    def _was_removed(self, entry: E) -> Exception:
+        """The exception for a folder that was removed meanwhile."""
+
+    def hold(self, entry: E) -> FileLock:
+        """Keep a folder from being removed until the lock is closed, and note that it is used.
+
+        Raises:
+            UnsupportedProgram: If it was removed meanwhile; the message says how to make it again.
+        """
+        path = self._lock_of(entry.key)
+        try:
+            lock = FileLock.take(path, shared=True, wait=True) or FileLock(-1)
+        except OSError:  # In a cache that is read-only nothing is removed either.
+            lock = FileLock(-1)
+        if self.read(entry.key) is None:
+            lock.close()
+            raise self._was_removed(entry)
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return lock
+
+    @contextlib.contextmanager
+    def making(self, key: str) -> Iterator[Path | None]:
+        """Yield a folder to fill; it gets its name if the block ends without an exception.
+
+        Others wait meanwhile. What earlier attempts left is removed. Yields None if the folder is there, because
+        another process has made it.
+
+        Raises:
+            CacheError: If the cache cannot be written.
+        """
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            lock = FileLock.take(self._lock_of(key), shared=False, wait=True)
+            partial = self._beside(key, "partial")
+            partial.mkdir()
+            partial.chmod(0o755)  # `mkdir` alone would apply the umask, and programs run as another user.
+        except OSError as error:
+            raise self._error(
+                f"{self.directory} cannot be written: {error}; ${CACHE_VARIABLE} names another directory"
+            ) from error
+        with lock or contextlib.nullcontext():
+            try:
+                if self.read(key) is not None:
+                    yield None
+                    return
+                self._sweep(key, but=partial)
+                yield partial
+                self._remove(key)  # What is there does not work.
+                partial.rename(self.directory / key)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
+
+    def entries(self) -> list[E]:
+        """All folders, the most recently used first."""
+        names = [path.name for path in self._paths() if path.is_dir() and "." not in path.name]
+        found = [one for name in names if (one := self.read(name)) is not None]
+        return sorted(found, key=lambda one: (-self.used_at(one), one.key))
+
+    def used_at(self, entry: E) -> float:
+        """When a folder was used last, in seconds since the epoch; 0 where unknown."""
+        try:
+            return self._lock_of(entry.key).stat().st_mtime
+        except OSError:
+            return 0.0
+
+    def prune(self, max_bytes: int = MAX_BYTES) -> list[E]:
+        """Remove folders, the least recently used first, until the rest is small enough.
+
+        What failed attempts left is removed too. A folder that somebody uses is never removed.
+
+        Args:
+            max_bytes: How large the rest may be, in bytes.
+
+        Returns:
+            What was removed.
+        """
+        known = self.entries()
+        excess = sum(one.size_bytes for one in known) - max_bytes
+        removed = []
+        for one in reversed(known):
+            if excess > 0 and self._remove_unless_used(one.key):
+                removed.append(one)
+                excess -= one.size_bytes
+        kept = {one.key for one in known}
+        for key in {path.name.partition(".")[0] for path in self._paths()} - kept:
+            self._remove_unless_used(key)
+        return removed
+
+    def _remove_unless_used(self, key: str) -> bool:
+        try:
+            lock = FileLock.take(self._lock_of(key), shared=False, wait=False)
+        except OSError:
+            return False
+        if lock is None:
+            return False
+        with lock:
+            self._remove(key)
+            self._sweep(key)
+            # Who waits for the lock of a removed file notices that, and takes the next.
+            self._lock_of(key).unlink(missing_ok=True)
+        return True
+
+    def _remove(self, key: str) -> None:
+        """Remove a folder; the caller holds its lock. Without its name, nobody takes half of it for a whole."""
+        removed = self._beside(key, "removed")
+        with contextlib.suppress(FileNotFoundError):
+            (self.directory / key).rename(removed)
+        shutil.rmtree(removed, ignore_errors=True)
+
+    def _sweep(self, key: str, but: Path | None = None) -> None:
+        for path in self._paths():
+            if path != but and path.name.startswith(f"{key}.") and path.suffix in (".partial", ".removed"):
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _paths(self) -> Iterable[Path]:
+        try:
+            return sorted(self.directory.iterdir())
+        except OSError:
+            return ()
+
+    def _lock_of(self, key: str) -> Path:
+        return self.directory / f"{key}.lock"
+
+    def _beside(self, key: str, what: str) -> Path:
+        return self.directory / f"{key}.{secrets.token_hex(4)}.{what}"

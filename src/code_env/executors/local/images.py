@@ -1,0 +1,81 @@
+"""The images that the programs of one executor run in."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import code_env
+from code_env.caches import FileLock
+from code_env.errors import UnsupportedProgram
+from code_env.executors.program import Program
+from code_env.images import Image, ImageCache
+from code_env.languages import PYTHON
+
+from .interpreter import ENVIRONMENT
+from .jail import namespaces
+from .stocks import COMMON, Stock
+
+
+class Images:
+    """Finds images."""
+
+    def __init__(self) -> None:
+        self._cache = ImageCache()
+        self._found: dict[str, Image] = {}
+        self.proven: set[str] = set()
+        """Those in which a server has started."""
+
+    def find(self, source: str) -> Image:
+        """The image of a path.
+
+        Raises:
+            ImageError: If there is none at the path.
+            ImageNotPrepared: If it is not unpacked.
+        """
+        found = self._found.get(source)
+        if found is None:
+            found = self._found[source] = self._cache.find(source)
+        return found
+
+    def hold(self, image: Image) -> FileLock | None:
+        """Keep an image in the cache until the lock is closed; None if it is a directory, which nobody removes.
+
+        Raises:
+            ImageNotPrepared: If it was removed meanwhile.
+        """
+        if not image.key:
+            return None
+        try:
+            return self._cache.hold(image)
+        except UnsupportedProgram:
+            self._found.pop(image.source, None)
+            raise
+
+
+def start_in(image: Image) -> dict[str, Any]:
+    """How a server starts in an image: by the image's interpreter, with its variables; ours replace those of a name."""
+    path = image.variables.get("PATH", ENVIRONMENT["PATH"])
+    where = {"HOME": namespaces.WORK_DIRECTORY, "TMPDIR": namespaces.SCRATCH, "PATH": path, "LD_BIND_NOW": "1"}
+    return {
+        "root": image.root,
+        "package": os.path.dirname(os.path.abspath(code_env.__file__)),
+        "python": image.python(),
+        "environment": {**image.variables, **ENVIRONMENT, **where},
+    }
+
+
+def stock_in(program: Program, level: str) -> Stock:
+    """The stock of the server from which a program with an image is forked.
+
+    Raises:
+        UnsupportedProgram: If such a program cannot run here.
+    """
+    if level != "full":
+        raise UnsupportedProgram(
+            f"an image needs isolation level full, and programs run here at level {level}; `code-env doctor` says what "
+            "this machine lacks for it"
+        )
+    if program.language != PYTHON.name:
+        raise UnsupportedProgram(f"programs with an image are in {PYTHON.name}, not {program.language!r}")
+    return COMMON._replace(image=program.image)

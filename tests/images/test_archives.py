@@ -1,0 +1,200 @@
+"""Archives of every kind become the tree that a container engine would show."""
+
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from code_env import ImageError, ImageNotPrepared
+from code_env.images import ImageCache, prepare_images
+from images.archives_made import docker_archive, layer, oci_layout, packed_tar, special
+
+BASE = layer(
+    ("usr", None),
+    ("usr/bin", None),
+    ("usr/bin/tool", b"old"),
+    ("usr/share", None),
+    ("usr/share/a", b"a"),
+    ("usr/share/b", b"b"),
+    ("etc/name", b"base"),
+    ("bin", "usr/bin"),
+    ("opt/full/inner/file", b"gone"),
+    ("opt/link", "/etc/name"),
+    ("opt/file", b"a file"),
+    special("usr/bin/same", tarfile.LNKTYPE, "usr/bin/tool"),
+    special("dev/null", tarfile.CHRTYPE),
+    special("usr/bin/root", tarfile.REGTYPE, mode=0o4755),
+)
+ABOVE = layer(
+    ("usr/bin/tool", b"new"),
+    ("usr/share/.wh.a", b""),
+    ("opt/full/.wh..wh..opq", b""),
+    ("opt/full/fresh", b"fresh"),
+    ("opt/link", b"a file now"),
+    ("opt/file/inside", b"a directory now"),
+)
+EXPECTED = {
+    "usr/bin/tool": b"new",
+    "usr/bin/same": b"old",
+    "usr/bin/root": b"",
+    "usr/share/b": b"b",
+    "etc/name": b"base",
+    "opt/full/fresh": b"fresh",
+    "opt/link": b"a file now",
+    "opt/file/inside": b"a directory now",
+}
+
+KINDS = {
+    "an OCI layout": lambda path, packed: oci_layout(path / "layout", [BASE, ABOVE], ["A=1=2"], packed),
+    "a tar of an OCI layout": lambda path, packed: packed_tar(
+        path / "layout.tar", oci_layout(path / "layout", [BASE, ABOVE], ["A=1=2"], packed)
+    ),
+    "docker save": lambda path, packed: docker_archive(path / "saved.tar", [BASE, ABOVE], ["A=1=2"], packed),
+}
+
+
+def files_of(root):
+    paths = [Path(place, name) for place, _, names in os.walk(root) for name in names]
+    return {str(path.relative_to(root)): path.read_bytes() for path in paths}
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return ImageCache(tmp_path / "cache")
+
+
+@pytest.mark.parametrize("packed", ["plain", "gzip", "zstd"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_layers_are_laid_over_each_other(kind, packed, tmp_path, cache):
+    path = KINDS[kind](tmp_path, packed)
+    with pytest.raises(ImageNotPrepared, match=r"run `code-env prepare SUITE`"):
+        cache.find(str(path))
+    (image,), unpacked = prepare_images([str(path), str(path)], cache=cache)
+    assert (unpacked, image.variables) == (1, {"A": "1=2"})
+    root = image.root
+    assert files_of(root) == EXPECTED
+    assert os.readlink(f"{root}/bin") == "usr/bin"
+    assert image.size_bytes == sum(map(len, EXPECTED.values()))
+    for place, directories, names in os.walk(root):  # Programs read all of it, whoever owned it.
+        for name in [*directories, *names]:
+            mode = os.lstat(os.path.join(place, name)).st_mode
+            assert mode & 0o7044 == 0o044, name
+    assert prepare_images([str(path)], cache=cache) == ([image], 0)
+    assert image.shown == ["/bin", "/etc", "/opt", "/usr"]
+
+
+@pytest.mark.parametrize("packed", ["plain", "gzip", "zstd"])
+def test_a_tar_of_a_root_file_system_is_unpacked(packed, tmp_path, cache):
+    (tmp_path / "root/etc").mkdir(parents=True)
+    (tmp_path / "root/etc/name").write_text("here")
+    path = packed_tar(tmp_path / "root.tar", tmp_path / "root", packed)
+    (image,), _ = prepare_images([str(path)], cache=cache)
+    assert files_of(image.root) == {"etc/name": b"here"}
+
+
+def test_a_directory_is_used_as_it_is(tmp_path, cache):
+    (tmp_path / "root/etc").mkdir(parents=True)
+    image = cache.find(str(tmp_path / "root"))
+    assert (image.root, image.key) == (str(tmp_path / "root"), "")
+    assert prepare_images([str(tmp_path / "root")], cache=cache) == ([image], 0)
+    assert not cache.directory.exists()
+
+
+def test_images_share_their_layers(tmp_path, cache):
+    one = docker_archive(tmp_path / "one.tar", [BASE])
+    two = docker_archive(tmp_path / "two.tar", [BASE, ABOVE])
+    images, _ = prepare_images([str(one), str(two)], cache=cache)
+    assert len({os.stat(f"{image.root}/etc/name").st_ino for image in images}) == 1
+    assert len(cache.layers.entries()) == 2
+    cache.layers.prune(0)
+    assert files_of(images[1].root) == EXPECTED
+
+
+def test_an_archive_that_has_changed_is_another_image(tmp_path, cache):
+    path = docker_archive(tmp_path / "one.tar", [BASE])
+    prepare_images([str(path)], cache=cache)
+    docker_archive(path, [BASE, ABOVE])
+    with pytest.raises(ImageNotPrepared):
+        cache.find(str(path))
+    ((image,), unpacked) = prepare_images([str(path)], cache=cache)
+    assert (unpacked, files_of(image.root)) == (1, EXPECTED)
+
+
+def test_the_cache_is_bounded(tmp_path, cache):
+    paths = [docker_archive(tmp_path / f"{n}.tar", [layer((f"{n}", bytes(1000)))]) for n in range(3)]
+    images, _ = prepare_images(map(str, paths), cache=cache)
+    for age, image in enumerate(images):
+        os.utime(cache.directory / f"{image.key}.lock", (age, age))
+    with cache.hold(images[0]):
+        assert cache.prune(1000) == [images[1], images[2]]
+    assert cache.prune(0) == [images[0]]
+    assert list(cache.directory.iterdir()) == []
+
+
+def damaged(path):
+    file = docker_archive(path / "damaged.tar", [BASE])
+    data = file.read_bytes()
+    file.write_bytes(data.replace(b"base", b"bass", 1))
+    return file
+
+
+def two_images(path):
+    image = {"Config": "config.json", "Layers": []}
+    file = path / "two.tar"
+    file.write_bytes(layer(("manifest.json", str([image | {"RepoTags": ["a:1"]}, image]).replace("'", '"').encode())))
+    return file
+
+
+def escaping(name, *members):
+    return lambda path: docker_archive(path / f"{name}.tar", [layer(*members)])
+
+
+def text(path):
+    (path / "text").write_text("no archive at all")
+    return path / "text"
+
+
+REFUSED = {
+    "damaged": (damaged, "a layer is damaged: its SHA-256 is not"),
+    "two images": (two_images, r"holds 2 images \(a:1, without a name\); save one alone"),
+    "no archive": (text, "cannot be read as an image"),
+    "no manifest's layer": (
+        lambda path: [file := path / "x.tar", file.write_bytes(layer(("manifest.json", b'[{"Config": "c"}]')))][0],
+        "is damaged, or no image: KeyError",
+    ),
+    "a file above": (escaping("above", ("../../evil", b"x")), "leads out of its directory: ../../evil"),
+    "a file through a link": (
+        escaping("through", ("out", "/tmp"), ("out/evil", b"x")),
+        "leads out of its directory: out/evil",
+    ),
+    "a hard link through a link": (
+        escaping("hard", ("out", "/etc"), special("stolen", tarfile.LNKTYPE, "out/passwd")),
+        "leads out of its directory: out/passwd",
+    ),
+    "a hard link above": (
+        escaping("up", special("stolen", tarfile.LNKTYPE, "../../../../etc/passwd")),
+        "leads out of its directory",
+    ),
+    "another machine's": (
+        lambda path: [
+            layout := oci_layout(path / "layout", [BASE]),
+            *(
+                file.write_bytes(file.read_bytes().replace(b'"linux"', b'"plan9"'))
+                for file in (layout / "blobs/sha256").iterdir()
+            ),
+        ][0],
+        "holds 0 images for this machine",
+    ),
+    "nothing there": (lambda path: path / "nowhere", "does not exist; give the path of a directory"),
+    "this machine": (lambda path: "/", "would show programs all of this machine"),
+}
+
+
+@pytest.mark.parametrize(("make", "told"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_image_is_refused(make, told, tmp_path, cache):
+    with pytest.raises(ImageError, match=told):
+        prepare_images([str(make(tmp_path))], cache=cache)
+    assert cache.entries() == []
+    assert list(tmp_path.rglob("evil")) == []
+    assert list(cache.directory.parent.rglob("*.partial")) == []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
 
 
@@ -21,6 +22,10 @@ class NoNetwork:
     def command(self) -> list[str]:
         """What runs the command that follows it without a network; nothing where that cannot be had."""
         with self._lock:
+            if self._holder is not None and self._holder.poll() is not None:
+                sys.stderr.write(f"the process of the network namespace has ended: {self._holder.returncode}\n")
+                self._holder.communicate()
+                self._enter = None
             if self._enter is None:
                 self._enter = self._begin()
             return self._enter

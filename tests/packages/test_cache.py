@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from code_env import PackageError, PackagesNotPrepared
-from code_env.caches import FileLock
-from code_env.packages import Environment, PackageCache, cache_directory
+from code_env.caches import FileLock, cache_directory
+from code_env.packages import Environment, PackageCache
 from support import wait_until
 
 KEY = "a" * 24

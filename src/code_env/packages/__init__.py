@@ -5,9 +5,7 @@ executor that can do so shows a program the environment of its task, read-only, 
 interpreter. What is not prepared is an error, never a wrong answer, and nothing is ever installed while judging.
 """
 
-from code_env.caches import cache_directory
-
 from .cache import Environment, PackageCache
 from .preparing import Prepared, prepare
 
-__all__ = ["Environment", "PackageCache", "Prepared", "cache_directory", "prepare"]
+__all__ = ["Environment", "PackageCache", "Prepared", "prepare"]

@@ -179,7 +179,7 @@ def test_deep_recursion_in_a_big_stack(jail):
 
 def test_threads_count_with_what_the_kernel_keeps_for_them(jail):
     code = "import _thread, time\n_thread.stack_size(32768)\n"
-    code += "for _ in range(800): _thread.start_new_thread(time.sleep, (60,))\ntime.sleep(0.5)\n"
+    code += "for _ in range(800): _thread.start_new_thread(time.sleep, (60,))\ntime.sleep(2)\n"
     result = jail.run(Program(code, limits=Limits(memory_bytes=128 << 20)))
     assert (result.status, result.peak_memory_bytes > 800 * (32 << 10)) == (Status.OK, True), result
     result = jail.run(Program(code, limits=Limits(memory_bytes=24 << 20, wall_s=10)))

@@ -7,6 +7,9 @@ These are the processes, from the trainer inwards; each is the parent of the nex
                       └─ worker.py   runs one program at a time; never sees a program either
                            └─ child.py   reads its order, gives up its remaining rights, becomes the program
 
+For programs in an image the image's interpreter runs the server, and a process between it and the guardian waits: it
+has entered namespaces in which the image's interpreter cannot change the view (`guardian.py`).
+
 A session's worker (`session_worker.py`) keeps interpreters in which untrusted cells have run. It trusts nothing of
 them.
 

@@ -6,6 +6,9 @@ read-only, and nothing else of the host. Each worker adds a user, a mount and a 
 there, so one `kill(-1)` ends everything that a program has started, `setsid` daemons included, and the limit on tasks
 counts for this worker alone.
 
+For programs in an image there is a level between the two, so that the image's interpreter, which runs the server,
+cannot change the mounts of the view.
+
 Between two programs the worker replaces its only writable file system, a tmpfs, by a fresh one, unless nothing has
 changed there.
 A program is not process 1 itself, because process 1 ignores the signals that it sends itself.

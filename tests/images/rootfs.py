@@ -30,7 +30,8 @@ def make_root(root: Path) -> Path:
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, target)
-    (root / "etc").mkdir()
+    for name in ("etc", "home", "media", "mnt", "opt", "root", "run", "srv"):
+        (root / name).mkdir(exist_ok=True)
     (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
     (root / "etc/motd").write_text("an image\n")
     (root / "tmp").mkdir()

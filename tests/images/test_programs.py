@@ -80,7 +80,7 @@ for name in ("code_env", "numpy", "pytest"):
         print(error.name)
 """
     result = inside.run(Program(code))
-    shown = sorted({*os.listdir(image), ".code_env", "dev", "proc", "sandbox", "tmp", "var"})
+    shown = sorted({*os.listdir(image), ".code_env", "dev", "proc", "sandbox", "tmp", "var"} - {"run"})
     assert result.stdout.splitlines() == [
         f"42 /usr/local/bin/python3 an image {shown}",
         "False []",

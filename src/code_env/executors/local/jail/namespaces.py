@@ -217,7 +217,8 @@ def build_view(
             own /proc. The container's /proc cannot replace it, because it shows other process numbers.
     """
     mount("none", "/", None, MS_REC | MS_PRIVATE)
-    root = next(path for path in _MOUNT_POINTS if os.path.isdir(path) and not _holds(path, [*readable, "/proc"]))
+    needed = [image, package] if image else readable
+    root = next(path for path in _MOUNT_POINTS if os.path.isdir(path) and not _holds(path, [*needed, "/proc"]))
     mount("code_env", root, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=755")
     for path in readable:
         _show(root, path, image)

@@ -76,7 +76,7 @@ def test_layers_are_laid_over_each_other(kind, packed, tmp_path, cache):
     assert files_of(root) == EXPECTED
     assert os.readlink(f"{root}/bin") == "usr/bin"
     assert image.size_bytes == sum(map(len, EXPECTED.values()))
-    for place, directories, names in os.walk(root):  # Programs read all of it, whoever owned it.
+    for place, directories, names in os.walk(root):  # Programs can read each file.
         for name in [*directories, *names]:
             mode = os.lstat(os.path.join(place, name)).st_mode
             assert mode & 0o7044 == 0o044, name

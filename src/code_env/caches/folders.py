@@ -5,8 +5,8 @@
     <cache>/<kind>/<key>.*.partial     a folder that is not finished
     <cache>/<kind>/<key>.*.removed     a folder that is being removed
 
-A folder gets its name only when it is complete, by a rename. So one whose making failed or was killed is never taken
-for a complete one. Whoever holds the lock alone removes what is left of such folders.
+A folder is renamed to its key when it is complete. So a folder that a failed or killed process began is never taken for
+a complete one. The process that holds the lock alone removes what others left unfinished.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class FolderCache(abc.ABC, Generic[E]):
         """Keep a folder from being removed until the lock is closed, and note that it is used.
 
         Raises:
-            UnsupportedProgram: If it was removed meanwhile; the message says how to make it again.
+            CodeEnvError: If it was removed meanwhile, as the cache's class says; the message says how to make it again.
         """
         path = self._lock_of(entry.key)
         try:

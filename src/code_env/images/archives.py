@@ -58,7 +58,7 @@ def opened(path: Path) -> Iterator[Archive]:
     """Read what an archive holds; its layers can be opened until the block ends.
 
     Raises:
-        ImageError: If it is none of the known kinds, is damaged, or holds no image or several.
+        ImageError: If its kind is not known, if it is damaged, or if it does not hold exactly one image.
     """
     with contextlib.ExitStack() as stack:
         try:

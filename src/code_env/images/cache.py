@@ -127,12 +127,9 @@ class ImageCache(FolderCache[Image]):
         Raises:
             ImageError: If it cannot be read or unpacked, or the cache cannot be written.
         """
+        with contextlib.suppress(ImageNotPrepared):
+            return self.find(source), False
         path = _existing(source)
-        if _is_root_file_system(path):
-            return Image(str(path), str(path)), False
-        found = self.read(_key(path))
-        if found is not None:
-            return found, False
         with self.making(_key(path)) as folder:
             if folder is not None:
                 self._make(path, folder)

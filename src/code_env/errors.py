@@ -19,10 +19,10 @@
     │   ├── TooManySessions                   as many sessions are open as the executor may have
     │   └── UnsupportedProgram                it cannot do what the program asks
     │       ├── PackagesNotPrepared               the packages that a task names are not installed
-    │       └── ImageNotPrepared                  the image that a task names is not unpacked
+    │       └── ImageNotPrepared                  the image that a task names is not prepared
     ├── CacheError                        a cache on disk cannot be written
     │   ├── PackageError                      packages cannot be installed
-    │   └── ImageError                        an image cannot be read or unpacked
+    │   └── ImageError                        an image cannot be read, built or pulled
     ├── NoVerdict                         the sandbox failed, and a caller that must have a number cannot have one
     ├── RolloutError                      a collection of trajectories cannot begin, or go on
     ├── OutputError                       a file of results cannot be written, or is of other work
@@ -96,7 +96,7 @@ class PackagesNotPrepared(UnsupportedProgram):
 
 
 class ImageNotPrepared(UnsupportedProgram):
-    """The image that a task names is not unpacked; `code-env prepare SUITE` unpacks it."""
+    """The image that a task names is not in the cache; `code-env prepare SUITE` puts it there."""
 
 
 class CacheError(CodeEnvError):
@@ -108,7 +108,7 @@ class PackageError(CacheError):
 
 
 class ImageError(CacheError):
-    """An image cannot be read or unpacked, or the cache cannot be written."""
+    """An image cannot be read, built or pulled, or the cache cannot be written."""
 
 
 class SessionBusy(ExecutorError):

@@ -39,6 +39,18 @@ def make_root(root: Path) -> Path:
     return root
 
 
+def add_programs(root: Path, *names: str) -> None:
+    """Copy programs of this machine into the /bin of a root file system, with their libraries."""
+    for name in names:
+        found = Path(os.path.realpath(shutil.which(name) or f"/bin/{name}"))
+        for source, target in [(found, root / "bin" / name)] + [
+            (Path(path), root / path[1:]) for path in libraries(found)
+        ]:
+            if not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, target)
+
+
 def libraries(*binaries: Path) -> set[str]:
     """The shared libraries of binaries, with the loader, by their paths on this machine."""
     told = subprocess.run(["ldd", *map(str, binaries)], capture_output=True, text=True).stdout

@@ -235,7 +235,7 @@ def test_what_cannot_have_an_image_says_so(image):
         executor.submit(dataclasses.replace(program, language="bash"))
     with pytest.raises(TaskError, match="an image has its own packages"):
         Program("1", image=image, packages=("numpy",))
-    with pytest.raises(TaskError, match="must be the path of an image"):
+    with pytest.raises(TaskError, match="must be the path or the name of an image"):
         Program("1", image=1)
     with pytest.raises(TaskError, match="which could be any directory of this machine"):
         program_from(pickle.loads(pickle.dumps(program_data(program))), None)

@@ -35,11 +35,14 @@ def prepare_suite(
     python: Annotated[
         str | None, typer.Option("--python", help="The interpreter that will run programs; this one by default.")
     ] = None,
+    network: Annotated[
+        bool, typer.Option("--network", help="Let the RUN steps of build files reach the network.")
+    ] = False,
     max_gib: MaxGibOption = MAX_BYTES / _GIB,
     as_json: JsonOption = False,
     format: FormatOption = None,
 ) -> None:
-    """Install the packages and unpack the images that the tasks of a suite name, each once.
+    """Install the packages, and unpack, build or pull the images, that the tasks of a suite name, each once.
 
     Example: code-env prepare tasks.jsonl
     """
@@ -56,17 +59,18 @@ def prepare_suite(
                     bar, completed=done, total=total, description=f"installing {_short(what)}"
                 ),
             )
-            images, unpacked = prepare_images(
+            images, made = prepare_images(
                 (task.image for task in tasks if task.image),
                 max_bytes=round(max_gib * _GIB),
+                network=network,
                 progress=lambda done, total, what: progress.update(
-                    bar, completed=done, total=total, description=f"unpacking {_short(what)}"
+                    bar, completed=done, total=total, description=f"making {_short(what)}"
                 ),
             )
     if as_json:
         row = {"suite": tasks.name, "tasks": len(tasks), "tasks_with_packages": prepared.tasks}
         rows = [_row(PackageCache(), one) for one in prepared.environments]
-        row |= {"installed": prepared.installed, "environments": rows, "unpacked": unpacked}
+        row |= {"installed": prepared.installed, "environments": rows, "made": made}
         print_json(row | {"images": [_image_row(ImageCache(), one) for one in images]})
         return
     for one in prepared.environments:
@@ -77,7 +81,7 @@ def prepare_suite(
         f"{there} were there"
     )
     if images:
-        say(f"images: {unpacked} unpacked now, {len(images) - unpacked} were there or are directories")
+        say(f"images: {made} made now, {len(images) - made} were there or are directories")
 
 
 @cache_app.command("list")

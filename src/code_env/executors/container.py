@@ -20,14 +20,12 @@ from typing import Literal
 
 from code_env.checks import require_flag, require_whole
 from code_env.errors import ExecutorError, ExecutorMisconfigured
+from code_env.images.engines import ENGINES
 from code_env.languages import LANGUAGES, PYTHON
 
 from .base import Isolation
 from .cores import own_cores
 from .machines import ENFORCED, MachineExecutor, ShellMachines
-
-ENGINES = ("podman", "docker")
-"""The engines that can be used, in the order in which they are tried."""
 
 _ENGINE_FAILED = 125
 """The exit code by which both engines say that they, and not the command in the container, have failed."""

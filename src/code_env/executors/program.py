@@ -77,8 +77,8 @@ class Program:
     they must be prepared (`code_env.packages`). Without any it finds what the interpreter has. A peer has those of its
     program, or none."""
     image: str = ""
-    """Path of the image whose files it sees and whose Python runs it: a directory with a root file system, or an
-    archive that is prepared (`code_env.images`); empty for the machine's own. A peer has none."""
+    """Path or name of the image whose files it sees and whose Python runs it: a directory with a root file system, or
+    what is prepared (`code_env.images`); empty for the machine's own. A peer has none."""
 
     @functools.cached_property
     def digest(self) -> str:
@@ -146,7 +146,7 @@ def check_image(image: object, packages: tuple[str, ...]) -> None:
         TaskError: If it is no path, or there are packages too.
     """
     if not isinstance(image, str) or "\0" in image:
-        raise TaskError(f"image must be the path of an image, as text; got {image!r}")
+        raise TaskError(f"image must be the path or the name of an image, as text; got {image!r}")
     if image and packages:
         raise TaskError(f"an image has its own packages, and there are packages too: {', '.join(packages)}")
 

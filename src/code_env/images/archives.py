@@ -43,6 +43,11 @@ class Layer:
     """Opens the tar, which can be compressed."""
 
 
+def layer_of(path: Path) -> Layer:
+    """The layer that is a file of its own."""
+    return Layer("", lambda: path.open("rb"))
+
+
 @dataclass(frozen=True)
 class Archive:
     """An image as an archive holds it."""
@@ -85,7 +90,7 @@ def _read(path: Path, stack: contextlib.ExitStack) -> Archive:
         return _docker(inside, path)
     if inside.has(_OCI_INDEX):
         return _oci(inside, path)
-    return Archive((Layer("", lambda: path.open("rb")),))
+    return Archive((layer_of(path),))
 
 
 class _Inside(Protocol):

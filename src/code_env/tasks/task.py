@@ -85,8 +85,9 @@ class Task:
     """Requirements of the packages that answers and tests find, such as `pandas>=2,<3`, in their normal form. They
     replace the packages of the executor's interpreter. `code-env prepare` installs them."""
     image: str = ""
-    """Path of the image that answers run in: a directory with a root file system, an OCI layout, a tar of either, or
-    what `docker save` wrote. `code-env prepare` unpacks archives. Empty for the executor's own files."""
+    """The image that answers run in: the path of a directory with a root file system, of an OCI layout, of a tar of
+    either, of what `docker save` wrote or of a build file, or a name that Podman or Docker knows. `code-env prepare`
+    unpacks, builds or pulls it. Empty for the executor's own files."""
 
     def _repr_html_(self) -> str:
         """Called by notebooks."""

@@ -55,13 +55,12 @@ class Images:
 
 def start_in(image: Image) -> dict[str, Any]:
     """How a server starts in an image: by the image's interpreter, with its variables; ours replace those of a name."""
-    path = image.variables.get("PATH", ENVIRONMENT["PATH"])
-    where = {"HOME": namespaces.WORK_DIRECTORY, "TMPDIR": namespaces.SCRATCH, "PATH": path, "LD_BIND_NOW": "1"}
+    where = {"HOME": namespaces.WORK_DIRECTORY, "TMPDIR": namespaces.SCRATCH, "PATH": image.search_path}
     return {
         "root": image.root,
         "package": os.path.dirname(os.path.abspath(code_env.__file__)),
         "python": image.python(),
-        "environment": {**image.variables, **ENVIRONMENT, **where},
+        "environment": {**image.variables, **ENVIRONMENT, **where, "LD_BIND_NOW": "1"},
     }
 
 

@@ -6,6 +6,7 @@ and the copies of these pages would cost a tenth of a fork.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import os
@@ -51,6 +52,7 @@ MNT_DETACH = 2
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_KEEPCAPS = 8
+_PR_CAPBSET_DROP = 24
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 PR_SET_THP_DISABLE = 41
@@ -255,7 +257,7 @@ class CapabilitySet:
     def __init__(self, *kept: int) -> None:
         high, low = divmod(sum(1 << number for number in kept), 1 << 32)
         # The low 32 bits of effective, permitted and inheritable capabilities, then the high 32 bits of each.
-        self._data = _Capabilities(low, low, low, high, high, high)
+        self._data, self._kept = _Capabilities(low, low, low, high, high, high), kept
         call = PreparedCall(_SYS_CAPSET, "capset", ctypes.byref(_header), ctypes.byref(self._data))
         ambient = [prepare_prctl(_PR_CAP_AMBIENT, _AMBIENT_RAISE, number) for number in kept]
         self.calls = (call, *ambient)
@@ -273,3 +275,10 @@ class CapabilitySet:
         """Keep these capabilities and give up all others."""
         for call in self.calls:
             call.make()
+
+    def bound(self) -> None:
+        """Keep root from getting any other capability when it executes a program."""
+        for number in range(64):
+            if number not in self._kept:
+                with contextlib.suppress(OSError):  # The kernel knows fewer.
+                    prctl(_PR_CAPBSET_DROP, number)

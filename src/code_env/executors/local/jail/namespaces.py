@@ -119,7 +119,7 @@ _MOST_SIZES = 100
 _mkdir, _unlink = os.mkdir, os.unlink
 
 
-def enter(outer_user: int, outer_group: int) -> None:
+def enter(outer_user: int, outer_group: int, *, as_root: bool = False, network: bool = False) -> None:
     """Enter new namespaces, with all capabilities in them.
 
     The next fork is process 1 of the pid namespace. If this process is root, it stays root until `become_user`.
@@ -127,6 +127,8 @@ def enter(outer_user: int, outer_group: int) -> None:
     Args:
         outer_user: The user outside that `USER_ID` maps to.
         outer_group: The group of this user.
+        as_root: Whether it is root that maps to this user, and nobody else is mapped.
+        network: Whether to stay in the network namespace.
 
     Raises:
         OSError: If the kernel grants no user namespace, or does not grant this user in it.
@@ -140,7 +142,7 @@ def enter(outer_user: int, outer_group: int) -> None:
         try:
             os.close(write_fd)
             if os.read(read_fd, 1):
-                _map_users(parent, outer_user, outer_group)
+                _map_users(parent, outer_user, outer_group, as_root=as_root)
             code = 0
         except OSError as error:
             code = error.errno or code
@@ -162,16 +164,18 @@ def enter(outer_user: int, outer_group: int) -> None:
         (CLONE_NEWIPC, "IPC namespace"),
         (CLONE_NEWUTS, "host name namespace"),
     ):
-        unshare(flag, name)
+        if flag != CLONE_NEWNET or not network:
+            unshare(flag, name)
     if os.path.exists("/proc/self/ns/cgroup"):  # Otherwise no control group has a name that programs could see.
         unshare(CLONE_NEWCGROUP, "control group namespace")
 
 
-def _map_users(pid: int, user: int, group: int) -> None:
-    outer_user, outer_group = f"{USER_ID} {user} 1\n", f"{USER_ID} {group} 1\n"
-    if user != os.getuid():
+def _map_users(pid: int, user: int, group: int, *, as_root: bool) -> None:
+    inner = 0 if as_root else USER_ID
+    outer_user, outer_group = f"{inner} {user} 1\n", f"{inner} {group} 1\n"
+    if user != os.getuid() and not as_root:
         outer_user, outer_group = f"0 0 1\n{outer_user}", f"0 0 1\n{outer_group}"
-    else:
+    elif user == os.getuid():
         # An ordinary user can map a group only after the process in the namespace has lost the right to set groups.
         _write(f"/proc/{pid}/setgroups", "deny")
     _write(f"/proc/{pid}/gid_map", outer_group)
@@ -218,7 +222,7 @@ def build_view(
     """
     mount("none", "/", None, MS_REC | MS_PRIVATE)
     needed = [image, package] if image else readable
-    root = next(path for path in _MOUNT_POINTS if os.path.isdir(path) and not _holds(path, [*needed, "/proc"]))
+    root = mount_point([*needed, "/proc"])
     mount("code_env", root, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=755")
     for path in readable:
         _show(root, path, image)
@@ -245,6 +249,11 @@ def build_view(
     mount_proc(f"{root}/proc")
     make_read_only(root)
     pivot_root(root)
+
+
+def mount_point(needed: list[str]) -> str:
+    """Return a directory on which a new root can be mounted without hiding any of these paths."""
+    return next(path for path in _MOUNT_POINTS if os.path.isdir(path) and not _holds(path, needed))
 
 
 def _name_user(root: str, file: str, line: str, is_shown: bool) -> None:

@@ -42,8 +42,8 @@ _CLONE_THREAD = 0x10000
 # The number of a call on x86_64 and on aarch64; None where an architecture does not have the call.
 _Numbers = tuple[int | None, int | None]
 
-_DENIED: dict[str, _Numbers] = {
-    # The network. Socket pairs stay allowed: asyncio needs them, and they do not lead out of the sandbox.
+_NETWORK: dict[str, _Numbers] = {
+    # Socket pairs stay allowed: asyncio needs them, and they do not lead out of the sandbox.
     "socket": (41, 198),
     "connect": (42, 203),
     "bind": (49, 200),
@@ -51,6 +51,9 @@ _DENIED: dict[str, _Numbers] = {
     "accept": (43, 202),
     "accept4": (288, 242),
     "sendmmsg": (307, 269),
+}
+
+_DENIED: dict[str, _Numbers] = {
     # Memory and queues that outlive a process, or that the kernel charges to no process.
     "shmget": (29, 194),
     "shmat": (30, 196),
@@ -300,6 +303,17 @@ _ATTRIBUTES: dict[str, _Numbers] = {
 }
 """Changes to files that Landlock does not control."""
 
+_OWNERS: dict[str, _Numbers] = {
+    **{name: _ATTRIBUTES[name] for name in ("chown", "lchown", "fchown", "fchownat")},
+    "setgroups": (116, 159),
+    "setuid": (105, 146),
+    "setgid": (106, 144),
+    "setreuid": (113, 145),
+    "setregid": (114, 143),
+    "setresuid": (117, 147),
+    "setresgid": (119, 149),
+}
+
 _SIGACTION: _Numbers = (13, 134)
 _WAITED_FOR = (Step(0, (signal.SIGCHLD,), then=failure(0), otherwise=ALLOW),)
 """A process that ignores SIGCHLD hides what its children have used. So `sigaction` for it reports success, and does
@@ -353,6 +367,7 @@ def base_filter() -> Filter:
     """Return the filter that a worker installs for itself and for all programs that it will run."""
     decisions: dict[int, Decision] = {}
     for names, decision in (
+        (_NETWORK, _REFUSE),
         (_DENIED, _REFUSE),
         (_UNSUPPORTED, failure(errno.ENOTSUP)),
         (_ABSENT, failure(errno.ENOSYS)),
@@ -362,6 +377,18 @@ def base_filter() -> Filter:
         decisions |= dict.fromkeys(_numbers(names), decision)
     for numbers, steps in _CONDITIONAL.values():
         decisions |= dict.fromkeys(_numbers({"": numbers}), steps)
+    return Filter(decisions)
+
+
+def build_filter() -> Filter:
+    """Return the filter for the steps of a build file, which run as root of their namespaces, with one user in them.
+
+    Changes of owner and of user report success and do nothing: there is nobody else to become.
+    """
+    decisions: dict[int, Decision] = dict.fromkeys(_numbers(_DENIED | _WORKERS_OWN), _REFUSE)
+    decisions |= dict.fromkeys(_numbers(_ABSENT), failure(errno.ENOSYS))
+    decisions |= dict.fromkeys(_numbers(_OWNERS), failure(0))
+    decisions |= dict.fromkeys(_numbers({"": _CONDITIONAL["clone"][0]}), _CONDITIONAL["clone"][1])
     return Filter(decisions)
 
 

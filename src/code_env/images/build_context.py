@@ -1,0 +1,101 @@
+"""The files that a build file can copy: those of its directory that `.dockerignore` does not leave out."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+_IGNORE_FILE = ".dockerignore"
+
+
+class BuildContext:
+    """The directory of a build file.
+
+    Args:
+        root: The directory.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._rules = list(_rules(self.root / _IGNORE_FILE))
+
+    def files(self, below: Path | None = None) -> list[Path]:
+        """All files and links, in order, without those that are left out.
+
+        Args:
+            below: A directory of the context, or one file; all of it by default.
+        """
+        start = below or self.root
+        if start.is_symlink() or not start.is_dir():
+            return [] if self._is_left_out(start) else [start]
+        found = []
+        for directory, folders, names in os.walk(start):
+            folders.sort()
+            links = [name for name in folders if os.path.islink(os.path.join(directory, name))]
+            found += [Path(directory, name) for name in sorted([*names, *links])]
+        return [path for path in found if not self._is_left_out(path)]
+
+    def state(self) -> list[tuple[str, int, int, int]]:
+        """What changes when a file of the context does: its path, size, mode and time of change."""
+        found = []
+        for path in self.files():
+            about = path.lstat()
+            found.append((str(path.relative_to(self.root)), about.st_size, about.st_mode, about.st_mtime_ns))
+        return found
+
+    def matching(self, pattern: str) -> list[Path]:
+        """The files and directories that a source of COPY names; none if there are none in the context."""
+        inside = os.path.normpath(f"/{pattern}").lstrip("/")
+        found = sorted(glob.glob(glob.escape(str(self.root)) + f"/{inside}", include_hidden=True))
+        paths = [Path(os.path.normpath(path)) for path in found]
+        return [path for path in paths if self._is_inside(path) and (path == self.root or self.files(path))]
+
+    def _is_inside(self, path: Path) -> bool:
+        return path.parent.resolve().is_relative_to(self.root) or path == self.root
+
+    def _is_left_out(self, path: Path) -> bool:
+        name = path.relative_to(self.root).as_posix()
+        left_out = False
+        for keeps, pattern in self._rules:
+            if pattern.match(name):
+                left_out = not keeps
+        return left_out
+
+
+def digest_of(paths: list[tuple[Path, str]]) -> str:
+    """The SHA-256 of files and of the names that they get."""
+    digest = hashlib.sha256()
+    for path, name in paths:
+        content = os.readlink(path).encode() if path.is_symlink() else _content(path)
+        digest.update(repr((name, path.is_symlink(), os.access(path, os.X_OK), content)).encode())
+    return digest.hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+def _rules(path: Path) -> Iterator[tuple[bool, re.Pattern[str]]]:
+    """Yield for each line whether it keeps files, and what matches them and all below them.
+
+    The format: https://docs.docker.com/build/concepts/context/#dockerignore-files.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    for line in map(str.strip, lines):
+        if line and not line.startswith("#"):
+            pattern = os.path.normpath("/" + line.removeprefix("!").strip()).strip("/")
+            yield line.startswith("!"), re.compile(f"{_expression(pattern)}(/.*)?$")
+
+
+def _expression(pattern: str) -> str:
+    words = {"**/": "(.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^]]+\])", pattern)
+    return "".join(words.get(part, part if part.startswith("[") else re.escape(part)) for part in parts)

@@ -1,0 +1,293 @@
+"""Makes images from build files.
+
+Each step that changes files has a tree of its own in the cache of layers, whose key comes from all that the step
+depends on. So a step runs once, whoever needs its result, and a build that failed goes on where it failed. A tree has
+links to the files that the step did not change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import tarfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from code_env.errors import ImageError
+
+from . import layers
+from .archives import layer_of
+from .build_context import BuildContext, digest_of
+from .build_file import Instruction, assignments, expanded, read_build_file, script_of
+from .image import DEFAULT_PATH, Image
+from .layer_cache import LayerCache
+from .trees import Copied, resolved_in
+
+STEP_S = 3600.0
+"""How long one RUN may take, in seconds."""
+
+_VERSION = 1
+"""Part of all keys: what a step does can change with this package."""
+
+
+@dataclass
+class _Step:
+    key: str
+    make: Callable[[Path, Path], None]
+    """Makes a tree from the tree of the step before it."""
+    instruction: Instruction
+
+
+@dataclass
+class _State:
+    """What the instructions so far have set."""
+
+    variables: dict[str, str]
+    arguments: dict[str, str] = field(default_factory=dict)
+    directory: str = "/"
+    shell: list[str] = field(default_factory=lambda: ["/bin/sh", "-c"])
+
+    @property
+    def known(self) -> dict[str, str]:
+        return {**self.arguments, **self.variables}
+
+
+class Build:
+    """What a build file makes.
+
+    Args:
+        path: The build file.
+        base: Finds the image that FROM names, at a path or otherwise.
+        network: Whether RUN may reach the network.
+
+    Raises:
+        ImageError: If the build file cannot be used.
+    """
+
+    def __init__(self, path: Path, base: Callable[[str], Image], *, network: bool = False) -> None:
+        self._path, self._network = path, network
+        self._context = BuildContext(path.parent)
+        self._steps: list[_Step] = []
+        given, instructions = _before_from(read_build_file(path))
+        first, *rest = instructions
+        image = _base_of(first, given, path, base)
+        self._root = Path(os.devnull if image is None else image.root)
+        self._state = _State({} if image is None else dict(image.variables))
+        self._state.variables.setdefault("PATH", DEFAULT_PATH)
+        self._begin(first, image)
+        for one in rest:
+            self._take(one, given)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment variables that the image sets."""
+        return self._state.variables
+
+    def tree(self, cache: LayerCache, held: contextlib.ExitStack) -> Path:
+        """The tree of the last step; steps whose trees are not in the cache are run.
+
+        Args:
+            cache: The cache.
+            held: Gets the lock that keeps the tree.
+
+        Raises:
+            ImageError: If a step fails; the message has its line and the end of its output.
+        """
+        return self._tree(len(self._steps) - 1, cache, held)
+
+    def _tree(self, number: int, cache: LayerCache, held: contextlib.ExitStack) -> Path:
+        step = self._steps[number]
+
+        def make(target: Path) -> None:
+            with contextlib.ExitStack() as meanwhile:
+                before = self._tree(number - 1, cache, meanwhile) if number else self._root
+                try:
+                    step.make(before, target)
+                except (ImageError, OSError, tarfile.TarError, shutil.Error, RecursionError) as error:
+                    raise step.instruction.error(str(error)) from error
+
+        tree, lock = cache.tree(step.key, make)
+        held.enter_context(lock)
+        return tree
+
+    def _add(self, where: Instruction, what: object, make: Callable[[Path, Path], None]) -> None:
+        before = self._steps[-1].key if self._steps else ""
+        text = json.dumps([_VERSION, before, where.name, what], sort_keys=True)
+        self._steps.append(_Step(hashlib.sha256(text.encode()).hexdigest()[:24], make, where))
+
+    def _begin(self, first: Instruction, image: Image | None) -> None:
+        """Begin with a copy of a directory, which somebody can change, or with links to an image in the cache."""
+        if image is None:
+            self._add(first, "scratch", lambda _, target: None)
+        elif image.key:
+            self._add(first, image.key, lambda before, target: layers.merge([before], target))
+        else:
+            self._add(first, _state_of(self._root), _copy)
+
+    def _take(self, one: Instruction, given: dict[str, str]) -> None:
+        state = self._state
+        if one.name == "ENV":
+            state.variables.update(assignments(one, state.known))
+        elif one.name == "ARG":
+            for name, value in _declared(one, state.known).items():
+                state.arguments[name] = given.get(name, "") if value is None else value
+        elif one.name == "WORKDIR":
+            state.directory = os.path.normpath(os.path.join(state.directory, _text(one, state)))
+            directory = state.directory
+            self._add(one, directory, lambda before, target: _with_directory(before, target, directory))
+        elif one.name == "SHELL":
+            if not one.array:
+                raise one.error("a JSON array of words was expected")
+            state.shell = one.array
+        elif one.name == "RUN":
+            self._run(one)
+        elif one.name in ("COPY", "ADD"):
+            self._copy(one)
+        elif one.name == "LABEL":
+            assignments(one, state.known)
+
+    def _run(self, one: Instruction) -> None:
+        state = self._state
+        command = one.array or [*state.shell, script_of(one)]
+        environment = {"HOME": "/root", **state.known}
+        directory, network = state.directory, self._network
+
+        def make(before: Path, target: Path) -> None:
+            from code_env.executors.local.building import owner_of_trees, run_step
+
+            copy = Copied(before, target, owner_of_trees())
+            program = _program(target, command[0], environment["PATH"])
+            code, output = run_step(
+                str(target),
+                [program, *command[1:]],
+                environment=environment,
+                directory=directory,
+                network=network,
+                limit_s=STEP_S,
+            )
+            copy.finish(link=True)
+            if code != 0:
+                hint = "" if network else "; it had no network: `code-env prepare --network` allows it"
+                raise ImageError(f"the exit code is {code}{hint}; the output ends with:\n{output}")
+
+        self._add(one, [command, environment, directory, network], make)
+
+    def _copy(self, one: Instruction) -> None:
+        words = one.array or expanded(one.text, self._state.known)
+        if len(words) < 2:
+            raise one.error("a source and a target were expected")
+        *sources, last = [" ".join(expanded(word, self._state.known)) for word in words] if one.array else words
+        mode = one.flags.get("chmod")
+        if mode is not None and not re.fullmatch("[0-7]{3,4}", mode):
+            raise one.error(f"--chmod={mode} is not supported; give the mode as a number, such as 755")
+        is_directory = last.endswith("/") or len(sources) > 1
+        goal = os.path.normpath(os.path.join(self._state.directory, last))
+        placed: list[tuple[Path, str]] = []
+        unpacked: list[tuple[Path, str]] = []
+        for source in sources:
+            if one.name == "ADD" and re.match(r"https?://|git@|git:", source):
+                raise one.error(f"{source}: only files of the build file's directory can be added")
+            found = self._context.matching(source)
+            if not found:
+                raise one.error(f"{source} is not in {self._context.root}, or .dockerignore leaves it out")
+            for path in found:
+                if path.is_dir() and not path.is_symlink():
+                    inside = [(file, f"{goal}/{file.relative_to(path)}") for file in self._context.files(path)]
+                    placed += inside
+                elif one.name == "ADD" and tarfile.is_tarfile(path):
+                    unpacked.append((path, goal))
+                else:
+                    into = is_directory or len(found) > 1
+                    placed.append((path, f"{goal}/{path.name}" if into else goal))
+
+        def make(before: Path, target: Path) -> None:
+            layers.merge([before], target)
+            for path, name in placed:
+                _place(path, target, name, mode)
+            for path, name in unpacked:
+                layers.unpack(layer_of(path), _directory(target, name))
+
+        self._add(one, [digest_of(placed), digest_of(unpacked), mode], make)
+
+
+def _before_from(instructions: list[Instruction]) -> tuple[dict[str, str], list[Instruction]]:
+    """The arguments that are declared before FROM, and the instructions from there on."""
+    given: dict[str, str] = {}
+    while instructions[0].name == "ARG":
+        first, *instructions = instructions
+        given |= {name: value or "" for name, value in _declared(first, given).items()}
+    return given, instructions
+
+
+def _declared(one: Instruction, known: dict[str, str]) -> dict[str, str | None]:
+    """The arguments that ARG declares, and their values; None for those without one."""
+    pairs = [word.partition("=") for word in expanded(one.text, known)]
+    return {name: value if equals else None for name, equals, value in pairs}
+
+
+def _base_of(first: Instruction, given: dict[str, str], path: Path, base: Callable[[str], Image]) -> Image | None:
+    words = expanded(first.text, given)
+    if not words or (len(words) > 1 and (len(words) != 3 or words[1].lower() != "as")):
+        raise first.error("the name of an image was expected, or a path")
+    if words[0] == "scratch":
+        return None
+    beside = path.parent / words[0]
+    try:
+        return base(str(beside) if beside.exists() else words[0])
+    except ImageError as error:
+        raise first.error(str(error)) from error
+
+
+def _text(one: Instruction, state: _State) -> str:
+    return " ".join(expanded(one.text, state.known))
+
+
+def _state_of(root: Path) -> str:
+    """What changes when a file of a directory does."""
+    return hashlib.sha256(repr(BuildContext(root).state()).encode()).hexdigest()
+
+
+def _copy(source: Path, target: Path) -> None:
+    Copied(source, target, (os.geteuid(), os.getegid())).finish(link=False)
+
+
+def _with_directory(before: Path, target: Path, name: str) -> None:
+    layers.merge([before], target)
+    _directory(target, name)
+
+
+def _directory(tree: Path, name: str) -> Path:
+    path = tree / resolved_in(tree, name).lstrip("/")
+    made = [one for one in (path, *path.parents) if not one.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for one in made:
+        one.chmod(0o755)  # `mkdir` alone would apply the umask.
+    return path
+
+
+def _place(source: Path, tree: Path, name: str, mode: str | None) -> None:
+    """Put a file or a link into a tree; it replaces what is there, and goes into a directory of that name."""
+    goal = tree / resolved_in(tree, name).lstrip("/")
+    if goal.is_dir():
+        goal /= source.name
+    _directory(tree, f"/{goal.parent.relative_to(tree)}")
+    goal.unlink(missing_ok=True)  # The file can be another tree's too.
+    if source.is_symlink():
+        goal.symlink_to(source.readlink())
+        return
+    shutil.copyfile(source, goal)
+    executable = int(mode, 8) & 0o111 if mode is not None else source.stat().st_mode & 0o111
+    goal.chmod(0o755 if executable else 0o644)
+
+
+def _program(tree: Path, name: str, path: str) -> str:
+    """The path of a program in a tree."""
+    for candidate in [name] if "/" in name else [f"{directory}/{name}" for directory in path.split(":")]:
+        if os.path.isfile(f"{tree}{resolved_in(tree, candidate)}"):
+            return candidate
+    raise ImageError(f"the image has no program {name}")

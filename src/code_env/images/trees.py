@@ -1,0 +1,116 @@
+"""Changes trees of files that become the root file system of an image."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from code_env.errors import ImageError
+
+_MOST_LINKS = 40
+
+
+def resolved_in(root: str | Path, path: str) -> str:
+    """Where a path leads within a root file system: an absolute path whose directories are no links.
+
+    Links are followed as by a program in there, so none leads out. What does not exist is kept as it is.
+
+    Raises:
+        ImageError: If links lead round in circles.
+    """
+    done, left, links = "/", [part for part in path.split("/") if part], 0
+    while left:
+        part = left.pop(0)
+        if part in (".", ".."):
+            done = done if part == "." else os.path.dirname(done)
+            continue
+        here = os.path.join(done, part)
+        if os.path.islink(f"{root}{here}"):
+            links += 1
+            if links > _MOST_LINKS:
+                raise ImageError(f"the links of {path} lead round in circles")
+            target = os.readlink(f"{root}{here}")
+            done = "/" if target.startswith("/") else done
+            left = [part for part in target.split("/") if part] + left
+        else:
+            done = here
+    return done
+
+
+class Copied:
+    """A copy of a tree, which a step changes, and what it has in common with the original afterwards.
+
+    Args:
+        source: The original.
+        target: The directory for the copy, which exists.
+        owner: The user and the group that the copy shall belong to.
+    """
+
+    def __init__(self, source: Path, target: Path, owner: tuple[int, int]) -> None:
+        self._source, self._target = source, target
+        self._unchanged: dict[str, tuple[int, int]] = {}
+        _own(str(target), owner)
+        for directory, folders, names in os.walk(source):
+            below = os.path.relpath(directory, source)
+            for name in [*folders, *names]:
+                path = os.path.normpath(os.path.join(below, name))
+                self._copy(os.path.join(directory, name), path, owner)
+
+    def _copy(self, source: str, path: str, owner: tuple[int, int]) -> None:
+        target, mode = str(self._target / path), os.lstat(source).st_mode
+        if stat.S_ISLNK(mode):
+            os.symlink(os.readlink(source), target)
+        elif stat.S_ISDIR(mode):
+            os.mkdir(target)
+            os.chmod(target, 0o755)
+        elif stat.S_ISREG(mode):
+            shutil.copy2(source, target)
+        else:
+            return
+        _own(target, owner)
+        if stat.S_ISREG(mode):
+            self._unchanged[path] = _identity(target)
+
+    def finish(self, *, link: bool) -> None:
+        """Make all files readable, drop what is neither file nor link, and give the tree back to this user.
+
+        Args:
+            link: Whether to replace files that did not change by links to those of the original.
+        """
+        owner = (os.geteuid(), os.getegid())
+        for directory, folders, names in os.walk(self._target):
+            _own(directory, owner)
+            os.chmod(directory, 0o755)
+            for path in (os.path.join(directory, name) for name in folders):
+                if not os.path.islink(path):  # Before the walk looks into it.
+                    os.chmod(path, 0o755)
+            for name in names:
+                self._finish(os.path.join(directory, name), owner, link=link)
+
+    def _finish(self, path: str, owner: tuple[int, int], *, link: bool) -> None:
+        about = os.lstat(path)
+        if stat.S_ISLNK(about.st_mode):
+            return
+        if not stat.S_ISREG(about.st_mode):
+            os.unlink(path)
+            return
+        below = os.path.relpath(path, self._target)
+        if link and self._unchanged.get(below) == _identity(path):
+            os.unlink(path)
+            os.link(self._source / below, path)
+            return
+        _own(path, owner)
+        os.chmod(path, 0o755 if about.st_mode & 0o111 else 0o644)
+
+
+def _own(path: str, owner: tuple[int, int]) -> None:
+    if os.geteuid() == 0:
+        os.chown(path, *owner, follow_symlinks=False)
+
+
+def _identity(path: str) -> tuple[int, int]:
+    """What changes when a file is replaced or changed: nobody can set the time of a file's last change."""
+    about = os.lstat(path)
+    return about.st_ino, about.st_ctime_ns

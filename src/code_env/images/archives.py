@@ -56,6 +56,8 @@ class Archive:
     """Its layers, the lowest first."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """The environment variables that it sets."""
+    directory: str = "/"
+    """Its working directory."""
 
 
 @contextlib.contextmanager
@@ -170,8 +172,9 @@ def _is_for_this_machine(described: Mapping[str, str] | None) -> bool:
 def _archive(inside: _Inside, names: list[str], config: Mapping[str, Any]) -> Archive:
     digests = [digest.removeprefix("sha256:") for digest in config["rootfs"]["diff_ids"]]
     layers = [Layer(digest, partial(inside.open, name)) for name, digest in zip(names, digests, strict=True)]
-    variables = [one.partition("=") for one in (config.get("config") or {}).get("Env") or ()]
-    return Archive(tuple(layers), {name: value for name, _, value in variables})
+    settings = config.get("config") or {}
+    variables = [one.partition("=") for one in settings.get("Env") or ()]
+    return Archive(tuple(layers), {name: value for name, _, value in variables}, str(settings.get("WorkingDir") or "/"))
 
 
 def decompressed(file: IO[bytes]) -> IO[bytes]:

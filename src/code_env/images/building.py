@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from code_env.errors import ImageError
+from code_env.errors import ExecutorError, ImageError
 
 from . import layers
 from .archives import layer_of
@@ -30,6 +30,8 @@ from .trees import Copied, resolved_in
 
 STEP_S = 3600.0
 """How long one RUN may take, in seconds."""
+
+_SHOWN_CHARS = 2000
 
 _VERSION = 1
 """Part of all keys: what a step does can change with this package."""
@@ -77,7 +79,7 @@ class Build:
         first, *rest = instructions
         image = _base_of(first, given, path, base)
         self._root = Path(os.devnull if image is None else image.root)
-        self._state = _State({} if image is None else dict(image.variables))
+        self._state = _State({}) if image is None else _State(dict(image.variables), directory=image.directory)
         self._state.variables.setdefault("PATH", DEFAULT_PATH)
         self._begin(first, image)
         for one in rest:
@@ -87,6 +89,11 @@ class Build:
     def variables(self) -> dict[str, str]:
         """The environment variables that the image sets."""
         return self._state.variables
+
+    @property
+    def directory(self) -> str:
+        """The working directory."""
+        return self._state.directory
 
     def tree(self, cache: LayerCache, held: contextlib.ExitStack) -> Path:
         """The tree of the last step; steps whose trees are not in the cache are run.
@@ -108,7 +115,7 @@ class Build:
                 before = self._tree(number - 1, cache, meanwhile) if number else self._root
                 try:
                     step.make(before, target)
-                except (ImageError, OSError, tarfile.TarError, shutil.Error, RecursionError) as error:
+                except (ImageError, ExecutorError, OSError, tarfile.TarError, shutil.Error, RecursionError) as error:
                     raise step.instruction.error(str(error)) from error
 
         tree, lock = cache.tree(step.key, make)
@@ -158,22 +165,17 @@ class Build:
         directory, network = state.directory, self._network
 
         def make(before: Path, target: Path) -> None:
-            from code_env.executors.local.building import owner_of_trees, run_step
+            from code_env.executors.local.box import Box  # Not above: the executors import this package.
 
-            copy = Copied(before, target, owner_of_trees())
-            program = _program(target, command[0], environment["PATH"])
-            code, output = run_step(
-                str(target),
-                [program, *command[1:]],
-                environment=environment,
-                directory=directory,
-                network=network,
-                limit_s=STEP_S,
-            )
+            copy = Copied(before, target)
+            program = program_in(target, command[0], environment["PATH"])
+            with Box(os.path.realpath(target), network=network) as box:
+                ran = box.run([program, *command[1:]], environment=environment, directory=directory, limit_s=STEP_S)
             copy.finish(link=True)
-            if code != 0:
+            if ran.code != 0:
+                ended = f"the exit code is {ran.code}" if ran.code is not None else f"it ran for more than {STEP_S:g} s"
                 hint = "" if network else "; it had no network: `code-env prepare --network` allows it"
-                raise ImageError(f"the exit code is {code}{hint}; the output ends with:\n{output}")
+                raise ImageError(f"{ended}{hint}; the output ends with:\n{ran.output[-_SHOWN_CHARS:]}")
 
         self._add(one, [command, environment, directory, network], make)
 
@@ -253,7 +255,7 @@ def _state_of(root: Path) -> str:
 
 
 def _copy(source: Path, target: Path) -> None:
-    Copied(source, target, (os.geteuid(), os.getegid())).finish(link=False)
+    Copied(source, target).finish(link=False)
 
 
 def _with_directory(before: Path, target: Path, name: str) -> None:
@@ -285,8 +287,17 @@ def _place(source: Path, tree: Path, name: str, mode: str | None) -> None:
     goal.chmod(0o755 if executable else 0o644)
 
 
-def _program(tree: Path, name: str, path: str) -> str:
-    """The path of a program in a tree."""
+def program_in(tree: Path, name: str, path: str) -> str:
+    """The path of a program in a root file system.
+
+    Args:
+        tree: The root file system.
+        name: The program's name, or its path.
+        path: Where to look for a name.
+
+    Raises:
+        ImageError: If there is none.
+    """
     for candidate in [name] if "/" in name else [f"{directory}/{name}" for directory in path.split(":")]:
         if os.path.isfile(f"{tree}{resolved_in(tree, candidate)}"):
             return candidate

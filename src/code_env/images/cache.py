@@ -26,6 +26,7 @@ from .build_file import is_build_file
 from .building import Build
 from .image import Image
 from .layer_cache import LayerCache
+from .trees import own
 
 _RECORD, _ROOT, _TREE = "image.json", "root", "tree"
 
@@ -98,16 +99,17 @@ class ImageCache(FolderCache[Image]):
                 root = folder / _ROOT
                 root.mkdir()
                 root.chmod(0o755)
-                variables = self._make(source, path, folder, network=network)
+                variables, directory = self._make(source, path, folder, network=network)
+                own(root)
                 size_bytes = layers.size_of(root)
-                image = Image(source if path is None else str(path), "", "", variables, size_bytes)
+                image = Image(source if path is None else str(path), "", "", variables, directory, size_bytes)
                 fields = dataclasses.asdict(image).items()
                 record = {name: value for name, value in fields if name not in ("key", "root")}
                 (folder / _RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         return self.find(source), made
 
-    def _make(self, source: str, path: Path | None, folder: Path, *, network: bool) -> Mapping[str, str]:
-        """Fill the root of an image, and return the variables that it sets."""
+    def _make(self, source: str, path: Path | None, folder: Path, *, network: bool) -> tuple[Mapping[str, str], str]:
+        """Fill the root of an image, and return the variables that it sets and its working directory."""
         if path is None:
             with tempfile.TemporaryDirectory(dir=folder) as directory:
                 return self._unpack(engines.save(source, Path(directory)), folder)
@@ -116,7 +118,7 @@ class ImageCache(FolderCache[Image]):
         with contextlib.ExitStack() as held:
             build = Build(path, partial(self._base, held), network=network)
             layers.merge([build.tree(self.layers, held)], folder / _ROOT)
-        return build.variables
+        return build.variables, build.directory
 
     def _base(self, held: contextlib.ExitStack, source: str) -> Image:
         """The image that a build file begins with."""
@@ -128,7 +130,7 @@ class ImageCache(FolderCache[Image]):
             held.enter_context(self.hold(image))
         return image
 
-    def _unpack(self, path: Path, folder: Path) -> Mapping[str, str]:
+    def _unpack(self, path: Path, folder: Path) -> tuple[Mapping[str, str], str]:
         with archives.opened(path) as archive, contextlib.ExitStack() as held:
             trees = []
             for layer in archive.layers:
@@ -142,7 +144,7 @@ class ImageCache(FolderCache[Image]):
                 trees.append(tree)
             layers.merge(trees, folder / _ROOT)
             shutil.rmtree(folder / _TREE, ignore_errors=True)
-            return archive.variables
+            return archive.variables, archive.directory
 
     def _was_removed(self, entry: Image) -> Exception:
         return ImageNotPrepared(

@@ -31,6 +31,8 @@ class Image:
     """Its name in the cache; empty for a directory, which is used as it is."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """The environment variables that it sets."""
+    directory: str = "/"
+    """Its working directory, for commands. Programs of answers start in one of their own."""
     size_bytes: int = 0
     """Size of its files. Files that images share count in each."""
 

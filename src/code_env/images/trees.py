@@ -45,12 +45,12 @@ class Copied:
     Args:
         source: The original.
         target: The directory for the copy, which exists.
-        owner: The user and the group that the copy shall belong to.
     """
 
-    def __init__(self, source: Path, target: Path, owner: tuple[int, int]) -> None:
+    def __init__(self, source: Path, target: Path) -> None:
         self._source, self._target = source, target
         self._unchanged: dict[str, tuple[int, int]] = {}
+        owner = _owner()
         _own(str(target), owner)
         for directory, folders, names in os.walk(source):
             below = os.path.relpath(directory, source)
@@ -74,22 +74,20 @@ class Copied:
             self._unchanged[path] = _identity(target)
 
     def finish(self, *, link: bool) -> None:
-        """Make all files readable, drop what is neither file nor link, and give the tree back to this user.
+        """Make all files readable, and drop what is neither file nor link.
 
         Args:
             link: Whether to replace files that did not change by links to those of the original.
         """
-        owner = (os.geteuid(), os.getegid())
         for directory, folders, names in os.walk(self._target):
-            _own(directory, owner)
             os.chmod(directory, 0o755)
             for path in (os.path.join(directory, name) for name in folders):
                 if not os.path.islink(path):  # Before the walk looks into it.
                     os.chmod(path, 0o755)
             for name in names:
-                self._finish(os.path.join(directory, name), owner, link=link)
+                self._finish(os.path.join(directory, name), link=link)
 
-    def _finish(self, path: str, owner: tuple[int, int], *, link: bool) -> None:
+    def _finish(self, path: str, *, link: bool) -> None:
         about = os.lstat(path)
         if stat.S_ISLNK(about.st_mode):
             return
@@ -101,8 +99,22 @@ class Copied:
             os.unlink(path)
             os.link(self._source / below, path)
             return
-        _own(path, owner)
         os.chmod(path, 0o755 if about.st_mode & 0o111 else 0o644)
+
+
+def own(tree: Path) -> None:
+    """Give a tree to the user that boxes run as."""
+    owner = _owner()
+    _own(str(tree), owner)
+    for directory, folders, names in os.walk(tree):
+        for name in [*folders, *names]:
+            _own(os.path.join(directory, name), owner)
+
+
+def _owner() -> tuple[int, int]:
+    from code_env.executors.local.users import box_user  # Not above: the executors import this package.
+
+    return box_user()
 
 
 def _own(path: str, owner: tuple[int, int]) -> None:

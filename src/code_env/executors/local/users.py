@@ -30,6 +30,21 @@ def own_users() -> Sequence[int] | None:
     return None  # The trainer is root in a user namespace that has too few user ids.
 
 
+def box_user() -> tuple[int, int]:
+    """Return the user and the group that own the files of images, and that boxes run as, as seen from outside.
+
+    If the trainer is root, this is a user who is nobody else, so that a box that leaves its namespaces finds nothing of
+    its own outside.
+    """
+    if os.geteuid() != 0:
+        return os.getuid(), os.getgid()
+    users = own_users()
+    if users is None:
+        return 0, 0
+    user = (_USERS_FROM_WIDE if users[0] >= _USERS_FROM_WIDE else _USERS_FROM_NARROW) - 1
+    return user, user
+
+
 def programs_user() -> tuple[int, int]:
     """Return the user and the group that programs run as at level `full`, as seen from outside the jail."""
     users = own_users()

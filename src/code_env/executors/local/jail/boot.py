@@ -4,7 +4,7 @@ The packages above the jail's are only names, because their own `__init__.py` wo
 
 The first argument names the role of the process. The numbers after it depend on the role: for `guardian` the
 descriptors of the control socket and of the trainer's process (pidfd_open(2)); for `server` the descriptors of the
-control socket and of a file with the configuration; for `build_step` the descriptor of such a file; for `probe` a user
+control socket and of a file with the configuration; for `box` the descriptor of its control socket; for `probe` a user
 and a group.
 """
 
@@ -57,10 +57,10 @@ if __name__ == "__main__":
         from code_env.executors.local.jail.server import main as serve
 
         serve(*numbers)
-    elif role == "build_step":
-        from code_env.executors.local.jail.build_step import main as run_step
+    elif role == "box":
+        from code_env.executors.local.jail.box import main as be_box
 
-        run_step(*numbers)
+        be_box(*numbers)
     else:
         from code_env.executors.local.jail.guardian import main as guard
 

@@ -380,8 +380,8 @@ def base_filter() -> Filter:
     return Filter(decisions)
 
 
-def build_filter() -> Filter:
-    """Return the filter for the steps of a build file, which run as root of their namespaces, with one user in them.
+def box_filter() -> Filter:
+    """Return the filter for the commands of a box, which run as root of its namespaces, with one user in them.
 
     Changes of owner and of user report success and do nothing: there is nobody else to become.
     """

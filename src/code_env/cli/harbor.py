@@ -1,0 +1,145 @@
+"""`code-env harbor` runs and proves tasks in Harbor's folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from code_env.errors import CodeEnvError
+from code_env.harbor import HarborTask, Score, Trial, read_folders
+from code_env.images import prepare_images
+
+from .application import app
+from .console import JsonOption, print_json, progress_bar, say, user_errors
+
+_BEST = 1.0
+
+FolderArgument = Annotated[Path, typer.Argument(help="Folder of a task, or of such folders.")]
+VariableOption = Annotated[
+    list[str] | None,
+    typer.Option("--env", help="NAME=VALUE of a variable that a task names as ${NAME}. Repeatable."),
+]
+NetworkOption = Annotated[bool, typer.Option("--network", help="Let the RUN steps of build files reach the network.")]
+
+harbor_app = typer.Typer(name="harbor", help="Run and prove tasks in Harbor's folders.", no_args_is_help=True)
+app.add_typer(harbor_app)
+
+
+@harbor_app.command("run")
+def run_folder(
+    folder: FolderArgument,
+    script: Annotated[
+        Path | None, typer.Option("--script", help="A shell script that works as the agent; the solution by default.")
+    ] = None,
+    variables: VariableOption = None,
+    network: NetworkOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a script as the agent of each task, and print what its work is worth.
+
+    Example: code-env harbor run tasks/fix-the-parser --script agent.sh
+    """
+    with user_errors():
+        command = None if script is None else script.read_text(encoding="utf-8")
+        tasks = _prepared(folder, variables, network=network)
+        rows = []
+        for task in tasks:
+            with Trial(task) as trial:
+                while not trial.is_over:
+                    score = _stage(trial, "solution" if command is None else command)
+                    if not as_json:
+                        say(f"{_name(task, len(trial.scores) - 1)}: {_told(score)}")
+                rows.append({"task": task.name, "reward": trial.reward, "stages": list(map(_row, trial.scores))})
+    if as_json:
+        print_json({"tasks": rows})
+
+
+@harbor_app.command("validate")
+def validate_folder(
+    folder: FolderArgument,
+    variables: VariableOption = None,
+    network: NetworkOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Check that each task's solution earns 1, and that doing nothing does not.
+
+    Example: code-env harbor validate tasks
+    """
+    with user_errors():
+        tasks = _prepared(folder, variables, network=network)
+        rows = []
+        for task in tasks:
+            problems = _problems(task)
+            rows.append({"task": task.name, "problems": problems})
+            if not as_json:
+                say(f"{task.name}: {'; '.join(problems) or 'proven'}")
+    if as_json:
+        print_json({"tasks": rows})
+    if any(row["problems"] for row in rows):
+        raise typer.Exit(1)
+
+
+def _prepared(folder: Path, variables: list[str] | None, *, network: bool) -> list[HarborTask]:
+    pairs = [text.partition("=") for text in variables or ()]
+    for name, equals, _ in pairs:
+        if not equals:
+            raise typer.BadParameter(f"expected NAME=VALUE, got {name!r}", param_hint="--env")
+    tasks = read_folders(folder, {name: value for name, _, value in pairs})
+    with progress_bar() as progress:
+        bar = progress.add_task("making images", total=None)
+        prepare_images(
+            (task.image for task in tasks),
+            network=network,
+            progress=lambda done, total, _: progress.update(bar, completed=done, total=total),
+        )
+    return tasks
+
+
+def _stage(trial: Trial, agent: str | Literal["solution", "nothing"]) -> Score:
+    if agent == "solution":
+        trial.solve()
+    elif agent != "nothing":
+        trial.run(agent)
+    return trial.submit()
+
+
+def _problems(task: HarborTask) -> list[str]:
+    found = []
+    for agent in ("solution", "nothing"):
+        try:
+            with Trial(task) as trial:
+                while not trial.is_over:
+                    score = _stage(trial, agent)
+                    if (score.reward == _BEST) != (agent == "solution"):
+                        who = "the solution" if agent == "solution" else "doing nothing"
+                        found.append(f"{_name(task, len(trial.scores) - 1)}: {who}: {_told(score)}")
+        except CodeEnvError as error:
+            found.append(f"{agent}: {error}")
+    return found
+
+
+def _name(task: HarborTask, number: int) -> str:
+    stage = task.stages[number]
+    return f"{task.name}/{stage.name}" if stage.name else task.name
+
+
+def _told(score: Score) -> str:
+    parts = [f"reward {'none' if score.reward is None else f'{score.reward:g}'}"]
+    if score.message:
+        parts.append(f"{score.outcome.value}: {score.message}")
+    if score.restored:
+        parts.append(f"as in the image again: {', '.join(score.restored)}")
+    return "; ".join(parts)
+
+
+def _row(score: Score) -> dict[str, Any]:
+    return {
+        "outcome": score.outcome.value,
+        "reward": score.reward,
+        "rewards": dict(score.rewards),
+        "message": score.message,
+        "restored": list(score.restored),
+        "output": score.output,
+    }

@@ -1,0 +1,182 @@
+"""Boxes: commands that run one after the other on the files of an image, and may change them."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import IO, Any, NamedTuple
+
+from code_env.errors import ExecutorError
+
+from .jail.box import receive, send
+from .servers import BOOT, refuse_unsupported_machine
+from .users import box_user
+
+_GRACE_S = 60.0
+"""How much longer than its time limit the trainer waits for a command."""
+
+_START_S = 120.0
+
+
+class Write(NamedTuple):
+    """A file that was closed after writing."""
+
+    name: str
+    content: str
+    """The beginning of its content by then."""
+    by_daemon: bool
+    """Whether a process was there by then whose parent had ended."""
+
+
+class Ran(NamedTuple):
+    """How a command ended."""
+
+    code: int | None
+    """Its exit code, 128 + N if signal N ended it, or None at the time limit."""
+    output: str
+    """The end of what it wrote to stdout and stderr."""
+    writes: list[Write]
+    """What was written in the directory that was watched."""
+
+
+class Box:
+    """A root file system that commands may change, with the processes that they leave running.
+
+    Commands are root in it. It has no network but its own loopback, and sees no other file of this machine.
+
+    Args:
+        root: The root file system. It belongs to `box_user()`, and its path has no links.
+        writable_bytes: How much may be written, in memory, without a change of the root; None to change the root.
+        network: Whether it may reach the network.
+        shown: Directories of this machine that it sees, read-only, by their paths in it.
+
+    Raises:
+        ExecutorError: If the kernel does not grant it; the message says what is missing.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        *,
+        writable_bytes: int | None = None,
+        network: bool = False,
+        shown: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        refuse_unsupported_machine()
+        user, group = box_user()
+        config = {"root": root, "user": user, "group": group, "writable_bytes": writable_bytes}
+        config |= {"network": network, "shown": dict(shown)}
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-S", "-s", "-P", str(BOOT), "box", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                cwd="/",
+            )
+        try:
+            send(self._control, config)
+            self._answer(_START_S)
+        except BaseException:
+            self.close()
+            raise
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        directory: str = "/",
+        limit_s: float,
+        watched: str | None = None,
+    ) -> Ran:
+        """Run a command. Processes that it leaves go on until `stop`.
+
+        Args:
+            command: The path of a program, and its arguments.
+            environment: The environment variables.
+            directory: The working directory.
+            limit_s: How long it may run, in seconds.
+            watched: A directory whose files are watched meanwhile.
+
+        Raises:
+            ExecutorError: If the box has ended.
+        """
+        answer = self._ask(
+            "run",
+            limit_s + _GRACE_S,
+            command=list(command),
+            environment=dict(environment),
+            directory=directory,
+            limit_s=limit_s,
+            watched=watched,
+        )
+        return Ran(answer["code"], answer["output"], [Write(*one) for one in answer["writes"]])
+
+    def stop(self) -> None:
+        """End all processes in the box."""
+        self._ask("stop", _GRACE_S)
+
+    def clear(self, *paths: str) -> None:
+        """Remove files and directories; those that are not there are left out."""
+        self._ask("clear", _START_S, paths=list(paths))
+
+    def make(self, *directories: str) -> None:
+        """Make directories, unless they are there."""
+        self._ask("make", _GRACE_S, directories=list(directories))
+
+    def pack(self, paths: Sequence[str], file: IO[bytes], most_bytes: int) -> None:
+        """Write files and directories into a tar.
+
+        Args:
+            paths: Their paths; what does not exist is left out.
+            file: Where to write the tar.
+            most_bytes: How large it may become.
+
+        Raises:
+            ExecutorError: If they are larger, or the box has ended.
+        """
+        self._ask("pack", _START_S, file.fileno(), paths=list(paths), most_bytes=most_bytes)
+
+    def unpack(self, file: IO[bytes]) -> None:
+        """Unpack a tar at the root."""
+        self._ask("unpack", _START_S, file.fileno())
+
+    def close(self) -> None:
+        """End the box."""
+        self._control.close()
+        try:
+            self._process.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> Box:
+        """Return the box, which ends with the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the box."""
+        self.close()
+
+    def _ask(self, do: str, patience_s: float, *descriptors: int, **request: Any) -> dict[str, Any]:
+        with contextlib.suppress(BrokenPipeError):
+            send(self._control, {"do": do, **request}, descriptors)
+        return self._answer(patience_s)
+
+    def _answer(self, patience_s: float) -> dict[str, Any]:
+        self._control.settimeout(patience_s)
+        try:
+            received = receive(self._control)
+        except (OSError, ValueError) as error:
+            raise ExecutorError(f"a box does not answer: {error}") from error
+        if received is None:
+            raise ExecutorError("a box has ended")
+        answer, _ = received
+        if "error" in answer:
+            raise ExecutorError(f"in a box: {answer['error']}")
+        return answer

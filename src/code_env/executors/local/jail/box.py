@@ -1,0 +1,362 @@
+"""A box: commands that run one after the other on a root file system that they may change, with whatever they start.
+
+The box's commands are root there. Outside they are an ordinary user, who owns the files. They have no network unless it
+is allowed, see no other file of this machine, and end with the box.
+
+This process is the outermost of a box. The next is process 1 of the box's namespaces, which serves the trainer's
+requests. No command can reach it: it keeps capabilities that they lack. A request is a JSON object, and can come with a
+descriptor; `_Server` says which requests there are. The box ends when the trainer closes the socket.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import socket
+import struct
+import tarfile
+import time
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from code_env.harness.process.limits import die_with_parent
+from code_env.harness.process.watching import children_of, open_pidfd
+
+from . import linux, namespaces, seccomp
+
+_LENGTH = struct.Struct("I")
+
+MAX_OUTPUT_BYTES = 1 << 20
+"""The most that is kept of a command's output: its end."""
+
+# CAP_CHOWN, _DAC_OVERRIDE, _FOWNER, _FSETID, _KILL, _SETGID, _SETUID: what a program that installs something expects.
+_CAPABILITIES = (0, 1, 3, 4, 5, 6, 7)
+
+_MAX_FILE_BYTES = 8 << 30
+_MAX_TASKS = 1024
+_MAX_WATCHED_BYTES = 64 << 10
+
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
+
+
+def main(control_fd: int) -> NoReturn:
+    """Be a box until the trainer closes the socket.
+
+    Args:
+        control_fd: The socket. The first message is the configuration: `root`, `user` and `group`, to whom it belongs,
+            `writable_bytes`, which is how much the box may write in place of changing the root itself, or null,
+            `network`, and `shown`, which maps paths in the box to directories of this machine.
+    """
+    control = socket.socket(fileno=control_fd)
+    config, _ = receive(control) or ({}, [])
+    try:
+        namespaces.enter(config["user"], config["group"], as_root=True, network=config["network"])
+        first = os.fork()
+        if first == 0:
+            _be_first(control, config)
+        os.waitpid(first, 0)
+    except OSError as error:
+        send(control, {"error": str(error)})
+    os._exit(0)
+
+
+def send(to: socket.socket, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
+    """Send a message, with descriptors."""
+    data = json.dumps(message).encode()
+    socket.send_fds(to, [_LENGTH.pack(len(data))], descriptors)
+    to.sendall(data)
+
+
+def receive(source: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    """Receive a message and its descriptors; None if the other side has closed the socket.
+
+    Raises:
+        TimeoutError: If the socket has a time limit, and it is over.
+    """
+    header, descriptors, _, _ = socket.recv_fds(source, _LENGTH.size, 1)
+    if not header:
+        return None
+    data, left = bytearray(), _LENGTH.unpack(header)[0]
+    while left:
+        data += source.recv(left) or b"\0" * left  # A message that is cut is no JSON.
+        left = _LENGTH.unpack(header)[0] - len(data)
+    message: dict[str, Any] = json.loads(data)
+    return message, descriptors
+
+
+def _be_first(control: socket.socket, config: dict[str, Any]) -> NoReturn:
+    try:
+        linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
+        # Done by the user outside, because only that user may be able to reach these directories.
+        root = namespaces.mount_point([config["root"]])
+        linux.mount(config["root"], root, None, linux.MS_BIND | linux.MS_NOSUID | linux.MS_NODEV)
+        shown = {inside: os.open(outside, os.O_PATH) for inside, outside in config["shown"].items()}
+        if os.getuid() != 0:  # Root outside is nobody in here, until it becomes root in here.
+            os.setgroups([])
+            os.setresgid(0, 0, 0)
+            os.setresuid(0, 0, 0)
+        die_with_parent(0)  # The kernel forgets this when the user changes.
+        linux.prctl(linux.PR_SET_DUMPABLE, 0)
+        if config["writable_bytes"] is not None:
+            root = _writable(root, config["writable_bytes"])
+        _build(root, shown, network=config["network"])
+        if not config["network"]:
+            _bring_up_loopback()
+        send(control, {})
+        _Server(control).serve()
+    except OSError as error:
+        send(control, {"error": str(error)})
+    os._exit(1)
+
+
+def _writable(lower: str, size: int) -> str:
+    """Mount a root whose changes are kept in memory, over one that stays as it is; return where it is."""
+    place = namespaces.mount_point([lower, "/dev", "/proc"])
+    linux.mount("code_env", place, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, f"size={size},mode=755")
+    for name in ("upper", "work", "root"):
+        os.mkdir(f"{place}/{name}")
+    layers = f"lowerdir={lower},upperdir={place}/upper,workdir={place}/work,userxattr"
+    linux.mount("overlay", f"{place}/root", "overlay", linux.MS_NOSUID | linux.MS_NODEV, layers)
+    return f"{place}/root"
+
+
+def _build(root: str, shown: dict[str, int], *, network: bool) -> None:
+    for name in ("proc", "dev", "etc"):
+        if os.path.islink(f"{root}/{name}"):  # What comes next would follow it, out of the tree.
+            raise OSError(errno.ELOOP, f"/{name} of the image is a link")
+        os.makedirs(f"{root}/{name}", exist_ok=True)
+    linux.mount("code_env", f"{root}/dev", "tmpfs", linux.MS_NOSUID, "size=64k,mode=755")
+    files = [*namespaces.DEVICES, "/dev/zero"]
+    if network:
+        files.append("/etc/resolv.conf")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{root}/etc/resolv.conf")  # It can be a link.
+    for path in files:
+        os.close(os.open(root + path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o644))
+        linux.mount(path, root + path, None, linux.MS_BIND)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        os.symlink(f"/proc/self/fd/{number}", f"{root}/dev/{name}")
+    os.symlink("/proc/self/fd", f"{root}/dev/fd")
+    for inside, fd in shown.items():
+        if os.path.realpath(root + inside) != root + inside:
+            raise OSError(errno.ELOOP, f"{inside} of the image is a link")
+        os.makedirs(root + inside, exist_ok=True)
+        linux.mount(f"/proc/self/fd/{fd}", root + inside, None, linux.MS_BIND)
+        linux.make_read_only(root + inside)
+        os.close(fd)
+    namespaces.mount_proc(f"{root}/proc")
+    linux.pivot_root(root)
+    linux.set_host_name("box")
+
+
+def _bring_up_loopback() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        asked = struct.pack("16sH14x", b"lo", 0)
+        (flags,) = struct.unpack("16xH14x", fcntl.ioctl(any_socket, _SIOCGIFFLAGS, asked))
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | _IFF_UP))
+
+
+class _Server:
+    """Serves the trainer's requests; each has the name of one of the public methods in `do`."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+
+    def serve(self) -> NoReturn:
+        while True:
+            received = receive(self._control)
+            if received is None:
+                os._exit(0)
+            request, descriptors = received
+            try:
+                answer = getattr(self, request.pop("do"))(*descriptors, **request)
+            except (OSError, ValueError, LookupError, RecursionError, tarfile.TarError) as error:
+                answer = {"error": f"{type(error).__name__}: {error}"}
+            for fd in descriptors:
+                os.close(fd)
+            send(self._control, answer)
+
+    def run(
+        self, command: list[str], environment: dict[str, str], directory: str, limit_s: float, watched: str | None
+    ) -> dict[str, Any]:
+        """Run a command; report its exit code, or None at the time limit, its output, and writes to watched files.
+
+        Args:
+            command: The path of a program, and its arguments.
+            environment: The environment variables.
+            directory: The working directory.
+            limit_s: How long it may run, in seconds.
+            watched: A directory. For each file there that is closed after writing, `writes` has its name, its content,
+                and whether the command's processes had become those of nobody by then, as daemons do.
+        """
+        notices = -1 if watched is None else linux.notice_changes([watched])
+        from_command, to_server = os.pipe2(os.O_CLOEXEC)
+        pid = os.fork()
+        if pid == 0:
+            _become(command, environment, directory, to_server)
+        os.close(to_server)
+        os.set_blocking(from_command, False)
+        ended = open_pidfd(pid)
+        output, writes = bytearray(), []
+        deadline, code = time.monotonic() + limit_s, None
+        poll = select.poll()
+        for fd in (from_command, notices, -1 if ended is None else ended):
+            if fd >= 0:
+                poll.register(fd, select.POLLIN)
+        while code is None and time.monotonic() < deadline:
+            ready = dict(poll.poll(min(1.0, deadline - time.monotonic()) * 1000))
+            if from_command in ready and not _drain(from_command, output):
+                poll.unregister(from_command)
+            writes += _written(watched, notices, pid)
+            code = _reaped(pid)
+        if code is None:
+            os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        _drain(from_command, output)
+        writes += _written(watched, notices, pid)
+        for fd in (from_command, notices, -1 if ended is None else ended):
+            if fd >= 0:
+                os.close(fd)
+        return {"code": code, "output": bytes(output[-MAX_OUTPUT_BYTES:]).decode("utf-8", "replace"), "writes": writes}
+
+    def stop(self) -> dict[str, Any]:
+        """End all processes of the box but this one."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.wait()
+        return {}
+
+    def pack(self, fd: int, paths: list[str], most_bytes: int) -> dict[str, Any]:
+        """Write files and directories into a tar, each by its path; those that do not exist are left out."""
+        left = most_bytes
+
+        def counted(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+            nonlocal left
+            left -= member.size + 512
+            if left < 0:
+                raise ValueError(f"there are more than {most_bytes} bytes in {', '.join(paths)}")
+            return member if member.isfile() or member.isdir() or member.issym() or member.islnk() else None
+
+        with os.fdopen(os.dup(fd), "wb") as file, tarfile.open(fileobj=file, mode="w") as tar:
+            tar.inodes = _Forgetful()  # type: ignore[attr-defined]  # Not in the stubs.
+            for path in paths:
+                if os.path.lexists(path):
+                    tar.add(path, path.lstrip("/"), filter=counted)
+        return {}
+
+    def unpack(self, fd: int) -> dict[str, Any]:
+        """Unpack a tar at the root."""
+        with os.fdopen(os.dup(fd), "rb") as file, tarfile.open(fileobj=file) as tar:
+            tar.extraction_filter = lambda member, path: member
+            for member in tar:
+                path = f"/{member.name}"
+                if os.path.lexists(path) and (os.path.islink(path) or not os.path.isdir(path)):
+                    os.unlink(path)
+                tar.extract(member, "/")
+        return {}
+
+    def clear(self, paths: list[str]) -> dict[str, Any]:
+        """Remove files and directories; those that are not there are left out."""
+        for path in paths:
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path, ignore_errors=True)
+            elif os.path.lexists(path):
+                os.unlink(path)
+        return {}
+
+    def make(self, directories: list[str]) -> dict[str, Any]:
+        """Make directories, unless they are there."""
+        for path in directories:
+            os.makedirs(path, exist_ok=True)
+        return {}
+
+
+class _Forgetful(dict[Any, Any]):
+    """Keeps nothing, so that a tar has the content of a file under each of its names, and no links to other members."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        pass
+
+
+def _drain(fd: int, output: bytearray) -> bool:
+    """Add what can be read now; return whether more can follow."""
+    while True:
+        try:
+            data = os.read(fd, 1 << 16)
+        except BlockingIOError:
+            return True
+        output += data
+        if len(output) > 2 * MAX_OUTPUT_BYTES:
+            del output[:-MAX_OUTPUT_BYTES]
+        if not data:
+            return False
+
+
+def _reaped(command: int) -> int | None:
+    """Wait for all children that have ended; return the exit code of the command if it is one of them."""
+    while True:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == command:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+        if pid == 0:
+            return None
+
+
+def _written(directory: str | None, notices: int, command: int) -> list[tuple[str, str, bool]]:
+    if directory is None:
+        return []
+    found = []
+    with contextlib.suppress(BlockingIOError):
+        events = os.read(notices, 1 << 16)
+        while events:
+            _, mask, _, length = struct.unpack_from("iIII", events)
+            name = events[16 : 16 + length].rstrip(b"\0").decode("utf-8", "replace")
+            events = events[16 + length :]
+            if mask & linux.CLOSED_AFTER_WRITING:
+                is_daemon = any(child != command for child in children_of(1))
+                found.append((name, _content(f"{directory}/{name}"), is_daemon))
+    return found
+
+
+def _content(path: str) -> str:
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            return file.read(_MAX_WATCHED_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _become(command: list[str], environment: dict[str, str], directory: str, output: int) -> NoReturn:
+    try:
+        os.setsid()
+        null = os.open("/dev/null", os.O_RDONLY)
+        os.dup2(null, 0)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.chdir(directory)
+        for limit, value in (
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_FSIZE, _MAX_FILE_BYTES),
+            (resource.RLIMIT_NPROC, _MAX_TASKS),
+        ):
+            resource.setrlimit(limit, (value, value))
+        kept = linux.CapabilitySet(*_CAPABILITIES)
+        kept.bound()
+        kept.apply()
+        linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
+        seccomp.box_filter().install()
+        os.closerange(3, 256)
+        os.execve(command[0], command, environment)
+    except OSError as error:
+        os.write(2, f"{command[0]} cannot be started: {error}\n".encode())
+    os._exit(127)

@@ -1,0 +1,11 @@
+"""Tasks in Harbor's folders: an agent works on the files of an image, and a script of the task says what that is worth.
+
+The format is Harbor's (https://harborframework.com), schema version 1.4, as `harbor` 0.25.0 reads it. Nothing of Harbor
+is used. The agent works in a box (`executors.local.box`), and the task's verifier in another.
+"""
+
+from .folder import HarborTask, Stage, read_folder, read_folders
+from .scoring import Outcome, Score
+from .trial import Trial
+
+__all__ = ["HarborTask", "Outcome", "Score", "Stage", "Trial", "read_folder", "read_folders"]

@@ -1,0 +1,202 @@
+"""Reads the folders of tasks."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from code_env.errors import TaskError
+
+_AGENT_S, _VERIFIER_S = 600.0, 600.0
+
+_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+
+_REFUSED = {
+    "environment": ("gpus", "gpu_types", "tpu", "healthcheck", "mcp_servers", "allowed_hosts"),
+    "verifier": ("environment", "collect"),
+}
+"""Keys of these tables that ask for something that is not there."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of a task that is scored by itself; most tasks have one."""
+
+    name: str
+    """Its name; empty if the task has no other."""
+    instruction: str
+    """What the agent is to do."""
+    tests: Path
+    """The directory with `test.sh`, which nothing of the agent ever sees."""
+    solution: Path | None
+    """The directory with `solve.sh`, if there is one."""
+    agent_s: float = _AGENT_S
+    """How long the agent may take, in seconds."""
+    verifier_s: float = _VERIFIER_S
+    """How long `test.sh` may take, in seconds."""
+    min_reward: float | None = None
+    """With less than this, no later stage begins."""
+
+
+@dataclass(frozen=True)
+class HarborTask:
+    """A task in a folder."""
+
+    path: Path
+    """The folder."""
+    name: str
+    """Its name."""
+    image: str
+    """The image: the path of a build file or of an archive, or a name; see `Task.image`."""
+    stages: tuple[Stage, ...]
+    """Its stages."""
+    directory: str | None = None
+    """Where commands start, if this is not the image's own directory."""
+    artifacts: tuple[str, ...] = ()
+    """Paths beside the working directory that the verifier finds as the agent left them."""
+    environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Environment variables for the agent."""
+    verifier_environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Environment variables for `test.sh`."""
+    solution_environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Environment variables for `solve.sh`."""
+    takes_last: bool = False
+    """Whether the reward is that of the last stage; otherwise it is the mean of all."""
+
+
+def read_folders(path: Path | str, variables: Mapping[str, str] = MappingProxyType({})) -> list[HarborTask]:
+    """Read a folder of a task, or a folder of such folders, in order.
+
+    Args:
+        path: The folder.
+        variables: The values of variables that the tasks name as `${NAME}`.
+
+    Raises:
+        TaskError: If there is no task, or one cannot be read.
+    """
+    path = Path(path)
+    if (path / "task.toml").is_file():
+        return [read_folder(path, variables)]
+    found = sorted(one.parent for one in path.glob("*/task.toml"))
+    if not found:
+        raise TaskError(f"{path} has no task.toml, and none of its folders has one; expected the folder of a task")
+    return [read_folder(one, variables) for one in found]
+
+
+def read_folder(path: Path | str, variables: Mapping[str, str] = MappingProxyType({})) -> HarborTask:
+    """Read the folder of a task.
+
+    Args:
+        path: The folder.
+        variables: The values of variables that the task names as `${NAME}`.
+
+    Raises:
+        TaskError: If it cannot be read, or asks for something that is not supported, which the message names.
+    """
+    folder = Path(path).absolute()
+    try:
+        config = tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))
+        return _Reader(folder, config, variables).read()
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise TaskError(f"{folder} is not the folder of a task: {error}") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise TaskError(f"{folder / 'task.toml'}: {error}") from error
+
+
+class _Reader:
+    def __init__(self, folder: Path, config: dict[str, Any], variables: Mapping[str, str]) -> None:
+        self._folder, self._config, self._variables = folder, config, variables
+
+    def read(self) -> HarborTask:
+        for table, keys in _REFUSED.items():
+            for key in keys:
+                if self._table(table).get(key):
+                    raise self._error(f"[{table}] {key} is not supported")
+        environment = self._table("environment")
+        if environment.get("os", "linux") != "linux":
+            raise self._error(f"[environment] os = {environment['os']!r} is not supported")
+        strategy = self._config.get("multi_step_reward_strategy", "mean")
+        if strategy not in ("mean", "final"):
+            raise self._error(f"multi_step_reward_strategy must be mean or final; got {strategy!r}")
+        directory = environment.get("workdir")
+        return HarborTask(
+            path=self._folder,
+            name=str(self._table("task").get("name", self._folder.name)),
+            image=self._image(environment),
+            stages=tuple(self._stages()),
+            directory=None if directory is None else str(directory),
+            artifacts=tuple(map(self._artifact, self._config.get("artifacts", ()))),
+            environment=self._expanded(environment),
+            verifier_environment=self._expanded(self._table("verifier")),
+            solution_environment=self._expanded(self._table("solution")),
+            takes_last=strategy == "final",
+        )
+
+    def _table(self, name: str) -> dict[str, Any]:
+        table = self._config.get(name, {})
+        if not isinstance(table, dict):
+            raise self._error(f"{name} must be a table")
+        return table
+
+    def _error(self, what: str) -> TaskError:
+        return TaskError(f"{self._folder / 'task.toml'}: {what}")
+
+    def _image(self, environment: Mapping[str, Any]) -> str:
+        place = self._folder / "environment"
+        named = environment.get("docker_image")
+        if named:
+            return str(place / named) if (place / named).exists() else str(named)
+        if (place / "Dockerfile").is_file():
+            return str(place / "Dockerfile")
+        if (place / "docker-compose.yaml").is_file():
+            raise self._error("environment/docker-compose.yaml is not supported; expected environment/Dockerfile")
+        raise self._error("it names no docker_image, and there is no environment/Dockerfile")
+
+    def _stages(self) -> list[Stage]:
+        steps = self._config.get("steps")
+        if steps is None:
+            return [self._stage("", self._folder, self._config)]
+        return [self._stage(str(step["name"]), self._folder / "steps" / str(step["name"]), step) for step in steps]
+
+    def _stage(self, name: str, place: Path, config: Mapping[str, Any]) -> Stage:
+        agent = {**self._table("agent"), **config.get("agent", {})}
+        verifier = {**self._table("verifier"), **config.get("verifier", {})}
+        tests = place / "tests" if (place / "tests").is_dir() else self._folder / "tests"
+        if not (tests / "test.sh").is_file():
+            raise self._error(f"{tests / 'test.sh'} does not exist")
+        solution = place / "solution"
+        least = config.get("min_reward") if name else None
+        if isinstance(least, dict):
+            raise self._error("min_reward must be a number")
+        return Stage(
+            name,
+            (place / "instruction.md").read_text(encoding="utf-8"),
+            tests,
+            solution if (solution / "solve.sh").is_file() else None,
+            float(agent.get("timeout_sec") or _AGENT_S),
+            float(verifier.get("timeout_sec") or _VERIFIER_S),
+            None if least is None else float(least),
+        )
+
+    def _artifact(self, named: Any) -> str:
+        path = named.get("source") if isinstance(named, dict) else named
+        if not isinstance(path, str) or not path.startswith("/") or path.rstrip("/") == "":
+            raise self._error(f"an artifact must have an absolute path below /; got {named!r}")
+        return path
+
+    def _expanded(self, table: Mapping[str, Any]) -> Mapping[str, str]:
+        return MappingProxyType({name: self._value(str(value)) for name, value in table.get("env", {}).items()})
+
+    def _value(self, text: str) -> str:
+        def known(match: re.Match[str]) -> str:
+            value = self._variables.get(match[1], match[2])
+            if value is None:
+                raise self._error(f"no value was given for the variable {match[1]}, which the task names")
+            return value
+
+        return _VARIABLE.sub(known, text)

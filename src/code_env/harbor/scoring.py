@@ -1,0 +1,84 @@
+"""Reads what a verifier has found."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
+
+from code_env.harness.wire.shown import brief
+
+
+class Outcome(Enum):
+    """How a stage ended."""
+
+    SCORED = "scored"
+    """The verifier gave a reward."""
+    TIMEOUT = "timeout"
+    """The verifier took too long on what the agent left; the reward is 0."""
+    TAMPERED = "tampered"
+    """What the agent left has changed what the verifier reports; the reward is 0."""
+    TOO_LARGE = "too_large"
+    """What the agent left is too large or too deep to be taken to the verifier; the reward is 0."""
+    NO_VERDICT = "no_verdict"
+    """The verifier gave no reward, so there is none."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """What an agent's work is worth."""
+
+    outcome: Outcome
+    reward: float | None
+    """The reward; None without a verdict."""
+    rewards: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    """All rewards that the verifier gave, by their names."""
+    message: str = ""
+    """Why the outcome is not `scored`."""
+    output: str = ""
+    """The end of what the verifier printed."""
+    restored: tuple[str, ...] = ()
+    """Files that configure the tests, which the verifier found as in the image, not as the agent left them."""
+
+
+def read_reward(files: Mapping[str, str]) -> tuple[float, dict[str, float]]:
+    """Read the reward that a verifier has written: `reward.json` if there is one, else `reward.txt`.
+
+    Args:
+        files: The contents of the files in `/logs/verifier`, by their names.
+
+    Returns:
+        The reward, and all rewards by their names. If there are several, the reward is that named `reward`, or else
+        their mean.
+
+    Raises:
+        ValueError: If there is none, or it is no finite number.
+    """
+    if "reward.json" in files:
+        found = json.loads(files["reward.json"])
+        rewards = {str(name): _number(value) for name, value in found.items()} if isinstance(found, dict) else None
+        if rewards is None:
+            rewards = {"reward": _number(found)}
+        if not rewards:
+            raise ValueError("reward.json holds no reward")
+    elif "reward.txt" in files:
+        rewards = {"reward": _number(files["reward.txt"].strip())}
+    else:
+        raise ValueError("the verifier wrote neither /logs/verifier/reward.json nor /logs/verifier/reward.txt")
+    return rewards.get("reward", sum(rewards.values()) / len(rewards)), rewards
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise ValueError(f"a reward must be a number; got {value!r}")
+    try:
+        number = float(value)
+    except ValueError:
+        raise ValueError(f"a reward must be a number; got {brief(value)}") from None
+    if not math.isfinite(number):
+        raise ValueError(f"a reward must be finite; got {value!r}")
+    return number

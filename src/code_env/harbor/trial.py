@@ -1,0 +1,316 @@
+"""One agent's work on a task, and what it is worth."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import io
+import os
+import statistics
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from code_env.errors import ExecutorError, ImageError, TaskError
+from code_env.executors.local.box import Box, Ran
+from code_env.images import ImageCache
+from code_env.images.building import program_in
+
+from .carrying import add_tree, carry
+from .folder import HarborTask, Stage
+from .scoring import Outcome, Score, read_reward
+
+_WRITABLE_BYTES, _MORE_BYTES = 2 << 30, 256 << 20
+_LOGS, _FOUND, _TESTS, _SOLUTION = "/logs", "/logs/verifier", "/tests", "/solution"
+_ARTIFACTS = "/logs/artifacts"
+_TRIPWIRE, _MARK = "/code_env_tripwire", "/logs/tripwire"
+_SHELLS = ("bash", "sh")
+_SHOWN_CHARS = 4000
+_SIGNAL = 128
+
+
+class _Untouched(NamedTuple):
+    takes_tripwire: bool
+    """Whether the tests run by pytest."""
+    scores: bool
+    """Whether they give a reward."""
+
+
+_untouched: dict[tuple[str, str], _Untouched] = {}
+"""For each image and directory of tests what they say of the image as it was."""
+
+
+class Trial:
+    """One agent's work on a task.
+
+    The agent's commands run on the files of the image, in a box; processes that it starts stay until `submit`. A stage
+    is scored in another box: the image as it was, with the working directory and the artifacts as the agent left them,
+    but for files that configure the tests. The tests are never in the agent's box, nothing of its processes is in the
+    verifier's, and the reward is read from outside.
+
+    A verifier that gives no reward, and gives one without the agent's work, has been tampered with.
+
+    If the reward is above 0 and the tests run by pytest, they run once more with a test that has to fail. If the reward
+    is no smaller then, what the agent left reports what it likes, and the outcome is `tampered`.
+
+    Args:
+        task: The task. Its image must be prepared (`code_env.images`).
+        writable_bytes: How much the agent may write, in memory, in bytes; the verifier may write as much.
+        tripwire: Whether to run tests again as said above.
+
+    Raises:
+        ImageError: If the image cannot be used.
+        ImageNotPrepared: If the image is not prepared.
+        ExecutorError: If the kernel does not grant what a box needs.
+        TaskError: If neither the task nor the image says where the agent works.
+
+    Example:
+        ```python
+        with Trial(read_folder("tasks/fix-the-parser")) as trial:
+            print(trial.stage.instruction)
+            print(trial.run("ls -l").output)
+            print(trial.submit().reward)
+        ```
+    """
+
+    def __init__(self, task: HarborTask, *, writable_bytes: int = _WRITABLE_BYTES, tripwire: bool = True) -> None:
+        cache = ImageCache()
+        self.task, self._image = task, cache.find(task.image)
+        self._writable_bytes, self._tripwire = writable_bytes, tripwire
+        self._stack = contextlib.ExitStack()
+        self.scores: list[Score] = []
+        """The scores of the stages so far."""
+        self.directory = os.path.normpath(task.directory or self._image.directory)
+        """The working directory."""
+        if self.directory == "/":
+            raise TaskError(
+                f"{task.path}: neither the image's WORKDIR nor workdir in [environment] says where the agent works"
+            )
+        with contextlib.ExitStack() as stack:
+            if self._image.key:
+                stack.enter_context(cache.hold(self._image))
+            self._box = stack.enter_context(self._new_box())
+            self._box.make(self.directory, _ARTIFACTS)
+            self._stack = stack.pop_all()
+
+    @property
+    def stage(self) -> Stage:
+        """The stage that the agent works on.
+
+        Raises:
+            RuntimeError: If all have been submitted.
+        """
+        if self.is_over:
+            raise RuntimeError("all stages of the task have been submitted; begin another Trial")
+        return self.task.stages[len(self.scores)]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no stage is left."""
+        done = len(self.scores)
+        if done in (0, len(self.task.stages)):
+            return done > 0
+        least = self.task.stages[done - 1].min_reward
+        return least is not None and (self.scores[-1].reward or 0.0) < least
+
+    @property
+    def reward(self) -> float | None:
+        """The reward for the whole task: the mean of its stages, or the last one's, as the task says.
+
+        It is None while no stage has been submitted, and if one of them has no verdict.
+        """
+        rewards = [score.reward for score in self.scores]
+        missing = len(self.task.stages) - len(rewards)
+        if not rewards or None in rewards:
+            return None
+        known = [reward for reward in rewards if reward is not None] + [0.0] * missing
+        return known[-1] if self.task.takes_last else statistics.fmean(known)
+
+    def run(self, command: str, limit_s: float | None = None) -> Ran:
+        """Run a command of the agent, in the working directory, by the image's shell.
+
+        Args:
+            command: What the shell runs.
+            limit_s: How long it may run, in seconds; by default as long as the agent may take for the stage.
+
+        Raises:
+            ExecutorError: If the box has ended.
+        """
+        return self._run_in(self._box, [self._shell, "-c", command], limit_s or self.stage.agent_s)
+
+    def solve(self) -> Ran:
+        """Run the task's own solution of the stage.
+
+        Raises:
+            TaskError: If it has none.
+            ExecutorError: If the box has ended.
+        """
+        stage = self.stage
+        if stage.solution is None:
+            raise TaskError(f"{self.task.path}: there is no solution/solve.sh{_of(stage)}")
+        with _packed({_SOLUTION: stage.solution}) as file:
+            self._box.unpack(file)
+        command = [self._shell, f"{_SOLUTION}/solve.sh"]
+        return self._run_in(self._box, command, stage.agent_s, self.task.solution_environment)
+
+    def submit(self) -> Score:
+        """End the agent's processes, and say what its work on the stage is worth. Then the next stage begins.
+
+        Raises:
+            ExecutorError: If a box cannot start.
+        """
+        stage = self.stage
+        self._box.stop()
+        paths = list(dict.fromkeys([self.directory, *self.task.artifacts, _ARTIFACTS]))
+        with tempfile.TemporaryFile() as left, tempfile.TemporaryFile() as carried:
+            try:
+                self._box.pack(paths, left, self._writable_bytes)
+            except ExecutorError as error:
+                self.scores.append(Score(Outcome.TOO_LARGE, 0.0, message=str(error)))
+                return self.scores[-1]
+            restored = carry(left, carried, self._image.root, paths)
+            ran, files = self._verify(stage, paths, carried)
+            score = _scored(ran, files, restored)
+            if score.outcome is Outcome.NO_VERDICT and self._untouched(stage).scores:
+                why = f"without the agent's work there is a reward, and with it: {score.message}"
+                score = dataclasses.replace(score, outcome=Outcome.TAMPERED, reward=0.0, message=why)
+            if self._tripwire and score.outcome is Outcome.SCORED and (score.reward or 0.0) > 0.0:
+                score = self._checked(stage, score, paths, carried)
+        self.scores.append(score)
+        return score
+
+    def close(self) -> None:
+        """End the boxes."""
+        self._stack.close()
+
+    def __enter__(self) -> Trial:
+        """Return the trial, which ends with the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the trial."""
+        self.close()
+
+    def _checked(self, stage: Stage, score: Score, paths: list[str], carried: IO[bytes]) -> Score:
+        """The score, after another run of the tests with one that has to fail."""
+        if not self._untouched(stage).takes_tripwire:
+            return score
+        ran, files = self._verify(stage, paths, carried, tripwire=True)
+        again = _scored(ran, files, score.restored)
+        if again.outcome is Outcome.SCORED and (again.reward or 0.0) < (score.reward or 0.0):
+            return score
+        if again.outcome is Outcome.NO_VERDICT:
+            return score  # The tests have stopped without a reward, as they may when one fails.
+        why = f"with a test that has to fail, the reward is {again.reward} too"
+        return Score(Outcome.TAMPERED, 0.0, message=why, output=again.output, restored=score.restored)
+
+    def _untouched(self, stage: Stage) -> _Untouched:
+        """What the tests say of the image as it was; they run at most once for it."""
+        key = (self._image.root, str(stage.tests))
+        if key not in _untouched:
+            with _packed({}) as nothing:
+                ran, files = self._verify(stage, [], nothing, tripwire=True)
+            scores = _scored(ran, files, ()).outcome is Outcome.SCORED
+            _untouched[key] = _Untouched(_MARK in files, scores)
+        return _untouched[key]
+
+    def _verify(
+        self, stage: Stage, paths: list[str], carried: IO[bytes], *, tripwire: bool = False
+    ) -> tuple[Ran, dict[str, str]]:
+        """Run the tests in a box of their own; return how they ended, and the files with the reward."""
+        shown = {_TRIPWIRE: str(Path(__file__).parent / "tripwire")} if tripwire else {}
+        environment = dict(self.task.verifier_environment)
+        if tripwire:
+            environment |= {
+                "PYTEST_ADDOPTS": "-p code_env_tripwire",
+                "PYTHONPATH": _TRIPWIRE,
+                "CODE_ENV_TRIPWIRE": _MARK,
+            }
+        with self._new_box(shown) as box, _packed({_TESTS: stage.tests}) as tests:
+            box.clear(*paths, _FOUND, _TESTS)
+            carried.seek(0)
+            box.unpack(carried)
+            box.clear(_FOUND, _TESTS)  # An artifact could lie there.
+            box.make(_FOUND, self.directory, _ARTIFACTS)
+            box.unpack(tests)
+            command = [self._shell, f"{_TESTS}/test.sh"]
+            ran = self._run_in(box, command, stage.verifier_s, environment, watched=_FOUND)
+            box.stop()
+            with tempfile.TemporaryFile() as file:
+                box.pack([f"{_FOUND}/reward.json", f"{_FOUND}/reward.txt", _MARK], file, 1 << 20)
+                return ran, _files_in(file)
+
+    def _new_box(self, shown: Mapping[str, str] | None = None) -> Box:
+        # The verifier's box also holds the tests, and what they write.
+        return Box(self._image.root, writable_bytes=self._writable_bytes + _MORE_BYTES, shown=shown or {})
+
+    def _run_in(
+        self,
+        box: Box,
+        command: list[str],
+        limit_s: float,
+        environment: Mapping[str, str] | None = None,
+        watched: str | None = None,
+    ) -> Ran:
+        variables = {"PATH": self._image.search_path, "HOME": "/root", **self._image.variables}
+        variables |= {**self.task.environment, **(environment or {})}
+        return box.run(command, environment=variables, directory=self.directory, limit_s=limit_s, watched=watched)
+
+    @functools.cached_property
+    def _shell(self) -> str:
+        for name in _SHELLS:
+            with contextlib.suppress(ImageError):
+                return program_in(Path(self._image.root), name, self._image.search_path)
+        raise ImageError(f"the image {self._image.source} has no shell: neither {' nor '.join(_SHELLS)}")
+
+
+def _scored(ran: Ran, files: dict[str, str], restored: tuple[str, ...]) -> Score:
+    """What a run of the tests says."""
+    output = ran.output[-_SHOWN_CHARS:]
+    rewritten = [write for write in ran.writes if write.name.startswith("reward.")]
+    contents = {write.content for write in rewritten if write.content.strip()}
+    if ran.code is None:
+        return Score(
+            Outcome.TIMEOUT, 0.0, message="the verifier reached its time limit", output=output, restored=restored
+        )
+    if ran.code > _SIGNAL:
+        why = f"the verifier was ended by signal {ran.code - _SIGNAL}"
+        return Score(Outcome.TAMPERED, 0.0, message=why, output=output, restored=restored)
+    if len(contents) > 1 and any(write.by_daemon for write in rewritten[1:]):
+        why = "the reward was changed while a process was there that the verifier had not waited for"
+        return Score(Outcome.TAMPERED, 0.0, message=why, output=output, restored=restored)
+    by_name = {os.path.basename(path): text for path, text in files.items()}
+    try:
+        reward, rewards = read_reward(by_name)
+    except ValueError as error:
+        return Score(Outcome.NO_VERDICT, None, message=str(error), output=output, restored=restored)
+    return Score(Outcome.SCORED, reward, rewards, output=output, restored=restored)
+
+
+@contextlib.contextmanager
+def _packed(directories: Mapping[str, Path]) -> Iterator[IO[bytes]]:
+    """A tar of directories of this machine, by their paths in a box."""
+    with tempfile.TemporaryFile() as file:
+        with tarfile.open(fileobj=file, mode="w") as tar:
+            for name, directory in directories.items():
+                add_tree(tar, directory, name.lstrip("/"))
+        file.seek(0)
+        yield file
+
+
+def _files_in(file: IO[bytes]) -> dict[str, str]:
+    """The texts of the files in a tar, by their paths."""
+    file.seek(0)
+    with tarfile.open(fileobj=file) as tar:
+        return {
+            f"/{member.name}": (tar.extractfile(member) or io.BytesIO()).read().decode("utf-8", "replace")
+            for member in tar
+            if member.isfile()
+        }
+
+
+def _of(stage: Stage) -> str:
+    return f" for the step {stage.name}" if stage.name else ""

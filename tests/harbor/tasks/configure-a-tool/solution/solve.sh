@@ -1,0 +1,3 @@
+#!/bin/sh
+set -e
+sed -i 's/^workers = .*/workers = 8/' /etc/tool.ini

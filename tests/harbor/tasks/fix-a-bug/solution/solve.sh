@@ -1,0 +1,3 @@
+#!/bin/sh
+set -e
+sed -i 's/ < / <= /g' ranges/__init__.py

@@ -1,0 +1,139 @@
+"""Folders are read as Harbor reads them; what is not supported is refused by name."""
+
+import pytest
+
+from code_env import TaskError
+from code_env.harbor import read_folder, read_folders
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Writes a folder of a task with this configuration."""
+
+    def write(config="", name="task"):
+        place = tmp_path / name
+        for file, text in {
+            "task.toml": config,
+            "instruction.md": "Do it.\n",
+            "tests/test.sh": "true\n",
+            "environment/Dockerfile": "FROM scratch\n",
+        }.items():
+            (place / file).parent.mkdir(parents=True, exist_ok=True)
+            (place / file).write_text(text)
+        return place
+
+    return write
+
+
+def test_defaults(folder):
+    place = folder()
+    task = read_folder(place)
+    (stage,) = task.stages
+    assert (task.name, task.image) == ("task", str(place / "environment/Dockerfile"))
+    assert (task.directory, task.artifacts, task.takes_last) == (None, (), False)
+    assert (stage.name, stage.instruction, stage.tests) == ("", "Do it.\n", place / "tests")
+    assert (stage.solution, stage.agent_s, stage.verifier_s, stage.min_reward) == (None, 600.0, 600.0, None)
+
+
+def test_all_that_is_read(folder):
+    place = folder(
+        """
+schema_version = "1.4"
+artifacts = ["/srv/a", {source = "/srv/b", destination = "b"}]
+unknown = 1
+[task]
+name = "org/name"
+[metadata]
+anything = true
+[environment]
+workdir = "/app"
+cpus = 2
+memory_mb = 100
+env = {A = "${GIVEN}-${ABSENT:-else}", B = "b"}
+[agent]
+timeout_sec = 7
+[verifier]
+timeout_sec = 8.5
+env = {C = "${GIVEN:-no}"}
+[solution]
+env = {D = "1"}
+"""
+    )
+    (place / "solution").mkdir()
+    (place / "solution/solve.sh").touch()
+    task = read_folder(place, {"GIVEN": "yes"})
+    (stage,) = task.stages
+    assert (task.name, task.directory, task.artifacts) == ("org/name", "/app", ("/srv/a", "/srv/b"))
+    assert dict(task.environment) == {"A": "yes-else", "B": "b"}
+    assert (dict(task.verifier_environment), dict(task.solution_environment)) == ({"C": "yes"}, {"D": "1"})
+    assert (stage.agent_s, stage.verifier_s, stage.solution) == (7.0, 8.5, place / "solution")
+
+
+def test_a_ready_image_comes_before_the_build_file(folder):
+    assert read_folder(folder('[environment]\ndocker_image = "debian:12"')).image == "debian:12"
+    place = folder('[environment]\ndocker_image = "image.tar"')
+    (place / "environment/image.tar").touch()
+    assert read_folder(place).image == str(place / "environment/image.tar")
+
+
+def test_steps(folder):
+    config = 'multi_step_reward_strategy = "final"\n[verifier]\ntimeout_sec = 9\n'
+    config += '[[steps]]\nname = "one"\nmin_reward = 0.5\nagent = {timeout_sec = 3}\n[[steps]]\nname = "two"\n'
+    place = folder(config)
+    for name in ("one", "two"):
+        (place / "steps" / name).mkdir(parents=True)
+        (place / "steps" / name / "instruction.md").write_text(name)
+    (place / "steps/two/tests").mkdir()
+    (place / "steps/two/tests/test.sh").touch()
+    task = read_folder(place)
+    assert task.takes_last
+    assert [(one.name, one.instruction, one.agent_s, one.verifier_s, one.min_reward) for one in task.stages] == [
+        ("one", "one", 3.0, 9.0, 0.5),
+        ("two", "two", 600.0, 9.0, None),
+    ]
+    assert [one.tests for one in task.stages] == [place / "tests", place / "steps/two/tests"]
+
+
+REFUSED = {
+    "[environment]\ngpus = 1": r"\[environment\] gpus is not supported",
+    "[environment.healthcheck]\ncommand = 'x'": r"\[environment\] healthcheck is not supported",
+    "[verifier.environment]\ndocker_image = 'x'": r"\[verifier\] environment is not supported",
+    "[[verifier.collect]]\ncommand = 'x'": r"\[verifier\] collect is not supported",
+    "[environment]\nos = 'windows'": "os = 'windows' is not supported",
+    "multi_step_reward_strategy = 'best'": "must be mean or final; got 'best'",
+    "artifacts = ['a']": "an artifact must have an absolute path below /; got 'a'",
+    "artifacts = ['/']": "an artifact must have an absolute path below /",
+    "environment = 1": "environment must be a table",
+    "[environment]\nenv = {A = '${NONE}'}": "no value was given for the variable NONE",
+    "[agent]\ntimeout_sec = 'long'": "could not convert string to float",
+    "[[steps]]\nname = 'none'": "is not the folder of a task: .*instruction.md",
+    "[": "is not the folder of a task",
+}
+
+
+@pytest.mark.parametrize(("config", "message"), REFUSED.items(), ids=REFUSED)
+def test_what_cannot_be_done_is_refused(config, message, folder):
+    with pytest.raises(TaskError, match=message):
+        read_folder(folder(config))
+
+
+def test_what_is_missing_is_named(folder, tmp_path):
+    with pytest.raises(TaskError, match=r"has no task.toml, and none of its folders has one"):
+        read_folders(tmp_path)
+    place = folder()
+    (place / "tests/test.sh").unlink()
+    with pytest.raises(TaskError, match=r"test.sh does not exist"):
+        read_folder(place)
+    (place / "environment/Dockerfile").rename(place / "environment/docker-compose.yaml")
+    with pytest.raises(TaskError, match=r"docker-compose.yaml is not supported"):
+        read_folder(place)
+    (place / "environment/docker-compose.yaml").unlink()
+    with pytest.raises(TaskError, match=r"names no docker_image, and there is no environment/Dockerfile"):
+        read_folder(place)
+
+
+def test_a_folder_of_folders(folder, tmp_path):
+    folder(name="b")
+    folder(name="a")
+    assert [task.name for task in read_folders(tmp_path)] == ["a", "b"]
+    assert [task.name for task in read_folders(tmp_path / "b")] == ["b"]

@@ -1,0 +1,247 @@
+"""Honest work on a task earns its reward, and neither doing nothing nor a cheat earns anything."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from code_env import TaskError
+from code_env.harbor import Outcome, Trial, read_folder, read_folders
+from code_env.images import prepare_images
+
+HERE = Path(__file__).parent
+FOLDERS = sorted(path.name for path in (HERE / "tasks").iterdir())
+CHEATS = sorted(path.name for path in (HERE / "agents").iterdir())
+
+
+@pytest.fixture(scope="session")
+def tasks(base, tmp_path_factory):
+    """The folders, beside the image that they build on."""
+    place = tmp_path_factory.mktemp("tasks")
+    shutil.copytree(HERE / "tasks", place / "tasks")
+    os.link(base, place / "tasks/base.tar")
+    return place / "tasks"
+
+
+@pytest.fixture
+def begun(tasks):
+    """Begins trials of a task, by the name of its folder."""
+    trials = []
+
+    def begin(name, **options):
+        task = read_folder(tasks / name)
+        prepare_images([task.image])
+        trials.append(Trial(task, **options))
+        return trials[-1]
+
+    yield begin
+    for trial in trials:
+        trial.close()
+
+
+def finish(trial, work=lambda trial: None):
+    while not trial.is_over:
+        work(trial)
+        trial.submit()
+    return [(score.outcome, score.reward) for score in trial.scores]
+
+
+def test_there_are_folders_of_all_kinds(tasks):
+    found = read_folders(tasks)
+    assert len(found) == len(FOLDERS) == 10
+    assert sum(len(task.stages) for task in found) == 11
+    assert len(CHEATS) == 5
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_the_solution_earns_all_and_doing_nothing_does_not(name, begun):
+    def solve(trial):
+        ran = trial.solve()
+        assert ran.code == 0, ran
+
+    honest = begun(name)
+    assert set(finish(honest, solve)) == {(Outcome.SCORED, 1.0)}, honest.scores
+    assert honest.reward == 1.0
+    lazy = begun(name)
+    assert set(finish(lazy)) == {(Outcome.SCORED, 0.0)}, lazy.scores
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+@pytest.mark.parametrize("name", FOLDERS)
+def test_no_cheat_earns_anything(name, cheat, begun):
+    script = (HERE / "agents" / cheat).read_text()
+    trial = begun(name)
+    finish(trial, lambda trial: trial.run(script))
+    # Without a verdict a cheat has earned nothing either, but the verifier's own tools must have worked.
+    assert all(score.reward == 0.0 for score in trial.scores), trial.scores
+    assert trial.reward == 0.0
+
+
+INSIDE = {
+    "ends the process with success": ("import os\nos._exit(0)", Outcome.TAMPERED),
+    "ends it with success later": ("import atexit, os\natexit.register(os._exit, 0)", Outcome.TAMPERED),
+    "kills the verifier": (
+        "import os\nopen('/logs/verifier/reward.txt', 'w').write('1')\nos.kill(os.getppid(), 9)",
+        Outcome.TAMPERED,
+    ),
+    "leaves a daemon": (
+        """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for fd in range(3):
+            os.close(fd)
+        before = None
+        while True:
+            try:
+                text = open('/logs/verifier/reward.txt').read()
+                if text.strip() == '0':
+                    open('/logs/verifier/reward.txt', 'w').write('1')
+            except OSError:
+                pass
+    os._exit(0)
+""",
+        None,
+    ),
+    "changes the reports": (
+        """
+from _pytest.reports import TestReport
+made = TestReport.from_item_and_call.__func__
+def passed(cls, item, call):
+    report = made(cls, item, call)
+    report.outcome = 'passed'
+    return report
+TestReport.from_item_and_call = classmethod(passed)
+""",
+        Outcome.TAMPERED,
+    ),
+    "plants the reward": ("open('/logs/verifier/reward.json', 'w').write('1')\nraise SystemExit", None),
+}
+
+
+@pytest.mark.parametrize(("code", "outcome"), INSIDE.values(), ids=INSIDE)
+def test_no_code_under_test_earns_anything(code, outcome, begun):
+    trial = begun("write-a-function")
+    wrong = f"def roman(n):\n    return ''\n{code}"
+    trial.run(f"cat > roman.py <<'EOF'\n{wrong}\nEOF")
+    score = trial.submit()
+    assert score.reward == 0.0, score
+    assert outcome in (None, score.outcome), score
+
+
+def test_what_configures_tests_is_as_in_the_image(begun):
+    trial = begun("fix-a-bug")
+    trial.solve()
+    trial.run("echo x > conftest.py; mkdir deep; echo x > deep/a.pth; printf '[tool.black]\n' > pyproject.toml")
+    trial.run("printf '[pytest]\nx = 1\n' > tox.ini; printf '[metadata]\n' > setup.cfg")
+    score = trial.submit()
+    assert (score.outcome, score.reward) == (Outcome.SCORED, 1.0), score
+    assert score.restored == ("/app/conftest.py", "/app/deep/a.pth", "/app/tox.ini")
+
+
+def test_an_agent_sees_no_tests_and_keeps_its_work(begun):
+    trial = begun("several-steps")
+    looked = trial.run("ls -d /tests /solution /logs/verifier; echo mine > /root/mine; (sleep 1000 &) ; ls")
+    assert looked.output.splitlines()[-1] == "notes.txt"
+    assert looked.output.count("No such file") == 3
+    assert trial.stage.name == "sort"
+    assert trial.solve().code == 0
+    assert trial.submit().reward == 1.0
+    after = trial.run("cat /root/mine; ls -d /tests /logs/verifier; for p in /proc/[0-9]*; do cat $p/comm; done")
+    assert after.output.splitlines()[0] == "mine"
+    assert "sleep" not in after.output
+    assert after.output.count("No such file") >= 2
+    trial.submit()
+    assert (trial.is_over, trial.reward) == (True, 0.5)
+    with pytest.raises(RuntimeError, match="all stages of the task have been submitted"):
+        trial.run("true")
+
+
+def test_a_stage_that_fails_ends_the_task(begun):
+    trial = begun("several-steps")
+    assert trial.reward is None
+    assert trial.submit().reward == 0.0
+    assert (trial.is_over, trial.reward) == (True, 0.0)
+
+
+def test_trials_share_nothing(begun):
+    one, other = begun("count-errors"), begun("count-errors")
+    one.run("rm -r log; echo x > /etc/new")
+    assert other.run("ls log /etc/new").output.count("monday") == 1
+    assert "No such file" in other.run("ls /etc/new").output
+    other.solve()
+    assert other.submit().rewards == {"name": 1.0, "count": 1.0}
+    assert one.submit().rewards == {"name": 0.0, "count": 0.0}
+
+
+def test_what_is_removed_stays_removed(begun):
+    trial = begun("count-errors")
+    trial.run("rm log/monday; echo 'tuesday 1' > answer.txt")
+    assert trial.submit().reward == 0.0
+
+
+def test_commands_have_limits(begun):
+    trial = begun("count-errors", writable_bytes=32 << 20)
+    slow = trial.run("echo begun; sleep 1000", limit_s=1)
+    assert (slow.code, slow.output) == (None, "begun\n")
+    full = trial.run("python3 -c \"open('/app/big', 'wb').write(bytes(400 << 20))\"")
+    assert "No space left" in full.output
+    long = trial.run("python3 -c \"print('x' * 3_000_000 + 'end')\"")
+    assert len(long.output) <= 1 << 20
+    assert long.output.endswith("end\n")
+    score = trial.submit()
+    assert (score.outcome, score.reward) == (Outcome.TOO_LARGE, 0.0)
+
+
+def test_what_cannot_be_carried_is_the_agents_own_fault(begun):
+    trial = begun("count-errors")
+    deep = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n"
+    trial.run(f'python3 -c "{deep}"; ln monday log/hard; mkdir log/pipe && python3 -c "import os; os.mkfifo(\'p\')"')
+    score = trial.submit()
+    assert (score.outcome, score.reward) == (Outcome.TOO_LARGE, 0.0), score
+
+
+def test_a_verifier_that_waits_for_ever_ends(tasks, begun):
+    trial = begun("write-a-script")
+    trial.task.stages[0].__dict__["verifier_s"] = 2.0
+    trial.run("printf '#!/bin/bash\nsleep 1000\n' > longest; chmod +x longest")
+    score = trial.submit()
+    assert (score.outcome, score.reward) == (Outcome.TIMEOUT, 0.0)
+
+
+def test_a_verifier_without_a_reward_gives_no_verdict(tasks, begun, tmp_path):
+    folder = tasks / "write-a-script"
+    for script, message in {
+        "true": "wrote neither",
+        "echo many > /logs/verifier/reward.txt": "a reward must be a number; got 'many'",
+        "echo nan > /logs/verifier/reward.txt": "a reward must be finite",
+        "echo '{}' > /logs/verifier/reward.json": "holds no reward",
+    }.items():
+        trial = begun("write-a-script")
+        tests = tmp_path / "tests"
+        tests.mkdir(exist_ok=True)
+        (tests / "test.sh").write_text(script)
+        trial.task.stages[0].__dict__["tests"] = tests
+        score = trial.submit()
+        assert (score.outcome, score.reward) == (Outcome.NO_VERDICT, None)
+        assert message in score.message
+        assert trial.reward is None
+    assert folder.is_dir()
+
+
+def test_a_task_without_a_directory_or_a_solution_says_so(tasks, base):
+    shutil.copytree(tasks / "write-a-script", tasks.parent / "plain/task")
+    folder = tasks.parent / "plain/task"
+    (folder / "environment/Dockerfile").write_text(f"FROM {base}\n")
+    task = read_folder(folder)
+    prepare_images([task.image])
+    with pytest.raises(TaskError, match="says where the agent works"):
+        Trial(task)
+    shutil.rmtree(folder / "solution")
+    (folder / "task.toml").write_text('[environment]\nworkdir = "/srv/new"\nenv = {A = "${WORD:-b}"}\n')
+    with Trial(read_folder(folder)) as trial:
+        assert trial.run("pwd; echo $A").output == "/srv/new\nb\n"
+        with pytest.raises(TaskError, match=r"there is no solution/solve\.sh"):
+            trial.solve()

@@ -64,6 +64,7 @@ env = {D = "1"}
     task = read_folder(place, {"GIVEN": "yes"})
     (stage,) = task.stages
     assert (task.name, task.directory, task.artifacts) == ("org/name", "/app", ("/srv/a", "/srv/b"))
+    assert task.memory_bytes == 100 << 20
     assert dict(task.environment) == {"A": "yes-else", "B": "b"}
     assert (dict(task.verifier_environment), dict(task.solution_environment)) == ({"C": "yes"}, {"D": "1"})
     assert (stage.agent_s, stage.verifier_s, stage.solution) == (7.0, 8.5, place / "solution")

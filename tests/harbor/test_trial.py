@@ -1,5 +1,6 @@
 """Honest work on a task earns its reward, and neither doing nothing nor a cheat earns anything."""
 
+import dataclasses
 import os
 import shutil
 from pathlib import Path
@@ -31,6 +32,8 @@ def begun(tasks):
 
     def begin(name, **options):
         task = read_folder(tasks / name)
+        if "memory_bytes" in options:
+            task = dataclasses.replace(task, memory_bytes=options.pop("memory_bytes"))
         prepare_images([task.image])
         trials.append(Trial(task, **options))
         return trials[-1]
@@ -141,6 +144,45 @@ def test_what_configures_tests_is_as_in_the_image(begun):
     assert score.restored == ("/app/conftest.py", "/app/deep/a.pth", "/app/tox.ini")
 
 
+def test_an_agent_cannot_leave_its_box(begun, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("of this machine")
+    code = f"""
+import ctypes, os, socket, signal, time
+libc = ctypes.CDLL(None, use_errno=True)
+print(os.path.exists({str(secret)!r}), os.path.exists("/proc/1"), os.path.exists("/sys/kernel"))
+print(libc.unshare(0x10000000), libc.mount(b"none", b"/srv", b"tmpfs", 0, None), libc.chroot(b"/srv"))
+print(libc.ptrace(16, 1, 0, 0), libc.syscall(425, 4, 0), libc.syscall(250, 0, -3, 0), libc.syscall(321, 0, 0, 0))
+for family in (socket.AF_PACKET, getattr(socket, "AF_VSOCK", 40), getattr(socket, "AF_ALG", 38)):
+    try:
+        print(socket.socket(family, socket.SOCK_RAW if family == socket.AF_PACKET else socket.SOCK_STREAM))
+    except OSError as error:
+        print("refused")
+for address in ("10.0.0.1", "127.0.0.1"):
+    try:
+        socket.create_connection((address, 22), 5)
+    except OSError as error:
+        print(type(error).__name__)
+with socket.create_server(("127.0.0.1", 8000)) as server, socket.create_connection(("127.0.0.1", 8000)):
+    print("loopback")
+if os.fork() == 0:
+    time.sleep(1000)
+os.kill(-1, signal.SIGKILL)  # Neither this process nor the one that serves the box.
+"""
+    trial = begun("count-errors")
+    ran = trial.run(f"cat > /tmp/look.py <<'EOF'\n{code}\nEOF\npython3 -u /tmp/look.py")
+    assert ran.output.splitlines() == [
+        "False False False",
+        "-1 -1 -1",
+        "-1 -1 -1 -1",
+        *["refused"] * 3,
+        "OSError",
+        "ConnectionRefusedError",
+        "loopback",
+    ]
+    assert trial.run("echo alive").output == "alive\n"
+
+
 def test_an_agent_sees_no_tests_and_keeps_its_work(begun):
     trial = begun("several-steps")
     looked = trial.run("ls -d /tests /solution /logs/verifier; echo mine > /root/mine; (sleep 1000 &) ; ls")
@@ -185,7 +227,7 @@ def test_what_is_removed_stays_removed(begun):
 def test_commands_have_limits(begun):
     trial = begun("count-errors", writable_bytes=32 << 20)
     slow = trial.run("echo begun; sleep 1000", limit_s=1)
-    assert (slow.code, slow.output) == (None, "begun\n")
+    assert (slow.code, slow.limit, slow.output) == (None, "timeout", "begun\n")
     full = trial.run("python3 -c \"open('/app/big', 'wb').write(bytes(400 << 20))\"")
     assert "No space left" in full.output
     long = trial.run("python3 -c \"print('x' * 3_000_000 + 'end')\"")
@@ -193,6 +235,39 @@ def test_commands_have_limits(begun):
     assert long.output.endswith("end\n")
     score = trial.submit()
     assert (score.outcome, score.reward) == (Outcome.TOO_LARGE, 0.0)
+
+
+EATERS = {
+    "one process": "data = bytearray(b'x') * (600 << 20)",
+    "many processes": """
+import os, time
+for _ in range(8):
+    if os.fork() == 0:
+        data = bytearray(b'x') * (60 << 20)
+        time.sleep(1000)
+time.sleep(1000)
+""",
+    "a daemon": """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    time.sleep(0.5)
+    kept = [bytearray(b'x') * (60 << 20) for _ in range(8) if os.fork() == 0]
+    time.sleep(1000)
+""",
+}
+
+
+@pytest.mark.parametrize("code", EATERS.values(), ids=EATERS)
+def test_all_processes_together_have_a_limit_of_memory(code, begun):
+    trial = begun("count-errors", memory_bytes=256 << 20)
+    ran = trial.run(f"cat > /tmp/eat.py <<'EOF'\n{code}\nEOF\npython3 /tmp/eat.py", limit_s=100)
+    assert ran.limit == "memory" or "MemoryError" in ran.output or ran.code == 0
+    trial.run("sleep 3")
+    # Nothing is left of it, and the agent can go on.
+    after = trial.run("for p in /proc/[0-9]*; do cat $p/comm; done; echo 'monday 3' > answer.txt")
+    assert "python3" not in after.output
+    assert trial.submit().reward == 1.0
 
 
 def test_what_cannot_be_carried_is_the_agents_own_fault(begun):
@@ -208,7 +283,7 @@ def test_a_verifier_that_waits_for_ever_ends(tasks, begun):
     trial.task.stages[0].__dict__["verifier_s"] = 2.0
     trial.run("printf '#!/bin/bash\nsleep 1000\n' > longest; chmod +x longest")
     score = trial.submit()
-    assert (score.outcome, score.reward) == (Outcome.TIMEOUT, 0.0)
+    assert (score.outcome, score.reward) == (Outcome.LIMIT, 0.0)
 
 
 def test_a_verifier_without_a_reward_gives_no_verdict(tasks, begun, tmp_path):

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from code_env.errors import TaskError
+from code_env.executors.local.box import MEMORY_BYTES
 
 _AGENT_S, _VERIFIER_S = 600.0, 600.0
 
@@ -57,6 +58,8 @@ class HarborTask:
     """Its stages."""
     directory: str | None = None
     """Where commands start, if this is not the image's own directory."""
+    memory_bytes: int = MEMORY_BYTES
+    """How much memory all processes may hold together, in bytes; files that they write count separately."""
     artifacts: tuple[str, ...] = ()
     """Paths beside the working directory that the verifier finds as the agent left them."""
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -130,6 +133,7 @@ class _Reader:
             image=self._image(environment),
             stages=tuple(self._stages()),
             directory=None if directory is None else str(directory),
+            memory_bytes=int(environment["memory_mb"]) << 20 if environment.get("memory_mb") else MEMORY_BYTES,
             artifacts=tuple(map(self._artifact, self._config.get("artifacts", ()))),
             environment=self._expanded(environment),
             verifier_environment=self._expanded(self._table("verifier")),

@@ -18,8 +18,8 @@ class Outcome(Enum):
 
     SCORED = "scored"
     """The verifier gave a reward."""
-    TIMEOUT = "timeout"
-    """The verifier took too long on what the agent left; the reward is 0."""
+    LIMIT = "limit"
+    """The verifier reached a limit of time or memory on what the agent left; the reward is 0."""
     TAMPERED = "tampered"
     """What the agent left has changed what the verifier reports; the reward is 0."""
     TOO_LARGE = "too_large"

@@ -177,6 +177,8 @@ class Trial:
             if score.outcome is Outcome.NO_VERDICT and self._untouched(stage).scores:
                 why = f"without the agent's work there is a reward, and with it: {score.message}"
                 score = dataclasses.replace(score, outcome=Outcome.TAMPERED, reward=0.0, message=why)
+            elif score.outcome is Outcome.LIMIT and not self._untouched(stage).scores:
+                score = dataclasses.replace(score, outcome=Outcome.NO_VERDICT, reward=None)
             if self._tripwire and score.outcome is Outcome.SCORED and (score.reward or 0.0) > 0.0:
                 score = self._checked(stage, score, paths, carried)
         self.scores.append(score)
@@ -245,7 +247,12 @@ class Trial:
 
     def _new_box(self, shown: Mapping[str, str] | None = None) -> Box:
         # The verifier's box also holds the tests, and what they write.
-        return Box(self._image.root, writable_bytes=self._writable_bytes + _MORE_BYTES, shown=shown or {})
+        return Box(
+            self._image.root,
+            writable_bytes=self._writable_bytes + _MORE_BYTES,
+            memory_bytes=self.task.memory_bytes,
+            shown=shown or {},
+        )
 
     def _run_in(
         self,
@@ -273,9 +280,8 @@ def _scored(ran: Ran, files: dict[str, str], restored: tuple[str, ...]) -> Score
     rewritten = [write for write in ran.writes if write.name.startswith("reward.")]
     contents = {write.content for write in rewritten if write.content.strip()}
     if ran.code is None:
-        return Score(
-            Outcome.TIMEOUT, 0.0, message="the verifier reached its time limit", output=output, restored=restored
-        )
+        why = f"the verifier reached its limit of {'memory' if ran.limit == 'memory' else 'time'}"
+        return Score(Outcome.LIMIT, 0.0, message=why, output=output, restored=restored)
     if ran.code > _SIGNAL:
         why = f"the verifier was ended by signal {ran.code - _SIGNAL}"
         return Score(Outcome.TAMPERED, 0.0, message=why, output=output, restored=restored)

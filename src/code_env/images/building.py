@@ -173,7 +173,8 @@ class Build:
                 ran = box.run([program, *command[1:]], environment=environment, directory=directory, limit_s=STEP_S)
             copy.finish(link=True)
             if ran.code != 0:
-                ended = f"the exit code is {ran.code}" if ran.code is not None else f"it ran for more than {STEP_S:g} s"
+                limits = {"timeout": f"it ran for more than {STEP_S:g} s", "memory": "it took too much memory"}
+                ended = limits.get(ran.limit or "", f"the exit code is {ran.code}")
                 hint = "" if network else "; it had no network: `code-env prepare --network` allows it"
                 raise ImageError(f"{ended}{hint}; the output ends with:\n{ran.output[-_SHOWN_CHARS:]}")
 

@@ -21,6 +21,9 @@ _GRACE_S = 60.0
 
 _START_S = 120.0
 
+MEMORY_BYTES = 4 << 30
+"""How much memory the processes of a box may hold together unless told otherwise, in bytes."""
+
 
 class Write(NamedTuple):
     """A file that was closed after writing."""
@@ -36,7 +39,9 @@ class Ran(NamedTuple):
     """How a command ended."""
 
     code: int | None
-    """Its exit code, 128 + N if signal N ended it, or None at the time limit."""
+    """Its exit code, 128 + N if signal N ended it, or None if a limit did."""
+    limit: str | None
+    """`timeout` or `memory` if this limit was reached."""
     output: str
     """The end of what it wrote to stdout and stderr."""
     writes: list[Write]
@@ -51,6 +56,7 @@ class Box:
     Args:
         root: The root file system. It belongs to `box_user()`, and its path has no links.
         writable_bytes: How much may be written, in memory, without a change of the root; None to change the root.
+        memory_bytes: How much memory all processes may hold together. If they hold more, all are ended.
         network: Whether it may reach the network.
         shown: Directories of this machine that it sees, read-only, by their paths in it.
 
@@ -63,13 +69,14 @@ class Box:
         root: str,
         *,
         writable_bytes: int | None = None,
+        memory_bytes: int = MEMORY_BYTES,
         network: bool = False,
         shown: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         refuse_unsupported_machine()
         user, group = box_user()
         config = {"root": root, "user": user, "group": group, "writable_bytes": writable_bytes}
-        config |= {"network": network, "shown": dict(shown)}
+        config |= {"memory_bytes": memory_bytes, "network": network, "shown": dict(shown)}
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs:
             self._process = subprocess.Popen(
@@ -100,7 +107,7 @@ class Box:
             command: The path of a program, and its arguments.
             environment: The environment variables.
             directory: The working directory.
-            limit_s: How long it may run, in seconds.
+            limit_s: How long it may run, in seconds; time in which it waits for a core does not count.
             watched: A directory whose files are watched meanwhile.
 
         Raises:
@@ -115,7 +122,7 @@ class Box:
             limit_s=limit_s,
             watched=watched,
         )
-        return Ran(answer["code"], answer["output"], [Write(*one) for one in answer["writes"]])
+        return Ran(answer["code"], answer["limit"], answer["output"], [Write(*one) for one in answer["writes"]])
 
     def stop(self) -> None:
         """End all processes in the box."""

@@ -14,6 +14,7 @@ import contextlib
 import errno
 import fcntl
 import json
+import math
 import os
 import resource
 import select
@@ -22,12 +23,11 @@ import signal
 import socket
 import struct
 import tarfile
-import time
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from code_env.harness.process.limits import die_with_parent
-from code_env.harness.process.watching import children_of, open_pidfd
+from code_env.harness.process.limits import ProcessLimits, die_with_parent
+from code_env.harness.process.watching import Watch, children_of, open_pidfd
 
 from . import linux, namespaces, seccomp
 
@@ -42,6 +42,7 @@ _CAPABILITIES = (0, 1, 3, 4, 5, 6, 7)
 _MAX_FILE_BYTES = 8 << 30
 _MAX_TASKS = 1024
 _MAX_WATCHED_BYTES = 64 << 10
+_IDLE_S = 0.2
 
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
@@ -52,7 +53,7 @@ def main(control_fd: int) -> NoReturn:
     Args:
         control_fd: The socket. The first message is the configuration: `root`, `user` and `group`, to whom it belongs,
             `writable_bytes`, which is how much the box may write in place of changing the root itself, or null,
-            `network`, and `shown`, which maps paths in the box to directories of this machine.
+            `memory_bytes`, `network`, and `shown`, which maps paths in the box to directories of this machine.
     """
     control = socket.socket(fileno=control_fd)
     config, _ = receive(control) or ({}, [])
@@ -110,7 +111,7 @@ def _be_first(control: socket.socket, config: dict[str, Any]) -> NoReturn:
         if not config["network"]:
             _bring_up_loopback()
         send(control, {})
-        _Server(control).serve()
+        _Server(control, config["memory_bytes"]).serve()
     except OSError as error:
         send(control, {"error": str(error)})
     os._exit(1)
@@ -164,13 +165,25 @@ def _bring_up_loopback() -> None:
 
 
 class _Server:
-    """Serves the trainer's requests; each has the name of one of the public methods in `do`."""
+    """Serves the trainer's requests; each has the name of one of the public methods in `do`.
 
-    def __init__(self, control: socket.socket) -> None:
-        self._control = control
+    Args:
+        control: The socket.
+        memory_bytes: How much memory all processes may hold together. If they hold more, all are ended.
+    """
+
+    def __init__(self, control: socket.socket, memory_bytes: int) -> None:
+        self._control, self._memory_bytes = control, memory_bytes
 
     def serve(self) -> NoReturn:
+        """Serve requests until the trainer closes the socket."""
+        idle = self._watch(math.inf)
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
         while True:
+            while not poll.poll(_IDLE_S * 1000):
+                if idle.overrun() == "memory":
+                    self.stop()
             received = receive(self._control)
             if received is None:
                 os._exit(0)
@@ -186,45 +199,51 @@ class _Server:
     def run(
         self, command: list[str], environment: dict[str, str], directory: str, limit_s: float, watched: str | None
     ) -> dict[str, Any]:
-        """Run a command; report its exit code, or None at the time limit, its output, and writes to watched files.
+        """Run a command; report its exit code, or the limit that ended it, its output, and writes to watched files.
 
         Args:
             command: The path of a program, and its arguments.
             environment: The environment variables.
             directory: The working directory.
-            limit_s: How long it may run, in seconds.
+            limit_s: How long it may run, in seconds; time in which it waits for a core does not count.
             watched: A directory. For each file there that is closed after writing, `writes` has its name, its content,
                 and whether the command's processes had become those of nobody by then, as daemons do.
         """
-        notices = -1 if watched is None else linux.notice_changes([watched])
+        notices = None if watched is None else linux.notice_changes([watched])
         from_command, to_server = os.pipe2(os.O_CLOEXEC)
         pid = os.fork()
         if pid == 0:
-            _become(command, environment, directory, to_server)
+            _become(command, environment, directory, to_server, self._memory_bytes)
         os.close(to_server)
         os.set_blocking(from_command, False)
-        ended = open_pidfd(pid)
+        descriptors = [fd for fd in (from_command, notices, open_pidfd(pid)) if fd is not None]
         output, writes = bytearray(), []
-        deadline, code = time.monotonic() + limit_s, None
+        code, limit = None, None
+        watch = self._watch(limit_s)
         poll = select.poll()
-        for fd in (from_command, notices, -1 if ended is None else ended):
-            if fd >= 0:
-                poll.register(fd, select.POLLIN)
-        while code is None and time.monotonic() < deadline:
-            ready = dict(poll.poll(min(1.0, deadline - time.monotonic()) * 1000))
+        for fd in descriptors:
+            poll.register(fd, select.POLLIN)
+        while code is None and limit is None:
+            ready = dict(poll.poll(watch.wait_s() * 1000))
             if from_command in ready and not _drain(from_command, output):
                 poll.unregister(from_command)
             writes += _written(watched, notices, pid)
-            code = _reaped(pid)
-        if code is None:
+            code, limit = _reaped(pid), watch.overrun()
+        if limit == "memory":
+            self.stop()
+        elif code is None:
             os.killpg(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
         _drain(from_command, output)
         writes += _written(watched, notices, pid)
-        for fd in (from_command, notices, -1 if ended is None else ended):
-            if fd >= 0:
-                os.close(fd)
-        return {"code": code, "output": bytes(output[-MAX_OUTPUT_BYTES:]).decode("utf-8", "replace"), "writes": writes}
+        for fd in descriptors:
+            os.close(fd)
+        text = bytes(output[-MAX_OUTPUT_BYTES:]).decode("utf-8", "replace")
+        return {"code": code if limit is None else None, "limit": limit, "output": text, "writes": writes}
+
+    def _watch(self, limit_s: float) -> Watch:
+        limits = ProcessLimits(math.inf, limit_s, self._memory_bytes, _MAX_FILE_BYTES)
+        return Watch(_others, limits)
 
     def stop(self) -> dict[str, Any]:
         """End all processes of the box but this one."""
@@ -287,6 +306,11 @@ class _Forgetful(dict[Any, Any]):
         pass
 
 
+def _others() -> list[int]:
+    """All processes of the box but this one."""
+    return sorted(pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if pid != 1)
+
+
 def _drain(fd: int, output: bytearray) -> bool:
     """Add what can be read now; return whether more can follow."""
     while True:
@@ -312,8 +336,8 @@ def _reaped(command: int) -> int | None:
             return None
 
 
-def _written(directory: str | None, notices: int, command: int) -> list[tuple[str, str, bool]]:
-    if directory is None:
+def _written(directory: str | None, notices: int | None, command: int) -> list[tuple[str, str, bool]]:
+    if directory is None or notices is None:
         return []
     found = []
     with contextlib.suppress(BlockingIOError):
@@ -336,7 +360,9 @@ def _content(path: str) -> str:
         return ""
 
 
-def _become(command: list[str], environment: dict[str, str], directory: str, output: int) -> NoReturn:
+def _become(
+    command: list[str], environment: dict[str, str], directory: str, output: int, memory_bytes: int
+) -> NoReturn:
     try:
         os.setsid()
         null = os.open("/dev/null", os.O_RDONLY)
@@ -348,6 +374,7 @@ def _become(command: list[str], environment: dict[str, str], directory: str, out
             (resource.RLIMIT_CORE, 0),
             (resource.RLIMIT_FSIZE, _MAX_FILE_BYTES),
             (resource.RLIMIT_NPROC, _MAX_TASKS),
+            (resource.RLIMIT_DATA, memory_bytes),
         ):
             resource.setrlimit(limit, (value, value))
         kept = linux.CapabilitySet(*_CAPABILITIES)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import errno
 import signal
-from _socket import AF_UNIX, SOCK_SEQPACKET, SOCK_STREAM
+from _socket import AF_INET, AF_INET6, AF_NETLINK, AF_UNIX, SOCK_SEQPACKET, SOCK_STREAM
 
 from .bpf import ALLOW, NOTIFY, Decision, Filter, Step, failure
 from .linux import (
@@ -303,6 +303,12 @@ _ATTRIBUTES: dict[str, _Numbers] = {
 }
 """Changes to files that Landlock does not control."""
 
+_SOCKETS = (
+    _NETWORK["socket"],
+    # Other families are not bound to a network namespace (AF_VSOCK reaches the machine's host), or act on the kernel.
+    (Step(0, (AF_UNIX, AF_INET, AF_INET6, AF_NETLINK), then=ALLOW, otherwise=failure(errno.EAFNOSUPPORT)),),
+)
+
 _OWNERS: dict[str, _Numbers] = {
     **{name: _ATTRIBUTES[name] for name in ("chown", "lchown", "fchown", "fchownat")},
     "setgroups": (116, 159),
@@ -388,7 +394,8 @@ def box_filter() -> Filter:
     decisions: dict[int, Decision] = dict.fromkeys(_numbers(_DENIED | _WORKERS_OWN), _REFUSE)
     decisions |= dict.fromkeys(_numbers(_ABSENT), failure(errno.ENOSYS))
     decisions |= dict.fromkeys(_numbers(_OWNERS), failure(0))
-    decisions |= dict.fromkeys(_numbers({"": _CONDITIONAL["clone"][0]}), _CONDITIONAL["clone"][1])
+    for numbers, steps in (_CONDITIONAL["clone"], _SOCKETS):
+        decisions |= dict.fromkeys(_numbers({"": numbers}), steps)
     return Filter(decisions)
 
 

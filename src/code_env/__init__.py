@@ -1,7 +1,7 @@
 """A Gymnasium environment for reinforcement learning on code.
 
-Importing this package registers `CodeExec-v0`, `CodeRepair-v0`, `CodeRepl-v0` and an environment for each folder in
-`envs/`::
+Importing this package registers `CodeExec-v0`, `CodeRepair-v0`, `CodeRepl-v0`, `CodeHarbor-v0` and an environment for
+each folder in `envs/`::
 
     import gymnasium as gym
     import code_env

@@ -32,6 +32,9 @@ ENTRY_POINTS: Mapping[str, tuple[str, str]] = {
 }
 """What `gym.make` and `gym.make_vec` call for each id that others are made of; texts, so that a spec survives JSON."""
 
+HARBOR = "CodeHarbor-v0"
+"""The id of the environment over Harbor's folders, which has rewards of its own."""
+
 DEFAULT_REWARDS: Mapping[str, Any] = {"tests": 1.0}
 """What an environment rewards unless told otherwise."""
 
@@ -159,7 +162,7 @@ def register_environments(directory: str | Path | None = None) -> list[str]:
 
     Args:
         directory: Holds a folder for each environment; None stands for the package's own, and `CodeExec-v0`,
-            `CodeRepair-v0` and `CodeRepl-v0`.
+            `CodeRepair-v0`, `CodeRepl-v0` and `CodeHarbor-v0`.
 
     Returns:
         The ids.
@@ -179,6 +182,8 @@ def register_environments(directory: str | Path | None = None) -> list[str]:
     """
     specs: dict[str, tuple[str, dict[str, Any]]] = {}
     if directory is None:
+        gym.registry.pop(HARBOR, None)
+        gym.register(HARBOR, entry_point="code_env.harbor.env:HarborEnv")
         specs |= {env_id: (env_id, {}) for env_id in ENTRY_POINTS} | {"CodeRepair-v0": ("CodeExec-v0", dict(REPAIR))}
         folders = {name: environments_directory() / name for name in environment_names()}
     else:
@@ -213,4 +218,4 @@ def register_environments(directory: str | Path | None = None) -> list[str]:
             )
         one, many = ENTRY_POINTS[base]
         gym.register(env_id, entry_point=one, vector_entry_point=many, kwargs=kwargs)
-    return list(specs)
+    return [*specs, HARBOR] if directory is None else list(specs)

@@ -23,7 +23,10 @@ from .carrying import add_tree, carry
 from .folder import HarborTask, Stage
 from .scoring import Outcome, Score, read_reward
 
-_WRITABLE_BYTES, _MORE_BYTES = 2 << 30, 256 << 20
+WRITABLE_BYTES = 2 << 30
+"""How much an agent may write unless told otherwise, in bytes."""
+
+_MORE_BYTES = 256 << 20
 _LOGS, _FOUND, _TESTS, _SOLUTION = "/logs", "/logs/verifier", "/tests", "/solution"
 _ARTIFACTS = "/logs/artifacts"
 _TRIPWIRE, _MARK = "/code_env_tripwire", "/logs/tripwire"
@@ -76,7 +79,7 @@ class Trial:
         ```
     """
 
-    def __init__(self, task: HarborTask, *, writable_bytes: int = _WRITABLE_BYTES, tripwire: bool = True) -> None:
+    def __init__(self, task: HarborTask, *, writable_bytes: int = WRITABLE_BYTES, tripwire: bool = True) -> None:
         cache = ImageCache()
         self.task, self._image = task, cache.find(task.image)
         self._writable_bytes, self._tripwire = writable_bytes, tripwire

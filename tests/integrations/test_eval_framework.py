@@ -5,7 +5,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from code_env import ExecutorMisconfigured, NoVerdict, PackagesNotPrepared, TaskError, UnsupportedProgram, make_executor
+from code_env import (
+    ExecutorMisconfigured,
+    ImageNotPrepared,
+    NoVerdict,
+    PackagesNotPrepared,
+    TaskError,
+    UnsupportedProgram,
+    make_executor,
+)
+from code_env.images import prepare_images
 from code_env.integrations.eval_framework import (
     BIG_CODE_BENCH_PACKAGE_MAPPING,
     CallableSerializer,
@@ -23,6 +32,7 @@ from code_env.integrations.eval_framework import (
     execute_python_code_with_tests,
     prepare_packages,
 )
+from images.rootfs import make_root
 from integrations import merging
 from packages.wheels import make_wheel
 from support import BrokenExecutor
@@ -165,12 +175,37 @@ def test_a_merge_function_alone_decides_nothing(executor):
 
 
 def test_an_image_is_never_left_out_unsaid(executor):
-    with pytest.raises(UnsupportedProgram, match=r"the image 'python:3\.12' needs the executor 'container'"):
+    with pytest.raises(ImageNotPrepared, match=r"prepare_images\(\['python:3\.12'\]\) once.*image='ignore'"):
         calculate(executor, run_env="python:3.12")
+    with (
+        make_executor("subprocess") as other,
+        pytest.raises(UnsupportedProgram, match=r"'python:3\.12' needs the executor 'container' or 'local'"),
+    ):
+        calculate(other, run_env="python:3.12")
     with pytest.raises(ExecutorMisconfigured, match=r"localhost/no-such.*image='ignore'\) runs"):
         calculate(None, run_env="localhost/no-such:1")
-    with pytest.raises(UnsupportedProgram, match="build the image"):
-        execute_python_code_with_tests(SQUARE, ASSERTS, {}, dockerfile="FROM python", executor=executor)
+    with pytest.raises(TaskError, match="give an image or a dockerfile, not both"):
+        execute_python_code_with_tests(SQUARE, ASSERTS, {}, image="a", dockerfile="b", executor=executor)
+
+
+def test_a_build_file_is_run_on_local(tmp_path, monkeypatch):
+    monkeypatch.setenv("CODE_ENV_CACHE", str(tmp_path / "cache"))
+    make_root(tmp_path / "context/root")
+    path = tmp_path / "context/Dockerfile"
+    path.write_text("FROM ./root\nENV SIDE=3\n")
+    code = "import os, of_the_image\ndef f(x): return x * int(os.environ['SIDE']) + of_the_image.ANSWER"
+    asked = {"test_code": "assert f(2) == 48\nassert f(0) == 42", "package_mapping": {"of_the_image": "any"}}
+    with make_executor("local", min_isolation="full", workers=1) as local:
+        with pytest.raises(ImageNotPrepared, match="prepare_images"):
+            execute_python_code_with_tests(code, **asked, dockerfile=str(path), executor=local)
+        prepare_images([str(path)])
+        right = execute_python_code_with_tests(code, **asked, dockerfile=str(path), executor=local)
+        wrong = execute_python_code_with_tests(SQUARE, **asked, image=str(path), executor=local)
+        assert (right.success, wrong.success) == (True, False)
+        with pytest.raises(UnsupportedProgram, match=r"numpy cannot be imported in the image .* must have it"):
+            execute_python_code_with_tests(
+                "import numpy", "assert 1", {"numpy": "numpy"}, dockerfile=str(path), executor=local
+            )
 
 
 def test_a_missing_package_is_named_by_what_to_install(executor):

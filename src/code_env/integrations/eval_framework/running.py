@@ -10,7 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from code_env.errors import ExecutorMisconfigured, NoVerdict, PackagesNotPrepared, TaskError, UnsupportedProgram
+from code_env.errors import (
+    ExecutorMisconfigured,
+    ImageNotPrepared,
+    NoVerdict,
+    PackagesNotPrepared,
+    TaskError,
+    UnsupportedProgram,
+)
 from code_env.executors.base import Executor
 from code_env.executors.limits import Limits
 from code_env.executors.program import Program
@@ -59,12 +66,13 @@ def execute_python_code_with_tests(
             None for modules of Python itself.
         merge_code_fn: Merges program and tests into one program. If only `parse_output_fn` is given, the tests are
             appended to the program.
-        image: The name of an image to run in, on the executor `container`; it must have the packages.
+        image: The name of an image to run in, on the executor `container`, or, if `local` is given as the executor, in
+            its jail; see docs/images.md. It must have the packages.
         timeout: The time limit for program and tests together, in seconds.
         parse_output_fn: Decides from the output of the merged program, standard error first, whether it passed. **The
             program itself can write this output.** Without this function the tests run apart from the program, and the
             judge decides.
-        dockerfile: Not supported.
+        dockerfile: The path of a build file, whose image the executor `local` runs in.
         executor: Where the program runs: an executor, or the name of an executor.
         judge: The judge mode if there is no parse function.
         limits: Further limits, or limits that replace those of `timeout`, for example `{"cpu_s": 1}`; see `Limits` for
@@ -77,8 +85,9 @@ def execute_python_code_with_tests(
         TaskError: If the tests are not Python or test nothing, if there is a merge function and no parse function, or
             if a limit is unknown or out of range.
         ExecutorMisconfigured: If no engine for containers runs a program in the image.
-        UnsupportedProgram: If an imported package is missing; the message names the package to install. Also for a
-            dockerfile, and for an image on another executor than `container`.
+        UnsupportedProgram: If an imported package is missing; the message names the package to install. Also for an
+            image or a dockerfile on an executor that cannot run in it.
+        ImageNotPrepared: If `local` is to run in an image that is not prepared; a kind of UnsupportedProgram.
         PackagesNotPrepared: If packages are to be prepared, and are not; a kind of UnsupportedProgram.
         TypeError: If a keyword is not an argument of this function.
 
@@ -86,25 +95,26 @@ def execute_python_code_with_tests(
         >>> execute_python_code_with_tests("def f(): return 1", "assert f() == 2", {})
         ExecutionResult(success=False, output='0 of 1 tests passed\\nassert f() == 2: left is 1, right is 2')
     """
-    if dockerfile:
-        raise UnsupportedProgram("nothing is built here: build the image with an engine, and give its name as image")
+    if dockerfile and image:
+        raise TaskError(f"give an image or a dockerfile, not both; got {image!r} and {dockerfile!r}")
     if merge_code_fn is not None and parse_output_fn is None:
         raise TaskError(
             "merge_code_fn makes one program of answer and tests, and without parse_output_fn nothing tells how that "
             "did; give both, or neither to have the tests judged apart"
         )
     each = time_limits(timeout, _MEMORY_BYTES).with_values(limits)
-    with _place(executor, image) as runs_on:
+    with _place(executor, image, dockerfile) as (runs_on, own_image):
         requirements: tuple[str, ...] = ()
-        if packages == "prepared":
+        if packages == "prepared" and not own_image:
             requirements = requirements_of(code, test_code, package_mapping)
         else:
-            _require_packages(runs_on, f"{code}\n{test_code}", package_mapping)
+            _require_packages(runs_on, f"{code}\n{test_code}", package_mapping, own_image)
+        where: dict[str, Any] = {"packages": requirements, "image": own_image}
         if parse_output_fn is None:
-            task = dataclasses.replace(assert_task(test_code, each, "test_code", judge), packages=requirements)
+            task = dataclasses.replace(assert_task(test_code, each, "test_code", judge), **where)
             return described(with_verdict(judge_answer(task, code, runs_on)))
         merged = (merge_code_fn or _one_behind_the_other)(code, test_code)
-        result = run(runs_on, Program(merged, limits=each, packages=requirements))
+        result = run(runs_on, Program(merged, limits=each, **where))
     if result.status not in (Status.OK, Status.ERROR):
         return ExecutionResult(False, f"{why_ended(result)}\n{result.stderr}{result.stdout}".strip())
     success, output = parse_output_fn(f"{result.stderr}{result.stdout}".strip())
@@ -112,28 +122,37 @@ def execute_python_code_with_tests(
 
 
 @contextlib.contextmanager
-def _place(executor: Executor | str | None, image: str | None) -> Iterator[Executor]:
-    """The executor to run on. Errors about what it lacks say what to do for eval-framework's contexts."""
+def _place(
+    executor: Executor | str | None, image: str | None, dockerfile: str | None
+) -> Iterator[tuple[Executor, str]]:
+    """The executor to run on, and the image that programs name. Errors say what to do for eval-framework's contexts."""
     with contextlib.ExitStack() as stack:
-        if not image:
-            place = executor_for(executor)
-        elif executor in (None, "container"):
+        wanted, own_image = dockerfile or image, ""
+        if wanted and not dockerfile and executor in (None, "container"):
             try:
-                place = stack.enter_context(lent_executor("container", {"image": image}))
+                place = stack.enter_context(lent_executor("container", {"image": wanted}))
             except ExecutorMisconfigured as error:
                 raise ExecutorMisconfigured(
                     f"{error}. CodeExecutionPassAtOne(image='ignore') runs on the packages here"
                 ) from None
         else:
-            raise UnsupportedProgram(
-                f"the image {image!r} needs the executor 'container', and another was given: {executor!r:.100}. Give "
-                "none, or CodeExecutionPassAtOne(image='ignore') to run on the packages there"
-            )
+            place = executor_for("local" if dockerfile and executor is None else executor)
+            if wanted and not place.describe().images:
+                raise UnsupportedProgram(
+                    f"the image {wanted!r} needs the executor 'container' or 'local', and another was given: "
+                    f"{executor!r:.100}. CodeExecutionPassAtOne(image='ignore') runs on the packages there"
+                )
+            own_image = wanted or ""
         try:
-            yield place
+            yield place, own_image
         except PackagesNotPrepared as error:
             raise PackagesNotPrepared(
                 f"{error}. For contexts, call code_env.integrations.eval_framework.prepare_packages(responses) once"
+            ) from None
+        except ImageNotPrepared as error:
+            raise ImageNotPrepared(
+                f"{error}. For contexts, call code_env.images.prepare_images([{own_image!r}]) once, or leave the image "
+                "out with CodeExecutionPassAtOne(image='ignore')"
             ) from None
 
 
@@ -161,8 +180,8 @@ def run(executor: Executor, program: Program) -> ProgramResult:
     raise NoVerdict(f"the sandbox failed {ATTEMPTS} times: {why_ended(result)}")
 
 
-_known_imports: WeakKeyDictionary[Executor, dict[str, bool]] = WeakKeyDictionary()
-"""For each executor, the packages that this module has looked for, and whether they can be imported."""
+_known_imports: WeakKeyDictionary[Executor, dict[tuple[str, str], bool]] = WeakKeyDictionary()
+"""For each executor, images and packages that this module has looked for, and whether they can be imported there."""
 
 _LOOK = "import importlib.util, json\nprint(json.dumps([importlib.util.find_spec(name) is not None for name in NAMES]))"
 
@@ -189,13 +208,15 @@ def _imported(text: str, mapping: Mapping[str, str | None]) -> list[str]:
     return [name for name, package in mapping.items() if package is not None and name in words]
 
 
-def _require_packages(executor: Executor, text: str, mapping: Mapping[str, str | None]) -> None:
+def _require_packages(executor: Executor, text: str, mapping: Mapping[str, str | None], image: str) -> None:
     """Check that programs can import the packages that a text imports.
 
     Raises:
         UnsupportedProgram: If a package cannot be imported.
     """
-    missing = [name for name, there in _importable(executor, _imported(text, mapping)).items() if not there]
+    missing = [name for name, there in _importable(executor, _imported(text, mapping), image).items() if not there]
+    if missing and image:
+        raise UnsupportedProgram(f"{', '.join(missing)} cannot be imported in the image {image}, which must have it")
     if missing:
         packages = " ".join(str(mapping[name]) for name in missing)
         raise UnsupportedProgram(
@@ -204,12 +225,13 @@ def _require_packages(executor: Executor, text: str, mapping: Mapping[str, str |
         )
 
 
-def _importable(executor: Executor, names: Sequence[str]) -> dict[str, bool]:
+def _importable(executor: Executor, names: Sequence[str], image: str) -> dict[str, bool]:
     known = _known_imports.setdefault(executor, {})
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in names if (image, name) not in known]
     if unknown:
-        result = run(executor, Program(_LOOK.replace("NAMES", repr(unknown)), limits=Limits(cpu_s=20, wall_s=60)))
+        look = Program(_LOOK.replace("NAMES", repr(unknown)), limits=Limits(cpu_s=20, wall_s=60), image=image)
+        result = run(executor, look)
         if result.status is not Status.OK:
             raise NoVerdict(f"packages could not be looked for: {why_ended(result)}")
-        known.update(zip(unknown, json.loads(result.stdout), strict=True))
-    return {name: known[name] for name in names}
+        known.update(zip([(image, name) for name in unknown], json.loads(result.stdout), strict=True))
+    return {name: known[image, name] for name in names}

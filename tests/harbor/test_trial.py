@@ -34,6 +34,9 @@ def begun(tasks):
         task = read_folder(tasks / name)
         if "memory_bytes" in options:
             task = dataclasses.replace(task, memory_bytes=options.pop("memory_bytes"))
+        if "verifier_s" in options:
+            stage = dataclasses.replace(task.stages[0], verifier_s=options.pop("verifier_s"))
+            task = dataclasses.replace(task, stages=(stage,))
         prepare_images([task.image])
         trials.append(Trial(task, **options))
         return trials[-1]
@@ -120,6 +123,40 @@ TestReport.from_item_and_call = classmethod(passed)
 """,
         Outcome.TAMPERED,
     ),
+    "behaves well where tests are added": (
+        "import os\nif 'PYTEST_ADDOPTS' not in os.environ: os._exit(0)\n"
+        "if not os.path.exists('/code_env_tripwire'): os._exit(0)",
+        None,
+    ),
+    "passes the task's own tests only": (
+        """
+import _pytest.python as p
+run = p.Function.runtest
+own = lambda test: test.function.__code__.co_filename.startswith('/tests')
+p.Function.runtest = lambda self: None if own(self) else run(self)
+""",
+        Outcome.TAMPERED,
+    ),
+    "says two things": (
+        "open('/logs/verifier/reward.json', 'w').write('1')",
+        Outcome.TAMPERED,
+    ),
+    "nests the reward deeply": (
+        "open('/logs/verifier/reward.json', 'w').write('[' * 200_000)",
+        Outcome.TAMPERED,
+    ),
+    "writes a huge number": (
+        "open('/logs/verifier/reward.json', 'w').write('1' * 4000)",
+        Outcome.TAMPERED,
+    ),
+    "writes a huge file": (
+        "open('/logs/verifier/reward.json', 'w').truncate(1 << 30)",
+        Outcome.TAMPERED,
+    ),
+    "changes the tests": (
+        "open('/tests/test.sh', 'a').write('echo 1 > /logs/verifier/reward.txt\\n')",
+        Outcome.TAMPERED,
+    ),
     "plants the reward": ("open('/logs/verifier/reward.json', 'w').write('1')\nraise SystemExit", None),
 }
 
@@ -132,6 +169,120 @@ def test_no_code_under_test_earns_anything(code, outcome, begun):
     score = trial.submit()
     assert score.reward == 0.0, score
     assert outcome in (None, score.outcome), score
+
+
+OUTSIDE = {
+    "a link to the tests": ("convert-a-file", "ln -s /tests/expected.json stock.json"),
+    "a link to a link to the tests": ("convert-a-file", "ln -s / up && ln -s up/tests/expected.json stock.json"),
+    "a directory that is the tests": ("convert-a-file", "cd / && rm -r /app && mkdir /tests && ln -s /tests /app"),
+    "a plugin of pytest": (
+        "write-a-function",
+        """
+mkdir evil-1.dist-info
+printf 'Metadata-Version: 2.1\nName: evil\nVersion: 1\n' > evil-1.dist-info/METADATA
+printf '[pytest11]\nevil = evil\n' > evil-1.dist-info/entry_points.txt
+printf 'def pytest_collection_modifyitems(items):\n    for one in items: one.obj = lambda **k: None\n' > evil.py
+echo 'def roman(n): return 1' > roman.py
+""",
+    ),
+    "unittest that runs nothing": (
+        "mend-a-class",
+        "printf 'import _pytest.unittest as u\nclass Stack: pass\n' > stack.py\n"
+        "echo 'u.TestCaseFunction.runtest = lambda self: None' >> stack.py",
+    ),
+    "a daemon under test": (
+        "write-a-script",
+        """
+cat > longest <<'EOF'
+#!/usr/local/bin/python3
+import os
+if os.fork() == 0:
+    os.setsid()
+    for fd in range(3): os.close(fd)
+    if os.fork(): os._exit(0)
+    path = '/logs/verifier/reward.txt'
+    while not os.path.exists(path) or not open(path).read(): pass
+    open(path, 'w').write('1')
+EOF
+chmod +x longest
+""",
+    ),
+    "a verifier that is stopped": (
+        "write-a-script",
+        "printf '#!/bin/sh\nkill -STOP $PPID\n' > longest; chmod +x longest",
+    ),
+    **{
+        f"no directory, but {name}": ("write-a-function", f"cd / && rm -r /app && {command}")
+        for name, command in {
+            "a link to nowhere": "ln -s /nowhere /app",
+            "a link to itself": "ln -s /app /app",
+            "a file": "echo x > /app",
+            "a pipe": "python3 -c 'import os; os.mkfifo(\"/app\")'",
+        }.items()
+    },
+    "no artifacts, but a file": ("write-a-function", "rm -r /logs/artifacts && echo 1 > /logs/artifacts"),
+    "no artifacts, but a link": ("write-a-function", "rm -r /logs/artifacts && ln -s /nowhere /logs/artifacts"),
+}
+
+
+@pytest.mark.parametrize(("name", "command"), OUTSIDE.values(), ids=OUTSIDE)
+def test_nothing_else_that_an_agent_leaves_earns_anything(name, command, begun):
+    trial = begun(name, verifier_s=20.0)
+    assert trial.run(command).code == 0
+    score = trial.submit()
+    assert score.reward == 0.0, score
+
+
+def test_a_command_can_be_any_text(begun):
+    trial = begun("count-errors")
+    for command in ("echo a\0b", "echo \ud800"):
+        ran = trial.run(command)
+        assert (ran.code, "cannot be started" in ran.output, "Traceback" in ran.output) == (127, True, False)
+    assert trial.run("echo \udc80; rm -r /app").code == 0
+    assert trial.run("pwd; mkdir /app; cd /app; echo 'monday 3' > answer.txt").output == "/\n"
+    assert trial.submit().reward == 1.0
+
+
+def test_what_the_kernel_does_not_count_is_refused(begun):
+    code = """
+import ctypes, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+print(libc.syscall(319, b"x", 0), libc.inotify_init1(0), libc.inotify_init())
+try:
+    os.setxattr("/tmp", "user.x", b"x")
+except OSError:
+    print("refused")
+one, other = socket.socketpair()
+before = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 30)
+print(one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == before)
+try:
+    for n in range(1 << 20):
+        os.symlink("x" * 4000, f"/tmp/{n}")
+except OSError as error:
+    print(n < 1 << 17, error.strerror)
+"""
+    trial = begun("count-errors", writable_bytes=256 << 20)
+    ran = trial.run(f"cat > /tmp/look.py <<'EOF'\n{code}\nEOF\npython3 /tmp/look.py")
+    assert ran.output.splitlines() == ["-1 -1 -1", "refused", "True", "True No space left on device"]
+
+
+def test_programs_find_what_they_expect(begun):
+    code = """
+import multiprocessing, os, pty, threading
+def square(n): return n * n
+if __name__ == "__main__":
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print(pool.map(square, range(3)))
+    print(os.isatty(pty.openpty()[1]))
+    threads = [threading.Thread(target=threading.Event().wait, daemon=True) for _ in range(300)]
+    for thread in threads: thread.start()
+    print(len(threads))
+    print(os.path.exists("/proc/self/stat"), os.path.exists("/dev/tty"), os.access("/dev/shm", os.W_OK))
+"""
+    trial = begun("count-errors")
+    ran = trial.run(f"cat > /tmp/look.py <<'EOF'\n{code}\nEOF\npython3 /tmp/look.py")
+    assert ran.output.splitlines() == ["[0, 1, 4]", "True", "300", "True True True"], ran
 
 
 def test_what_configures_tests_is_as_in_the_image(begun):
@@ -278,9 +429,8 @@ def test_what_cannot_be_carried_is_the_agents_own_fault(begun):
     assert (score.outcome, score.reward) == (Outcome.TOO_LARGE, 0.0), score
 
 
-def test_a_verifier_that_waits_for_ever_ends(tasks, begun):
-    trial = begun("write-a-script")
-    trial.task.stages[0].__dict__["verifier_s"] = 2.0
+def test_a_verifier_that_waits_for_ever_ends(begun):
+    trial = begun("write-a-script", verifier_s=2.0)
     trial.run("printf '#!/bin/bash\nsleep 1000\n' > longest; chmod +x longest")
     score = trial.submit()
     assert (score.outcome, score.reward) == (Outcome.LIMIT, 0.0)

@@ -12,13 +12,17 @@ from typing import IO
 
 from code_env.images.trees import resolved_in
 
-_CONFIGURES = ("conftest.py", "pytest.ini", ".pytest.ini", "sitecustomize.py", "usercustomize.py", "*.pth")
+_CONFIGURES = (
+    *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
+    *("sitecustomize.py", "usercustomize.py", "*.pth"),
+)
 """Names of files that run before the tests, or say how they run."""
 
 _CAN_CONFIGURE = {
     "pyproject.toml": re.compile(rb"^\s*\[+\s*tool\s*\.\s*[\"']?pytest", re.MULTILINE),
     "setup.cfg": re.compile(rb"^\[tool:pytest\]", re.MULTILINE),
     "tox.ini": re.compile(rb"^\[pytest\]", re.MULTILINE),
+    "entry_points.txt": re.compile(rb"^\s*\[\s*pytest11\s*\]", re.MULTILINE),
 }
 """Files that do so if they have such a section."""
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from code_env.harness.wire.shown import brief
+from code_env.text import printable
 
 
 class Outcome(Enum):
@@ -45,6 +46,10 @@ class Score:
     """Files that configure the tests, which the verifier found as in the image, not as the agent left them."""
 
 
+class Contradiction(ValueError):
+    """The files of a verifier say different things."""
+
+
 def read_reward(files: Mapping[str, str]) -> tuple[float, dict[str, float]]:
     """Read the reward that a verifier has written: `reward.json` if there is one, else `reward.txt`.
 
@@ -56,11 +61,16 @@ def read_reward(files: Mapping[str, str]) -> tuple[float, dict[str, float]]:
         their mean.
 
     Raises:
-        ValueError: If there is none, or it is no finite number.
+        ValueError: If there is none, or it is no finite number, or the two files say different things.
     """
     if "reward.json" in files:
-        found = json.loads(files["reward.json"])
-        rewards = {str(name): _number(value) for name, value in found.items()} if isinstance(found, dict) else None
+        try:
+            found = json.loads(files["reward.json"])
+        except RecursionError:
+            raise ValueError("reward.json is nested too deeply") from None
+        rewards = (
+            {printable(name): _number(value) for name, value in found.items()} if isinstance(found, dict) else None
+        )
         if rewards is None:
             rewards = {"reward": _number(found)}
         if not rewards:
@@ -69,7 +79,10 @@ def read_reward(files: Mapping[str, str]) -> tuple[float, dict[str, float]]:
         rewards = {"reward": _number(files["reward.txt"].strip())}
     else:
         raise ValueError("the verifier wrote neither /logs/verifier/reward.json nor /logs/verifier/reward.txt")
-    return rewards.get("reward", sum(rewards.values()) / len(rewards)), rewards
+    reward = rewards.get("reward", sum(rewards.values()) / len(rewards))
+    if "reward.json" in files and "reward.txt" in files and _number(files["reward.txt"].strip()) != reward:
+        raise Contradiction("reward.json and reward.txt say different things; code under test can have written one")
+    return reward, rewards
 
 
 def _number(value: Any) -> float:
@@ -77,7 +90,7 @@ def _number(value: Any) -> float:
         raise ValueError(f"a reward must be a number; got {value!r}")
     try:
         number = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(f"a reward must be a number; got {brief(value)}") from None
     if not math.isfinite(number):
         raise ValueError(f"a reward must be finite; got {value!r}")

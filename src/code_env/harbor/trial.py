@@ -21,7 +21,7 @@ from code_env.images.building import program_in
 
 from .carrying import add_tree, carry
 from .folder import HarborTask, Stage
-from .scoring import Outcome, Score, read_reward
+from .scoring import Contradiction, Outcome, Score, read_reward
 
 WRITABLE_BYTES = 2 << 30
 """How much an agent may write unless told otherwise, in bytes."""
@@ -29,10 +29,19 @@ WRITABLE_BYTES = 2 << 30
 _MORE_BYTES = 256 << 20
 _LOGS, _FOUND, _TESTS, _SOLUTION = "/logs", "/logs/verifier", "/tests", "/solution"
 _ARTIFACTS = "/logs/artifacts"
-_TRIPWIRE, _MARK = "/code_env_tripwire", "/logs/tripwire"
+_PLUGIN, _ADDS, _MARK = "/code_env_tripwire", "/logs/tripwire", "/logs/tripwire.here"
 _SHELLS = ("bash", "sh")
+_SCRIPTS = (".sh", ".py")
 _SHOWN_CHARS = 4000
 _SIGNAL = 128
+
+
+class _Verified(NamedTuple):
+    ran: Ran
+    files: dict[str, str]
+    """The files with the reward, by their paths; those that are no files are empty."""
+    changed: list[str]
+    """The scripts of the tests that are no longer as they were."""
 
 
 class _Untouched(NamedTuple):
@@ -175,8 +184,7 @@ class Trial:
                 self.scores.append(Score(Outcome.TOO_LARGE, 0.0, message=str(error)))
                 return self.scores[-1]
             restored = carry(left, carried, self._image.root, paths)
-            ran, files = self._verify(stage, paths, carried)
-            score = _scored(ran, files, restored)
+            score = self._verified(stage, paths, carried, restored)
             if score.outcome is Outcome.NO_VERDICT and self._untouched(stage).scores:
                 why = f"without the agent's work there is a reward, and with it: {score.message}"
                 score = dataclasses.replace(score, outcome=Outcome.TAMPERED, reward=0.0, message=why)
@@ -199,12 +207,24 @@ class Trial:
         """End the trial."""
         self.close()
 
+    def _verified(self, stage: Stage, paths: list[str], carried: IO[bytes], restored: tuple[str, ...]) -> Score:
+        """What a run of the tests says. If a box fails only with what the agent left, that is the agent's fault."""
+        for _ in range(2):
+            try:
+                return _scored(self._verify(stage, paths, carried), restored)
+            except ExecutorError as error:
+                failure = error
+        try:
+            self._untouched(stage)
+        except ExecutorError:
+            raise failure from None
+        return Score(Outcome.TAMPERED, 0.0, message=str(failure), restored=restored)
+
     def _checked(self, stage: Stage, score: Score, paths: list[str], carried: IO[bytes]) -> Score:
         """The score, after another run of the tests with one that has to fail."""
         if not self._untouched(stage).takes_tripwire:
             return score
-        ran, files = self._verify(stage, paths, carried, tripwire=True)
-        again = _scored(ran, files, score.restored)
+        again = _scored(self._verify(stage, paths, carried, tripwire=True), score.restored)
         if again.outcome is Outcome.SCORED and (again.reward or 0.0) < (score.reward or 0.0):
             return score
         if again.outcome is Outcome.NO_VERDICT:
@@ -217,36 +237,34 @@ class Trial:
         key = (self._image.root, str(stage.tests))
         if key not in _untouched:
             with _packed({}) as nothing:
-                ran, files = self._verify(stage, [], nothing, tripwire=True)
-            scores = _scored(ran, files, ()).outcome is Outcome.SCORED
-            _untouched[key] = _Untouched(_MARK in files, scores)
+                verified = self._verify(stage, [], nothing)
+            scores = _scored(verified, ()).outcome is Outcome.SCORED
+            _untouched[key] = _Untouched(_MARK in verified.files, scores)
         return _untouched[key]
 
-    def _verify(
-        self, stage: Stage, paths: list[str], carried: IO[bytes], *, tripwire: bool = False
-    ) -> tuple[Ran, dict[str, str]]:
-        """Run the tests in a box of their own; return how they ended, and the files with the reward."""
-        shown = {_TRIPWIRE: str(Path(__file__).parent / "tripwire")} if tripwire else {}
-        environment = dict(self.task.verifier_environment)
-        if tripwire:
-            environment |= {
-                "PYTEST_ADDOPTS": "-p code_env_tripwire",
-                "PYTHONPATH": _TRIPWIRE,
-                "CODE_ENV_TRIPWIRE": _MARK,
-            }
+    def _verify(self, stage: Stage, paths: list[str], carried: IO[bytes], *, tripwire: bool = False) -> _Verified:
+        """Run the tests in a box of their own."""
+        shown, environment = {}, dict(self.task.verifier_environment)
+        if self._tripwire:  # Code under test is not to see by these which run it is in.
+            shown = {_PLUGIN: str(Path(__file__).parent / "tripwire")}
+            environment |= {"PYTEST_ADDOPTS": "-p code_env_tripwire", "PYTHONPATH": _PLUGIN, "CODE_ENV_TRIPWIRE": _ADDS}
         with self._new_box(shown) as box, _packed({_TESTS: stage.tests}) as tests:
-            box.clear(*paths, _FOUND, _TESTS)
+            box.clear(*paths, _LOGS, _TESTS)
             carried.seek(0)
             box.unpack(carried)
             box.clear(_FOUND, _TESTS)  # An artifact could lie there.
-            box.make(_FOUND, self.directory, _ARTIFACTS)
+            box.cut(paths, _LOGS, _TESTS)
+            box.make(_FOUND, self.directory, _ARTIFACTS, *([_ADDS] if tripwire else []))
             box.unpack(tests)
             command = [self._shell, f"{_TESTS}/test.sh"]
             ran = self._run_in(box, command, stage.verifier_s, environment, watched=_FOUND)
             box.stop()
             with tempfile.TemporaryFile() as file:
                 box.pack([f"{_FOUND}/reward.json", f"{_FOUND}/reward.txt", _MARK], file, 1 << 20)
-                return ran, _files_in(file)
+                files = _files_in(file)
+            with tempfile.TemporaryFile() as file:
+                box.pack([_TESTS], file, self._writable_bytes)
+                return _Verified(ran, files, _changed(tests, file))
 
     def _new_box(self, shown: Mapping[str, str] | None = None) -> Box:
         # The verifier's box also holds the tests, and what they write.
@@ -277,26 +295,36 @@ class Trial:
         raise ImageError(f"the image {self._image.source} has no shell: neither {' nor '.join(_SHELLS)}")
 
 
-def _scored(ran: Ran, files: dict[str, str], restored: tuple[str, ...]) -> Score:
+def _scored(verified: _Verified, restored: tuple[str, ...]) -> Score:
     """What a run of the tests says."""
-    output = ran.output[-_SHOWN_CHARS:]
-    rewritten = [write for write in ran.writes if write.name.startswith("reward.")]
-    contents = {write.content for write in rewritten if write.content.strip()}
+    ran = verified.ran
+    found = Score(Outcome.TAMPERED, 0.0, output=ran.output[-_SHOWN_CHARS:], restored=restored)
     if ran.code is None:
         why = f"the verifier reached its limit of {'memory' if ran.limit == 'memory' else 'time'}"
-        return Score(Outcome.LIMIT, 0.0, message=why, output=output, restored=restored)
+        return dataclasses.replace(found, outcome=Outcome.LIMIT, message=why)
     if ran.code > _SIGNAL:
         why = f"the verifier was ended by signal {ran.code - _SIGNAL}"
-        return Score(Outcome.TAMPERED, 0.0, message=why, output=output, restored=restored)
-    if len(contents) > 1 and any(write.by_daemon for write in rewritten[1:]):
-        why = "the reward was changed while a process was there that the verifier had not waited for"
-        return Score(Outcome.TAMPERED, 0.0, message=why, output=output, restored=restored)
-    by_name = {os.path.basename(path): text for path, text in files.items()}
+        return dataclasses.replace(found, message=why)
+    if ran.daemons and any(ran.writes.count(name) > 1 for name in ("reward.txt", "reward.json")):
+        why = "the reward was written more than once, and a process was there whose parent had ended"
+        return dataclasses.replace(found, message=why)
+    if verified.changed:
+        return dataclasses.replace(found, message=f"scripts of the tests were changed: {', '.join(verified.changed)}")
+    by_name = {os.path.basename(path): text for path, text in verified.files.items()}
     try:
         reward, rewards = read_reward(by_name)
+    except Contradiction as error:
+        return dataclasses.replace(found, message=str(error))
     except ValueError as error:
-        return Score(Outcome.NO_VERDICT, None, message=str(error), output=output, restored=restored)
-    return Score(Outcome.SCORED, reward, rewards, output=output, restored=restored)
+        return dataclasses.replace(found, outcome=Outcome.NO_VERDICT, reward=None, message=str(error))
+    return dataclasses.replace(found, outcome=Outcome.SCORED, reward=reward, rewards=rewards)
+
+
+def _changed(before: IO[bytes], after: IO[bytes]) -> list[str]:
+    """The scripts in a tar that another one does not have as they are there."""
+    left = _files_in(after)
+    scripts = {path: text for path, text in _files_in(before).items() if path.endswith(_SCRIPTS)}
+    return sorted(path for path, text in scripts.items() if left.get(path) != text)
 
 
 @contextlib.contextmanager
@@ -315,9 +343,10 @@ def _files_in(file: IO[bytes]) -> dict[str, str]:
     file.seek(0)
     with tarfile.open(fileobj=file) as tar:
         return {
-            f"/{member.name}": (tar.extractfile(member) or io.BytesIO()).read().decode("utf-8", "replace")
+            f"/{member.name}": (
+                (tar.extractfile(member) or io.BytesIO()).read().decode("utf-8", "replace") if member.isfile() else ""
+            )
             for member in tar
-            if member.isfile()
         }
 
 

@@ -25,16 +25,6 @@ MEMORY_BYTES = 4 << 30
 """How much memory the processes of a box may hold together unless told otherwise, in bytes."""
 
 
-class Write(NamedTuple):
-    """A file that was closed after writing."""
-
-    name: str
-    content: str
-    """The beginning of its content by then."""
-    by_daemon: bool
-    """Whether a process was there by then whose parent had ended."""
-
-
 class Ran(NamedTuple):
     """How a command ended."""
 
@@ -44,8 +34,10 @@ class Ran(NamedTuple):
     """`timeout` or `memory` if this limit was reached."""
     output: str
     """The end of what it wrote to stdout and stderr."""
-    writes: list[Write]
-    """What was written in the directory that was watched."""
+    writes: list[str]
+    """The names of files in the watched directory, each time that one was closed after writing."""
+    daemons: bool
+    """Whether a process was there, by then or before, whose parent had ended."""
 
 
 class Box:
@@ -108,7 +100,7 @@ class Box:
             environment: The environment variables.
             directory: The working directory.
             limit_s: How long it may run, in seconds; time in which it waits for a core does not count.
-            watched: A directory whose files are watched meanwhile.
+            watched: A directory whose files are watched meanwhile. With it, all processes end with the command.
 
         Raises:
             ExecutorError: If the box has ended.
@@ -122,7 +114,7 @@ class Box:
             limit_s=limit_s,
             watched=watched,
         )
-        return Ran(answer["code"], answer["limit"], answer["output"], [Write(*one) for one in answer["writes"]])
+        return Ran(**answer)
 
     def stop(self) -> None:
         """End all processes in the box."""
@@ -133,8 +125,12 @@ class Box:
         self._ask("clear", _START_S, paths=list(paths))
 
     def make(self, *directories: str) -> None:
-        """Make directories, unless they are there."""
+        """Make directories, in place of what else has their names."""
         self._ask("make", _GRACE_S, directories=list(directories))
+
+    def cut(self, paths: Sequence[str], *targets: str) -> None:
+        """Remove links in some directories that lead to a target, which is not there yet."""
+        self._ask("cut", _START_S, paths=list(paths), targets=list(targets))
 
     def pack(self, paths: Sequence[str], file: IO[bytes], most_bytes: int) -> None:
         """Write files and directories into a tar.

@@ -40,8 +40,11 @@ MAX_OUTPUT_BYTES = 1 << 20
 _CAPABILITIES = (0, 1, 3, 4, 5, 6, 7)
 
 _MAX_FILE_BYTES = 8 << 30
-_MAX_TASKS = 1024
-_MAX_WATCHED_BYTES = 64 << 10
+_MAX_TASKS, _MAX_FILES, _MAX_TIMERS = 1024, 4096, 1024
+_RESERVED_BYTES = 8 << 30
+_BYTES_EACH = 16 << 10
+"""For each of so many bytes that a box may write it may have one name: kernel memory for names is not counted."""
+
 _IDLE_S = 0.2
 
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
@@ -58,6 +61,8 @@ def main(control_fd: int) -> NoReturn:
     control = socket.socket(fileno=control_fd)
     config, _ = receive(control) or ({}, [])
     try:
+        # All boxes are one user, for whom the kernel counts timers and queued signals. The namespace takes this limit.
+        _limit(resource.RLIMIT_SIGPENDING, _MAX_TIMERS)
         namespaces.enter(config["user"], config["group"], as_root=True, network=config["network"])
         first = os.fork()
         if first == 0:
@@ -120,7 +125,13 @@ def _be_first(control: socket.socket, config: dict[str, Any]) -> NoReturn:
 def _writable(lower: str, size: int) -> str:
     """Mount a root whose changes are kept in memory, over one that stays as it is; return where it is."""
     place = namespaces.mount_point([lower, "/dev", "/proc"])
-    linux.mount("code_env", place, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, f"size={size},mode=755")
+    linux.mount(
+        "code_env",
+        place,
+        "tmpfs",
+        linux.MS_NOSUID | linux.MS_NODEV,
+        f"size={size},nr_inodes={size // _BYTES_EACH},mode=755",
+    )
     for name in ("upper", "work", "root"):
         os.mkdir(f"{place}/{name}")
     layers = f"lowerdir={lower},upperdir={place}/upper,workdir={place}/work,userxattr"
@@ -134,7 +145,7 @@ def _build(root: str, shown: dict[str, int], *, network: bool) -> None:
             raise OSError(errno.ELOOP, f"/{name} of the image is a link")
         os.makedirs(f"{root}/{name}", exist_ok=True)
     linux.mount("code_env", f"{root}/dev", "tmpfs", linux.MS_NOSUID, "size=64k,mode=755")
-    files = [*namespaces.DEVICES, "/dev/zero"]
+    files = [*namespaces.DEVICES, "/dev/zero", "/dev/tty"]
     if network:
         files.append("/etc/resolv.conf")
         with contextlib.suppress(FileNotFoundError):
@@ -145,6 +156,11 @@ def _build(root: str, shown: dict[str, int], *, network: bool) -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         os.symlink(f"/proc/self/fd/{number}", f"{root}/dev/{name}")
     os.symlink("/proc/self/fd", f"{root}/dev/fd")
+    os.symlink("/tmp", f"{root}/dev/shm")
+    os.makedirs(f"{root}/tmp", exist_ok=True)
+    os.mkdir(f"{root}/dev/pts")
+    linux.mount("devpts", f"{root}/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, "newinstance,ptmxmode=0666")
+    os.symlink("pts/ptmx", f"{root}/dev/ptmx")
     for inside, fd in shown.items():
         if os.path.realpath(root + inside) != root + inside:
             raise OSError(errno.ELOOP, f"{inside} of the image is a link")
@@ -152,7 +168,11 @@ def _build(root: str, shown: dict[str, int], *, network: bool) -> None:
         linux.mount(f"/proc/self/fd/{fd}", root + inside, None, linux.MS_BIND)
         linux.make_read_only(root + inside)
         os.close(fd)
-    namespaces.mount_proc(f"{root}/proc")
+    try:
+        flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
+        linux.mount("proc", f"{root}/proc", "proc", flags, "hidepid=ptraceable")
+    except OSError:  # In a container that covers parts of its own /proc.
+        namespaces.mount_proc(f"{root}/proc")
     linux.pivot_root(root)
     linux.set_host_name("box")
 
@@ -206,8 +226,9 @@ class _Server:
             environment: The environment variables.
             directory: The working directory.
             limit_s: How long it may run, in seconds; time in which it waits for a core does not count.
-            watched: A directory. For each file there that is closed after writing, `writes` has its name, its content,
-                and whether the command's processes had become those of nobody by then, as daemons do.
+            watched: A directory; with it, all processes end with the command. `writes` has the name of each file there
+                that was closed after writing, each time. `daemons` is whether a process was there whose parent had
+                ended.
         """
         notices = None if watched is None else linux.notice_changes([watched])
         from_command, to_server = os.pipe2(os.O_CLOEXEC)
@@ -218,7 +239,7 @@ class _Server:
         os.set_blocking(from_command, False)
         descriptors = [fd for fd in (from_command, notices, open_pidfd(pid)) if fd is not None]
         output, writes = bytearray(), []
-        code, limit = None, None
+        code, limit, daemons = None, None, False
         watch = self._watch(limit_s)
         poll = select.poll()
         for fd in descriptors:
@@ -227,19 +248,22 @@ class _Server:
             ready = dict(poll.poll(watch.wait_s() * 1000))
             if from_command in ready and not _drain(from_command, output):
                 poll.unregister(from_command)
-            writes += _written(watched, notices, pid)
-            code, limit = _reaped(pid), watch.overrun()
-        if limit == "memory":
-            self.stop()
+            writes += _written(watched, notices)
+            code, orphans = _reaped(pid)
+            daemons = daemons or orphans or any(child != pid for child in children_of(1))
+            limit = watch.overrun()
+        if limit == "memory" or watched is not None:
+            self.stop()  # Of watched files nothing is written after this, which nobody would count.
         elif code is None:
             os.killpg(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
         _drain(from_command, output)
-        writes += _written(watched, notices, pid)
+        writes += _written(watched, notices)
         for fd in descriptors:
             os.close(fd)
         text = bytes(output[-MAX_OUTPUT_BYTES:]).decode("utf-8", "replace")
-        return {"code": code if limit is None else None, "limit": limit, "output": text, "writes": writes}
+        code = code if limit is None else None
+        return {"code": code, "limit": limit, "output": text, "writes": writes, "daemons": daemons}
 
     def _watch(self, limit_s: float) -> Watch:
         limits = ProcessLimits(math.inf, limit_s, self._memory_bytes, _MAX_FILE_BYTES)
@@ -293,9 +317,22 @@ class _Server:
         return {}
 
     def make(self, directories: list[str]) -> dict[str, Any]:
-        """Make directories, unless they are there."""
+        """Make directories, in place of what else has their names."""
         for path in directories:
+            if os.path.lexists(path) and not os.path.isdir(path):
+                os.unlink(path)
             os.makedirs(path, exist_ok=True)
+        return {}
+
+    def cut(self, paths: list[str], targets: list[str]) -> dict[str, Any]:
+        """Remove links in these directories that lead to one of the targets, which are not there yet."""
+        for path in paths:
+            for directory, folders, names in os.walk(path):
+                for link in (f"{directory}/{name}" for name in [*folders, *names]):
+                    if os.path.islink(link) and _is_within(os.path.realpath(link), targets):
+                        os.unlink(link)
+            if os.path.islink(path) and _is_within(os.path.realpath(path), targets):
+                os.unlink(path)
         return {}
 
 
@@ -304,6 +341,17 @@ class _Forgetful(dict[Any, Any]):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         pass
+
+
+def _limit(kind: int, most: int) -> None:
+    """Set a limit, unless a lower one holds already."""
+    _, hard = resource.getrlimit(kind)
+    value = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (value, value))
+
+
+def _is_within(path: str, directories: list[str]) -> bool:
+    return any(f"{path}/".startswith(f"{directory}/") for directory in directories)
 
 
 def _others() -> list[int]:
@@ -325,18 +373,25 @@ def _drain(fd: int, output: bytearray) -> bool:
             return False
 
 
-def _reaped(command: int) -> int | None:
-    """Wait for all children that have ended; return the exit code of the command if it is one of them."""
+def _reaped(command: int) -> tuple[int | None, bool]:
+    """Wait for all children that have ended.
+
+    Returns:
+        The exit code of the command if it is one of them, and whether there was another.
+    """
+    others = False
     while True:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == command:
             code = os.waitstatus_to_exitcode(status)
-            return code if code >= 0 else 128 - code
+            return (code if code >= 0 else 128 - code), others
         if pid == 0:
-            return None
+            return None, others
+        others = True
 
 
-def _written(directory: str | None, notices: int | None, command: int) -> list[tuple[str, str, bool]]:
+def _written(directory: str | None, notices: int | None) -> list[str]:
+    """The names of the files that were closed after writing since the last call."""
     if directory is None or notices is None:
         return []
     found = []
@@ -344,20 +399,10 @@ def _written(directory: str | None, notices: int | None, command: int) -> list[t
         events = os.read(notices, 1 << 16)
         while events:
             _, mask, _, length = struct.unpack_from("iIII", events)
-            name = events[16 : 16 + length].rstrip(b"\0").decode("utf-8", "replace")
-            events = events[16 + length :]
             if mask & linux.CLOSED_AFTER_WRITING:
-                is_daemon = any(child != command for child in children_of(1))
-                found.append((name, _content(f"{directory}/{name}"), is_daemon))
+                found.append(events[16 : 16 + length].rstrip(b"\0").decode("utf-8", "replace"))
+            events = events[16 + length :]
     return found
-
-
-def _content(path: str) -> str:
-    try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            return file.read(_MAX_WATCHED_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""
 
 
 def _become(
@@ -369,14 +414,19 @@ def _become(
         os.dup2(null, 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
-        os.chdir(directory)
+        try:
+            os.chdir(directory)
+        except OSError:  # A command before it has removed the directory, and this one may mend that.
+            os.chdir("/")
         for limit, value in (
             (resource.RLIMIT_CORE, 0),
             (resource.RLIMIT_FSIZE, _MAX_FILE_BYTES),
             (resource.RLIMIT_NPROC, _MAX_TASKS),
-            (resource.RLIMIT_DATA, memory_bytes),
+            (resource.RLIMIT_NOFILE, _MAX_FILES),
+            # This also counts what threads reserve and hardly use.
+            (resource.RLIMIT_DATA, memory_bytes + _RESERVED_BYTES),
         ):
-            resource.setrlimit(limit, (value, value))
+            _limit(limit, value)
         kept = linux.CapabilitySet(*_CAPABILITIES)
         kept.bound()
         kept.apply()
@@ -384,6 +434,7 @@ def _become(
         seccomp.box_filter().install()
         os.closerange(3, 256)
         os.execve(command[0], command, environment)
-    except OSError as error:
-        os.write(2, f"{command[0]} cannot be started: {error}\n".encode())
-    os._exit(127)
+    except (OSError, ValueError) as error:  # The second for a command with a null or a lone surrogate.
+        os.write(2, f"{command[0]} cannot be started: {error}\n".encode("utf-8", "replace"))
+    finally:
+        os._exit(127)

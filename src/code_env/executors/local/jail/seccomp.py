@@ -309,6 +309,9 @@ _SOCKETS = (
     (Step(0, (AF_UNIX, AF_INET, AF_INET6, AF_NETLINK), then=ALLOW, otherwise=failure(errno.EAFNOSUPPORT)),),
 )
 
+_BUFFERS = (_CONDITIONAL["setsockopt"][0], (Step(2, (7, 8, 32, 33), then=failure(0), otherwise=ALLOW),))
+"""Servers that ask for larger buffers of sockets go on without them."""
+
 _OWNERS: dict[str, _Numbers] = {
     **{name: _ATTRIBUTES[name] for name in ("chown", "lchown", "fchown", "fchownat")},
     "setgroups": (116, 159),
@@ -391,10 +394,11 @@ def box_filter() -> Filter:
 
     Changes of owner and of user report success and do nothing: there is nobody else to become.
     """
-    decisions: dict[int, Decision] = dict.fromkeys(_numbers(_DENIED | _WORKERS_OWN), _REFUSE)
+    decisions: dict[int, Decision] = dict.fromkeys(_numbers(_DENIED | _WORKERS_OWN | _HARNESS_OWN), _REFUSE)
     decisions |= dict.fromkeys(_numbers(_ABSENT), failure(errno.ENOSYS))
+    decisions |= dict.fromkeys(_numbers(_UNSUPPORTED), failure(errno.ENOTSUP))
     decisions |= dict.fromkeys(_numbers(_OWNERS), failure(0))
-    for numbers, steps in (_CONDITIONAL["clone"], _SOCKETS):
+    for numbers, steps in (_CONDITIONAL["clone"], _SOCKETS, _BUFFERS):
         decisions |= dict.fromkeys(_numbers({"": numbers}), steps)
     return Filter(decisions)
 

@@ -95,5 +95,8 @@ def test_mistakes_are_named(folder):
     with HarborEnv(folder) as env:
         with pytest.raises(ResetNeeded):
             env.step("ls")
+        env.reset(options={"task_id": "code_env/write-a-script"})
+        with pytest.raises(TypeError, match="an action is text; got int"):
+            env.step(1)
         with pytest.raises(TaskNotFound, match="no task 'none'; there are code_env/count-errors"):
             env.reset(options={"task_id": "none"})

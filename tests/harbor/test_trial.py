@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from code_env import TaskError
+from code_env import ImageError, TaskError
 from code_env.harbor import Outcome, Trial, read_folder, read_folders
 from code_env.images import prepare_images
 
@@ -295,6 +295,26 @@ def test_what_configures_tests_is_as_in_the_image(begun):
     assert score.restored == ("/app/conftest.py", "/app/deep/a.pth", "/app/tox.ini")
 
 
+def test_what_has_not_changed_is_not_told(tasks, base):
+    shutil.copytree(tasks / "fix-a-bug", tasks.parent / "configured/task")
+    folder = tasks.parent / "configured/task"
+    (folder / "environment/tox.ini").write_text("[pytest]\nxfail_strict = true\n")
+    (folder / "environment/conftest.py").write_text("import os\n")
+    lines = [f"FROM {base}", "WORKDIR /app", "COPY ranges ranges/", "COPY tox.ini conftest.py ./", ""]
+    (folder / "environment/Dockerfile").write_text("\n".join(lines))
+    task = read_folder(folder)
+    prepare_images([task.image])
+    for command, restored in {
+        "true": (),
+        "rm conftest.py; echo >> tox.ini": ("/app/conftest.py", "/app/tox.ini"),
+    }.items():
+        with Trial(task) as trial:
+            trial.solve()
+            trial.run(command)
+            score = trial.submit()
+            assert (score.reward, score.restored) == (1.0, restored), score
+
+
 def test_an_agent_cannot_leave_its_box(begun, tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("of this machine")
@@ -464,6 +484,9 @@ def test_a_task_without_a_directory_or_a_solution_says_so(tasks, base):
     prepare_images([task.image])
     with pytest.raises(TaskError, match="says where the agent works"):
         Trial(task)
+    (folder / "task.toml").write_text(f'[environment]\nworkdir = "/app"\ndocker_image = "{tasks}"\n')
+    with pytest.raises(ImageError, match="is a directory, whose files are not a box's own"):
+        Trial(read_folder(folder))
     shutil.rmtree(folder / "solution")
     (folder / "task.toml").write_text('[environment]\nworkdir = "/srv/new"\nenv = {A = "${WORD:-b}"}\n')
     with Trial(read_folder(folder)) as trial:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from code_env.images.trees import resolved_in
+from code_env.text import printable
 
 _CONFIGURES = (
     *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
@@ -27,6 +28,7 @@ _CAN_CONFIGURE = {
 """Files that do so if they have such a section."""
 
 _LOOKED_AT_BYTES = 1 << 20
+"""How much of such a file is looked at: an agent can leave a large one."""
 
 
 def carry(source: IO[bytes], target: IO[bytes], root: str, paths: Iterable[str]) -> tuple[str, ...]:
@@ -46,17 +48,18 @@ def carry(source: IO[bytes], target: IO[bytes], root: str, paths: Iterable[str])
     with tarfile.open(fileobj=source) as tar, tarfile.open(fileobj=target, mode="w") as carried:
         for member in tar:
             file = tar.extractfile(member) if member.isfile() else None
-            if _configures(member.name, file):
-                seen[member.name] = file.read() if file is not None else None
+            configures = _configures(member.name, file)
+            if file is not None:
+                file.seek(0)
+            if configures:
+                seen[member.name] = None if file is None else file.read(_LOOKED_AT_BYTES)
             else:
-                if file is not None:
-                    file.seek(0)
                 carried.addfile(member, file)
         originals = dict(_originals(root, paths))
         for name, path in originals.items():
             carried.add(path, name, recursive=False, filter=_as_root)
     changed = [name for name in seen.keys() | originals.keys() if seen.get(name) != _read(originals.get(name))]
-    return tuple(sorted(f"/{name}" for name in changed))
+    return tuple(sorted(printable(f"/{name}") for name in changed))
 
 
 def add_tree(tar: tarfile.TarFile, directory: Path, name: str) -> None:
@@ -101,4 +104,4 @@ def _read(path: str | None) -> bytes | None:
     if path is None:
         return None
     with open(path, "rb") as file:
-        return file.read()
+        return file.read(_LOOKED_AT_BYTES)

@@ -109,9 +109,12 @@ class HarborEnv(gym.Env[str, str]):
         """Run a command, or submit the work.
 
         Raises:
+            TypeError: If the action is not text.
             ResetNeeded: If no episode has begun, or the last one is over.
             ExecutorError: If the box has ended.
         """
+        if not isinstance(action, str):
+            raise TypeError(f"an action is text; got {type(action).__name__}")
         trial = self._trial
         if trial is None or trial.is_over:
             raise ResetNeeded("no episode is open; call reset() first")

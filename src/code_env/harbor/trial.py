@@ -18,6 +18,7 @@ from code_env.errors import ExecutorError, ImageError, TaskError
 from code_env.executors.local.box import Box, Ran
 from code_env.images import ImageCache
 from code_env.images.building import program_in
+from code_env.text import printable
 
 from .carrying import add_tree, carry
 from .folder import HarborTask, Stage
@@ -101,9 +102,10 @@ class Trial:
             raise TaskError(
                 f"{task.path}: neither the image's WORKDIR nor workdir in [environment] says where the agent works"
             )
+        if not self._image.key:
+            raise ImageError(f"{task.image} is a directory, whose files are not a box's own; name a build file FROM it")
         with contextlib.ExitStack() as stack:
-            if self._image.key:
-                stack.enter_context(cache.hold(self._image))
+            stack.enter_context(cache.hold(self._image))
             self._box = stack.enter_context(self._new_box())
             self._box.make(self.directory, _ARTIFACTS)
             self._stack = stack.pop_all()
@@ -181,7 +183,7 @@ class Trial:
             try:
                 self._box.pack(paths, left, self._writable_bytes)
             except ExecutorError as error:
-                self.scores.append(Score(Outcome.TOO_LARGE, 0.0, message=str(error)))
+                self.scores.append(Score(Outcome.TOO_LARGE, 0.0, message=printable(str(error))))
                 return self.scores[-1]
             restored = carry(left, carried, self._image.root, paths)
             score = self._verified(stage, paths, carried, restored)
@@ -218,7 +220,7 @@ class Trial:
             self._untouched(stage)
         except ExecutorError:
             raise failure from None
-        return Score(Outcome.TAMPERED, 0.0, message=str(failure), restored=restored)
+        return Score(Outcome.TAMPERED, 0.0, message=printable(str(failure)), restored=restored)
 
     def _checked(self, stage: Stage, score: Score, paths: list[str], carried: IO[bytes]) -> Score:
         """The score, after another run of the tests with one that has to fail."""

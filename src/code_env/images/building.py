@@ -175,8 +175,9 @@ class Build:
             if ran.code != 0:
                 limits = {"timeout": f"it ran for more than {STEP_S:g} s", "memory": "it took too much memory"}
                 ended = limits.get(ran.limit or "", f"the exit code is {ran.code}")
-                hint = "" if network else "; it had no network: `code-env prepare --network` allows it"
-                raise ImageError(f"{ended}{hint}; the output ends with:\n{ran.output[-_SHOWN_CHARS:]}")
+                hint = "" if network else "; it had no network, which `--network` of `code-env prepare` allows"
+                told = f"the output ends with:\n{ran.output[-_SHOWN_CHARS:]}" if ran.output else "it printed nothing"
+                raise ImageError(f"{ended}{hint}; {told}")
 
         self._add(one, [command, environment, directory, network], make)
 

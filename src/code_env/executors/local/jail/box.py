@@ -150,7 +150,7 @@ def _build(root: str, shown: dict[str, int], *, network: bool) -> None:
         files.append("/etc/resolv.conf")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{root}/etc/resolv.conf")  # It can be a link.
-    for path in files:
+    for path in filter(os.path.exists, files):
         os.close(os.open(root + path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o644))
         linux.mount(path, root + path, None, linux.MS_BIND)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
@@ -159,8 +159,10 @@ def _build(root: str, shown: dict[str, int], *, network: bool) -> None:
     os.symlink("/tmp", f"{root}/dev/shm")
     os.makedirs(f"{root}/tmp", exist_ok=True)
     os.mkdir(f"{root}/dev/pts")
-    linux.mount("devpts", f"{root}/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, "newinstance,ptmxmode=0666")
-    os.symlink("pts/ptmx", f"{root}/dev/ptmx")
+    with contextlib.suppress(OSError):  # A box without terminals does for most.
+        flags = linux.MS_NOSUID | linux.MS_NOEXEC
+        linux.mount("devpts", f"{root}/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666")
+        os.symlink("pts/ptmx", f"{root}/dev/ptmx")
     for inside, fd in shown.items():
         if os.path.realpath(root + inside) != root + inside:
             raise OSError(errno.ELOOP, f"{inside} of the image is a link")

@@ -58,6 +58,7 @@ def test_steps_make_an_image(build):
     (build.context / "app/inner").mkdir(parents=True)
     (build.context / "app/main.py").write_text("main")
     (build.context / "app/inner/run.sh").write_text("#!/bin/sh\n")
+    (build.context / "app/empty").mkdir()
     (build.context / "app/inner/run.sh").chmod(0o700)
     (build.context / "data.txt").write_text("data")
     shutil.make_archive(str(build.context / "packed"), "gztar", build.context / "app")
@@ -88,7 +89,7 @@ def test_steps_make_an_image(build):
     assert (place / "told").read_text() == "hello first|first|/srv/place/below\n"
     assert (place / "both").read_text() == "42\n42\n"
     assert sorted(path.name for path in place.iterdir()) == sorted(
-        ["answer", "both", "data.txt", "inner", "link", "main.py", "other.txt", "told"]
+        ["answer", "both", "data.txt", "empty", "inner", "link", "main.py", "other.txt", "told"]
     )
     assert Path(image.root, "opt/a b.txt").read_text() == "data"
     assert Path(image.root, "unpacked/inner/run.sh").read_text() == "#!/bin/sh\n"

@@ -24,7 +24,7 @@ class BuildContext:
         self._rules = list(_rules(self.root / _IGNORE_FILE))
 
     def files(self, below: Path | None = None) -> list[Path]:
-        """All files and links, in order, without those that are left out.
+        """All files, links and empty directories, in order, without those that are left out.
 
         Args:
             below: A directory of the context, or one file; all of it by default.
@@ -37,6 +37,8 @@ class BuildContext:
             folders.sort()
             links = [name for name in folders if os.path.islink(os.path.join(directory, name))]
             found += [Path(directory, name) for name in sorted([*names, *links])]
+            if not folders and not names:
+                found.append(Path(directory))
         return [path for path in found if not self._is_left_out(path)]
 
     def state(self) -> list[tuple[str, int, int, int]]:
@@ -70,7 +72,7 @@ def digest_of(paths: list[tuple[Path, str]]) -> str:
     """The SHA-256 of files and of the names that they get."""
     digest = hashlib.sha256()
     for path, name in paths:
-        content = os.readlink(path).encode() if path.is_symlink() else _content(path)
+        content = os.readlink(path).encode() if path.is_symlink() else b"" if path.is_dir() else _content(path)
         digest.update(repr((name, path.is_symlink(), os.access(path, os.X_OK), content)).encode())
     return digest.hexdigest()
 

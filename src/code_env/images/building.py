@@ -275,7 +275,10 @@ def _directory(tree: Path, name: str) -> Path:
 
 
 def _place(source: Path, tree: Path, name: str, mode: str | None) -> None:
-    """Put a file or a link into a tree; it replaces what is there, and goes into a directory of that name."""
+    """Put a file, a link or an empty directory into a tree. A file replaces one, or goes into a directory there."""
+    if source.is_dir() and not source.is_symlink():
+        _directory(tree, name)
+        return
     goal = tree / resolved_in(tree, name).lstrip("/")
     if goal.is_dir():
         goal /= source.name

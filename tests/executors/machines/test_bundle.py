@@ -34,7 +34,8 @@ class TestBundle:
         command = [sys.executable, "-I", "-S", str(tmp_path / "code_env/executors/machines/supervisor.py")]
         out = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, timeout=PATIENCE_S)
         lines = out.stdout.decode().split("\n")
-        assert lines[:2] == ["~0", "!"]
+        # It says every now and then that it lives, on a slow machine more than once before it begins.
+        assert list(dict.fromkeys(lines))[:2] == ["~0", "!"]
         result = result_from(lines[-2], "n")
         assert (result.status, result.stdout, result.files) == (Status.OK, "x\n", {"a": b"\xff"})
 

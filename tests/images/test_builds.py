@@ -124,7 +124,7 @@ def test_an_answer_is_judged_in_it(build, tmp_path, cache, monkeypatch):
         assert "images: 1 made now, 0 were there or are directories" in ran.stdout + ran.stderr
 
 
-def test_a_step_runs_once_whoever_needs_it(build):
+def test_a_step_runs_once_for_all_builds(build):
     step = "RUN date +%s%N > /srv/id"
     first = told(build(step, "ENV A=1"), "srv/id")
     (build.context / "file").write_text("1")

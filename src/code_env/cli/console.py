@@ -40,6 +40,8 @@ FormatOption = Annotated[
     str | None, typer.Option("--format", help="Format of the suite, see docs/formats.md; found out if left out.")
 ]
 
+NetworkOption = Annotated[bool, typer.Option("--network", help="Let the RUN steps of build files reach the network.")]
+
 BaseUrlOption = Annotated[
     str | None,
     typer.Option("--base-url", help="The endpoint, up to and with /v1; OpenAI's own, with OPENAI_API_KEY, by default."),

@@ -12,7 +12,7 @@ from code_env.harbor import HarborTask, Score, Trial, read_folders
 from code_env.images import prepare_images
 
 from .application import app
-from .console import JsonOption, print_json, progress_bar, say, user_errors
+from .console import JsonOption, NetworkOption, print_json, progress_bar, say, user_errors
 
 _BEST = 1.0
 
@@ -21,7 +21,6 @@ VariableOption = Annotated[
     list[str] | None,
     typer.Option("--env", help="NAME=VALUE of a variable that a task names as ${NAME}. Repeatable."),
 ]
-NetworkOption = Annotated[bool, typer.Option("--network", help="Let the RUN steps of build files reach the network.")]
 
 harbor_app = typer.Typer(name="harbor", help="Run and prove tasks in Harbor's folders.", no_args_is_help=True)
 app.add_typer(harbor_app)

@@ -16,7 +16,7 @@ from code_env.requirements import package_of
 from code_env.tasks import load_suite
 
 from .application import app
-from .console import FormatOption, JsonOption, out, print_json, progress_bar, say, user_errors
+from .console import FormatOption, JsonOption, NetworkOption, out, print_json, progress_bar, say, user_errors
 
 _GIB, _MIB = 1 << 30, 1 << 20
 
@@ -35,9 +35,7 @@ def prepare_suite(
     python: Annotated[
         str | None, typer.Option("--python", help="The interpreter that will run programs; this one by default.")
     ] = None,
-    network: Annotated[
-        bool, typer.Option("--network", help="Let the RUN steps of build files reach the network.")
-    ] = False,
+    network: NetworkOption = False,
     max_gib: MaxGibOption = MAX_BYTES / _GIB,
     as_json: JsonOption = False,
     format: FormatOption = None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import io
 import os
 import statistics
 import tarfile
@@ -28,7 +27,7 @@ WRITABLE_BYTES = 2 << 30
 """How much an agent may write unless told otherwise, in bytes."""
 
 _MORE_BYTES = 256 << 20
-_LOGS, _FOUND, _TESTS, _SOLUTION = "/logs", "/logs/verifier", "/tests", "/solution"
+_LOGS, _VERIFIER_LOGS, _TESTS, _SOLUTION = "/logs", "/logs/verifier", "/tests", "/solution"
 _ARTIFACTS = "/logs/artifacts"
 _PLUGIN, _ADDS, _MARK = "/code_env_tripwire", "/logs/tripwire", "/logs/tripwire.here"
 _SHELLS = ("bash", "sh")
@@ -52,7 +51,7 @@ class _Untouched(NamedTuple):
     """Whether they give a reward."""
 
 
-_untouched: dict[tuple[str, str], _Untouched] = {}
+_known_untouched: dict[tuple[str, str], _Untouched] = {}
 """For each image and directory of tests what they say of the image as it was."""
 
 
@@ -209,11 +208,19 @@ class Trial:
         """End the trial."""
         self.close()
 
-    def _verified(self, stage: Stage, paths: list[str], carried: IO[bytes], restored: tuple[str, ...]) -> Score:
+    def _verified(
+        self,
+        stage: Stage,
+        paths: list[str],
+        carried: IO[bytes],
+        restored: tuple[str, ...],
+        *,
+        tripwire: bool = False,
+    ) -> Score:
         """What a run of the tests says. If a box fails only with what the agent left, that is the agent's fault."""
         for _ in range(2):
             try:
-                return _scored(self._verify(stage, paths, carried), restored)
+                return _scored(self._verify(stage, paths, carried, tripwire=tripwire), restored)
             except ExecutorError as error:
                 failure = error
         try:
@@ -226,23 +233,24 @@ class Trial:
         """The score, after another run of the tests with one that has to fail."""
         if not self._untouched(stage).takes_tripwire:
             return score
-        again = _scored(self._verify(stage, paths, carried, tripwire=True), score.restored)
+        again = self._verified(stage, paths, carried, score.restored, tripwire=True)
         if again.outcome is Outcome.SCORED and (again.reward or 0.0) < (score.reward or 0.0):
             return score
         if again.outcome is Outcome.NO_VERDICT:
             return score  # The tests have stopped without a reward, as they may when one fails.
-        why = f"with a test that has to fail, the reward is {again.reward} too"
+        why = again.message or f"the reward is {again.reward} too"
+        why = f"with a test that has to fail, {why}"
         return Score(Outcome.TAMPERED, 0.0, message=why, output=again.output, restored=score.restored)
 
     def _untouched(self, stage: Stage) -> _Untouched:
         """What the tests say of the image as it was; they run at most once for it."""
         key = (self._image.root, str(stage.tests))
-        if key not in _untouched:
+        if key not in _known_untouched:
             with _packed({}) as nothing:
                 verified = self._verify(stage, [], nothing)
             scores = _scored(verified, ()).outcome is Outcome.SCORED
-            _untouched[key] = _Untouched(_MARK in verified.files, scores)
-        return _untouched[key]
+            _known_untouched[key] = _Untouched(_MARK in verified.files, scores)
+        return _known_untouched[key]
 
     def _verify(self, stage: Stage, paths: list[str], carried: IO[bytes], *, tripwire: bool = False) -> _Verified:
         """Run the tests in a box of their own."""
@@ -254,15 +262,14 @@ class Trial:
             box.clear(*paths, _LOGS, _TESTS)
             carried.seek(0)
             box.unpack(carried)
-            box.clear(_FOUND, _TESTS)  # An artifact could lie there.
+            box.clear(_VERIFIER_LOGS, _TESTS)  # An artifact could lie there.
             box.cut(paths, _LOGS, _TESTS)
-            box.make(_FOUND, self.directory, _ARTIFACTS, *([_ADDS] if tripwire else []))
+            box.make(_VERIFIER_LOGS, self.directory, _ARTIFACTS, *([_ADDS] if tripwire else []))
             box.unpack(tests)
             command = [self._shell, f"{_TESTS}/test.sh"]
-            ran = self._run_in(box, command, stage.verifier_s, environment, watched=_FOUND)
-            box.stop()
+            ran = self._run_in(box, command, stage.verifier_s, environment, watched=_VERIFIER_LOGS)
             with tempfile.TemporaryFile() as file:
-                box.pack([f"{_FOUND}/reward.json", f"{_FOUND}/reward.txt", _MARK], file, 1 << 20)
+                box.pack([f"{_VERIFIER_LOGS}/reward.json", f"{_VERIFIER_LOGS}/reward.txt", _MARK], file, 1 << 20)
                 files = _files_in(file)
             with tempfile.TemporaryFile() as file:
                 box.pack([_TESTS], file, self._writable_bytes)
@@ -324,9 +331,22 @@ def _scored(verified: _Verified, restored: tuple[str, ...]) -> Score:
 
 def _changed(before: IO[bytes], after: IO[bytes]) -> list[str]:
     """The scripts in a tar that another one does not have as they are there."""
-    left = _files_in(after)
-    scripts = {path: text for path, text in _files_in(before).items() if path.endswith(_SCRIPTS)}
-    return sorted(path for path, text in scripts.items() if left.get(path) != text)
+    before.seek(0)
+    after.seek(0)
+    with tarfile.open(fileobj=before) as tar, tarfile.open(fileobj=after) as left:
+        scripts = {member.name: member for member in tar if member.isfile() and member.name.endswith(_SCRIPTS)}
+        for member in left:
+            script = scripts.get(member.name)
+            # Code under test can have written very much: what differs in size is not read.
+            same_size = script is not None and member.isfile() and member.size == script.size
+            if same_size and _content(left, member) == _content(tar, script):
+                del scripts[member.name]
+    return sorted(f"/{name}" for name in scripts)
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> bytes:
+    file = None if member is None else tar.extractfile(member)
+    return b"" if file is None else file.read()
 
 
 @contextlib.contextmanager
@@ -341,13 +361,11 @@ def _packed(directories: Mapping[str, Path]) -> Iterator[IO[bytes]]:
 
 
 def _files_in(file: IO[bytes]) -> dict[str, str]:
-    """The texts of the files in a tar, by their paths."""
+    """The texts of the files in a tar, by their paths; those of what is no file are empty."""
     file.seek(0)
     with tarfile.open(fileobj=file) as tar:
         return {
-            f"/{member.name}": (
-                (tar.extractfile(member) or io.BytesIO()).read().decode("utf-8", "replace") if member.isfile() else ""
-            )
+            f"/{member.name}": _content(tar, member if member.isfile() else None).decode("utf-8", "replace")
             for member in tar
         }
 

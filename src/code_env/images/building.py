@@ -1,8 +1,8 @@
 """Makes images from build files.
 
 Each step that changes files has a tree of its own in the cache of layers, whose key comes from all that the step
-depends on. So a step runs once, whoever needs its result, and a build that failed goes on where it failed. A tree has
-links to the files that the step did not change.
+depends on. So a step runs once, also if several builds need it. A build that failed goes on at the step that failed. A
+tree has links to the files that the step did not change.
 """
 
 from __future__ import annotations

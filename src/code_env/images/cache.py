@@ -61,11 +61,7 @@ class ImageCache(FolderCache[Image]):
         if found is not None:
             return found
         if path is None and engines.find() is None:
-            raise ImageError(
-                f"the image {source} does not exist; give the path of a directory with a root file system, of an OCI "
-                "layout, of a tar of either, of what `docker save` wrote, or of a build file. To pull an image by its "
-                "name takes podman or docker"
-            )
+            raise ImageError(f"{_no_such(source)}. To pull an image by its name takes podman or docker")
         raise ImageNotPrepared(
             f"the image {source} is not in {self.directory}; run `code-env prepare SUITE` once for the suite, which "
             "unpacks, builds or pulls it"
@@ -161,14 +157,18 @@ def _existing(source: str) -> Path | None:
     path = Path(source).expanduser().absolute()
     if not path.exists():
         if source.startswith(_PATHS) or not re.fullmatch(r"[\w./:@-]+", source):
-            raise ImageError(
-                f"the image {source} does not exist; give the path of a directory with a root file system, of an OCI "
-                "layout, of a tar of either, of what `docker save` wrote, or of a build file"
-            )
+            raise ImageError(_no_such(source))
         return None
     if path.resolve() == Path("/"):
         raise ImageError("the image / would show programs all of this machine")
     return path
+
+
+def _no_such(source: str) -> str:
+    return (
+        f"the image {source} does not exist; give the path of a directory with a root file system, of an OCI layout, "
+        "of a tar of either, of what `docker save` wrote, or of a build file"
+    )
 
 
 def _is_root_file_system(path: Path) -> bool:

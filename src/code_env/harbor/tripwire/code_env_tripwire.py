@@ -1,4 +1,4 @@
-"""A plugin of pytest that adds tests that fail. Whoever still reports success has not looked at the results.
+"""A plugin of pytest that adds tests that fail. A run that still reports success does not report its results.
 
 It is there in each run of a verifier, and a directory that it removes says whether to add the tests: so code under test
 does not see from its environment which run this is.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from code_env import ImageError, TaskError
-from code_env.harbor import Outcome, Trial, read_folder, read_folders
+from code_env.harbor import Trial, TrialOutcome, read_folder, read_folders
 from code_env.images import prepare_images
 
 HERE = Path(__file__).parent
@@ -67,10 +67,10 @@ def test_the_solution_earns_all_and_doing_nothing_does_not(name, begun):
         assert ran.code == 0, ran
 
     honest = begun(name)
-    assert set(finish(honest, solve)) == {(Outcome.SCORED, 1.0)}, honest.scores
+    assert set(finish(honest, solve)) == {(TrialOutcome.SCORED, 1.0)}, honest.scores
     assert honest.reward == 1.0
     lazy = begun(name)
-    assert set(finish(lazy)) == {(Outcome.SCORED, 0.0)}, lazy.scores
+    assert set(finish(lazy)) == {(TrialOutcome.SCORED, 0.0)}, lazy.scores
 
 
 @pytest.mark.parametrize("cheat", CHEATS)
@@ -85,11 +85,11 @@ def test_no_cheat_earns_anything(name, cheat, begun):
 
 
 INSIDE = {
-    "ends the process with success": ("import os\nos._exit(0)", Outcome.TAMPERED),
-    "ends it with success later": ("import atexit, os\natexit.register(os._exit, 0)", Outcome.TAMPERED),
+    "ends the process with success": ("import os\nos._exit(0)", TrialOutcome.TAMPERED),
+    "ends it with success later": ("import atexit, os\natexit.register(os._exit, 0)", TrialOutcome.TAMPERED),
     "kills the verifier": (
         "import os\nopen('/logs/verifier/reward.txt', 'w').write('1')\nos.kill(os.getppid(), 9)",
-        Outcome.TAMPERED,
+        TrialOutcome.TAMPERED,
     ),
     "leaves a daemon": (
         """
@@ -121,7 +121,7 @@ def passed(cls, item, call):
     return report
 TestReport.from_item_and_call = classmethod(passed)
 """,
-        Outcome.TAMPERED,
+        TrialOutcome.TAMPERED,
     ),
     "behaves well where tests are added": (
         "import os\nif 'PYTEST_ADDOPTS' not in os.environ: os._exit(0)\n"
@@ -135,27 +135,27 @@ run = p.Function.runtest
 own = lambda test: test.function.__code__.co_filename.startswith('/tests')
 p.Function.runtest = lambda self: None if own(self) else run(self)
 """,
-        Outcome.TAMPERED,
+        TrialOutcome.TAMPERED,
     ),
     "says two things": (
         "open('/logs/verifier/reward.json', 'w').write('1')",
-        Outcome.TAMPERED,
+        TrialOutcome.TAMPERED,
     ),
     "nests the reward deeply": (
         "open('/logs/verifier/reward.json', 'w').write('[' * 200_000)",
-        Outcome.TAMPERED,
+        TrialOutcome.TAMPERED,
     ),
     "writes a huge number": (
         "open('/logs/verifier/reward.json', 'w').write('1' * 4000)",
-        Outcome.TAMPERED,
+        TrialOutcome.TAMPERED,
     ),
     "writes a huge file": (
         "open('/logs/verifier/reward.json', 'w').truncate(1 << 30)",
-        Outcome.TAMPERED,
+        TrialOutcome.TAMPERED,
     ),
     "changes the tests": (
         "open('/tests/test.sh', 'a').write('echo 1 > /logs/verifier/reward.txt\\n')",
-        Outcome.TAMPERED,
+        TrialOutcome.TAMPERED,
     ),
     "plants the reward": ("open('/logs/verifier/reward.json', 'w').write('1')\nraise SystemExit", None),
 }
@@ -291,7 +291,7 @@ def test_what_configures_tests_is_as_in_the_image(begun):
     trial.run("echo x > conftest.py; mkdir deep; echo x > deep/a.pth; printf '[tool.black]\n' > pyproject.toml")
     trial.run("printf '[pytest]\nx = 1\n' > tox.ini; printf '[metadata]\n' > setup.cfg")
     score = trial.submit()
-    assert (score.outcome, score.reward) == (Outcome.SCORED, 1.0), score
+    assert (score.outcome, score.reward) == (TrialOutcome.SCORED, 1.0), score
     assert score.restored == ("/app/conftest.py", "/app/deep/a.pth", "/app/tox.ini")
 
 
@@ -405,7 +405,7 @@ def test_commands_have_limits(begun):
     assert len(long.output) <= 1 << 20
     assert long.output.endswith("end\n")
     score = trial.submit()
-    assert (score.outcome, score.reward) == (Outcome.TOO_LARGE, 0.0)
+    assert (score.outcome, score.reward) == (TrialOutcome.TOO_LARGE, 0.0)
 
 
 EATERS = {
@@ -446,14 +446,14 @@ def test_what_cannot_be_carried_is_the_agents_own_fault(begun):
     deep = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n"
     trial.run(f'python3 -c "{deep}"; ln monday log/hard; mkdir log/pipe && python3 -c "import os; os.mkfifo(\'p\')"')
     score = trial.submit()
-    assert (score.outcome, score.reward) == (Outcome.TOO_LARGE, 0.0), score
+    assert (score.outcome, score.reward) == (TrialOutcome.TOO_LARGE, 0.0), score
 
 
 def test_a_verifier_that_waits_for_ever_ends(begun):
     trial = begun("write-a-script", verifier_s=2.0)
     trial.run("printf '#!/bin/bash\nsleep 1000\n' > longest; chmod +x longest")
     score = trial.submit()
-    assert (score.outcome, score.reward) == (Outcome.LIMIT, 0.0)
+    assert (score.outcome, score.reward) == (TrialOutcome.LIMIT, 0.0)
 
 
 def test_a_verifier_without_a_reward_gives_no_verdict(tasks, begun, tmp_path):
@@ -470,7 +470,7 @@ def test_a_verifier_without_a_reward_gives_no_verdict(tasks, begun, tmp_path):
         (tests / "test.sh").write_text(script)
         trial.task.stages[0].__dict__["tests"] = tests
         score = trial.submit()
-        assert (score.outcome, score.reward) == (Outcome.NO_VERDICT, None)
+        assert (score.outcome, score.reward) == (TrialOutcome.NO_VERDICT, None)
         assert message in score.message
         assert trial.reward is None
     assert folder.is_dir()

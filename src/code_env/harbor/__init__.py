@@ -6,7 +6,7 @@ is used. The agent works in a box (`executors.local.box`), and the task's verifi
 
 from .env import HarborEnv
 from .folder import HarborTask, Stage, read_folder, read_folders
-from .scoring import Outcome, Score
+from .scoring import Score, TrialOutcome
 from .trial import Trial
 
-__all__ = ["HarborEnv", "HarborTask", "Outcome", "Score", "Stage", "Trial", "read_folder", "read_folders"]
+__all__ = ["HarborEnv", "HarborTask", "Score", "Stage", "Trial", "TrialOutcome", "read_folder", "read_folders"]

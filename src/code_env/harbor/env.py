@@ -17,7 +17,7 @@ from code_env.harness.wire.shown import ends
 from code_env.images import prepare_images
 
 from .folder import read_folders
-from .scoring import Outcome
+from .scoring import TrialOutcome
 from .trial import WRITABLE_BYTES, Trial
 
 SUBMIT = "submit"
@@ -119,7 +119,7 @@ class HarborEnv(gym.Env[str, str]):
         if trial is None or trial.is_over:
             raise ResetNeeded("no episode is open; call reset() first")
         self._turn += 1
-        outcome: Outcome | None = None
+        outcome: TrialOutcome | None = None
         if action.strip() == SUBMIT:
             score = trial.submit()
             outcome, told = score.outcome, ends(score.message or f"reward {score.reward}", _SHOWN_CHARS)

@@ -14,7 +14,7 @@ from code_env.harness.wire.shown import brief
 from code_env.text import printable
 
 
-class Outcome(Enum):
+class TrialOutcome(Enum):
     """How a stage ended."""
 
     SCORED = "scored"
@@ -33,7 +33,7 @@ class Outcome(Enum):
 class Score:
     """What an agent's work is worth."""
 
-    outcome: Outcome
+    outcome: TrialOutcome
     reward: float | None
     """The reward; None without a verdict."""
     rewards: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))

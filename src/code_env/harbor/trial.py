@@ -21,7 +21,7 @@ from code_env.text import printable
 
 from .carrying import add_tree, carry
 from .folder import HarborTask, Stage
-from .scoring import Contradiction, Outcome, Score, read_reward
+from .scoring import Contradiction, Score, TrialOutcome, read_reward
 
 WRITABLE_BYTES = 2 << 30
 """How much an agent may write unless told otherwise, in bytes."""
@@ -182,16 +182,16 @@ class Trial:
             try:
                 self._box.pack(paths, left, self._writable_bytes)
             except ExecutorError as error:
-                self.scores.append(Score(Outcome.TOO_LARGE, 0.0, message=printable(str(error))))
+                self.scores.append(Score(TrialOutcome.TOO_LARGE, 0.0, message=printable(str(error))))
                 return self.scores[-1]
             restored = carry(left, carried, self._image.root, paths)
             score = self._verified(stage, paths, carried, restored)
-            if score.outcome is Outcome.NO_VERDICT and self._untouched(stage).scores:
+            if score.outcome is TrialOutcome.NO_VERDICT and self._untouched(stage).scores:
                 why = f"without the agent's work there is a reward, and with it: {score.message}"
-                score = dataclasses.replace(score, outcome=Outcome.TAMPERED, reward=0.0, message=why)
-            elif score.outcome is Outcome.LIMIT and not self._untouched(stage).scores:
-                score = dataclasses.replace(score, outcome=Outcome.NO_VERDICT, reward=None)
-            if self._tripwire and score.outcome is Outcome.SCORED and (score.reward or 0.0) > 0.0:
+                score = dataclasses.replace(score, outcome=TrialOutcome.TAMPERED, reward=0.0, message=why)
+            elif score.outcome is TrialOutcome.LIMIT and not self._untouched(stage).scores:
+                score = dataclasses.replace(score, outcome=TrialOutcome.NO_VERDICT, reward=None)
+            if self._tripwire and score.outcome is TrialOutcome.SCORED and (score.reward or 0.0) > 0.0:
                 score = self._checked(stage, score, paths, carried)
         self.scores.append(score)
         return score
@@ -227,20 +227,20 @@ class Trial:
             self._untouched(stage)
         except ExecutorError:
             raise failure from None
-        return Score(Outcome.TAMPERED, 0.0, message=printable(str(failure)), restored=restored)
+        return Score(TrialOutcome.TAMPERED, 0.0, message=printable(str(failure)), restored=restored)
 
     def _checked(self, stage: Stage, score: Score, paths: list[str], carried: IO[bytes]) -> Score:
         """The score, after another run of the tests with one that has to fail."""
         if not self._untouched(stage).takes_tripwire:
             return score
         again = self._verified(stage, paths, carried, score.restored, tripwire=True)
-        if again.outcome is Outcome.SCORED and (again.reward or 0.0) < (score.reward or 0.0):
+        if again.outcome is TrialOutcome.SCORED and (again.reward or 0.0) < (score.reward or 0.0):
             return score
-        if again.outcome is Outcome.NO_VERDICT:
+        if again.outcome is TrialOutcome.NO_VERDICT:
             return score  # The tests have stopped without a reward, as they may when one fails.
         why = again.message or f"the reward is {again.reward} too"
         why = f"with a test that has to fail, {why}"
-        return Score(Outcome.TAMPERED, 0.0, message=why, output=again.output, restored=score.restored)
+        return Score(TrialOutcome.TAMPERED, 0.0, message=why, output=again.output, restored=score.restored)
 
     def _untouched(self, stage: Stage) -> _Untouched:
         """What the tests say of the image as it was; they run at most once for it."""
@@ -248,7 +248,7 @@ class Trial:
         if key not in _known_untouched:
             with _packed({}) as nothing:
                 verified = self._verify(stage, [], nothing)
-            scores = _scored(verified, ()).outcome is Outcome.SCORED
+            scores = _scored(verified, ()).outcome is TrialOutcome.SCORED
             _known_untouched[key] = _Untouched(_MARK in verified.files, scores)
         return _known_untouched[key]
 
@@ -307,10 +307,10 @@ class Trial:
 def _scored(verified: _Verified, restored: tuple[str, ...]) -> Score:
     """What a run of the tests says."""
     ran = verified.ran
-    found = Score(Outcome.TAMPERED, 0.0, output=ran.output[-_SHOWN_CHARS:], restored=restored)
+    found = Score(TrialOutcome.TAMPERED, 0.0, output=ran.output[-_SHOWN_CHARS:], restored=restored)
     if ran.code is None:
         why = f"the verifier reached its limit of {'memory' if ran.limit == 'memory' else 'time'}"
-        return dataclasses.replace(found, outcome=Outcome.LIMIT, message=why)
+        return dataclasses.replace(found, outcome=TrialOutcome.LIMIT, message=why)
     if ran.code > _SIGNAL:
         why = f"the verifier was ended by signal {ran.code - _SIGNAL}"
         return dataclasses.replace(found, message=why)
@@ -325,8 +325,8 @@ def _scored(verified: _Verified, restored: tuple[str, ...]) -> Score:
     except Contradiction as error:
         return dataclasses.replace(found, message=str(error))
     except ValueError as error:
-        return dataclasses.replace(found, outcome=Outcome.NO_VERDICT, reward=None, message=str(error))
-    return dataclasses.replace(found, outcome=Outcome.SCORED, reward=reward, rewards=rewards)
+        return dataclasses.replace(found, outcome=TrialOutcome.NO_VERDICT, reward=None, message=str(error))
+    return dataclasses.replace(found, outcome=TrialOutcome.SCORED, reward=reward, rewards=rewards)
 
 
 def _changed(before: IO[bytes], after: IO[bytes]) -> list[str]:

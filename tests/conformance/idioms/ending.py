@@ -23,7 +23,7 @@ ENDING = {
         "import atexit, sys\n@atexit.register\ndef bye(): print('bye')\nsys.exit()", "", "bye\n"
     ),
     "a thread not joined": Idiom(
-        "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.1), print('thread'))).start()\nprint('main')",
+        "import threading, time\nthreading.Thread(target=lambda: (time.sleep(1), print('thread'))).start()\nprint('main')",
         "",
         "main\nthread\n",
     ),

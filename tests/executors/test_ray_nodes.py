@@ -24,15 +24,28 @@ SETTINGS = {
 }
 """Without its quick checks Ray notices after minutes that a node is gone."""
 
+NODE = {"num_cpus": 1, "object_store_memory": 100 << 20}
+
+
+def patiently(start, *args, **kwargs):
+    """Start a node; Ray gives up after 30 s, which a busy machine needs now and then."""
+    for _ in range(4):
+        try:
+            return start(*args, **kwargs)
+        except Exception as error:
+            if "timed out during startup" not in str(error):
+                raise
+    return start(*args, **kwargs)
+
 
 def test_nodes_die_and_join():
     """One of three is killed while it runs programs, and another joins: each verdict is right, and comes once."""
     task = Task("double", "", (CallTest(args=(3,), expected=6),), entry_point="double")
     answers = [(task, f"def double(x): return x * {2 + n % 2}  # {n}") for n in range(800)]
-    head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 100 << 20}
-    cluster = Cluster(initialize_head=True, head_node_args={**head, "_system_config": SETTINGS})
+    head_node = {**NODE, "include_dashboard": False, "_system_config": SETTINGS}
+    cluster = patiently(Cluster, initialize_head=True, head_node_args=head_node)
     try:
-        nodes = [cluster.add_node(num_cpus=1, object_store_memory=100 << 20) for _ in range(2)]
+        nodes = [patiently(cluster.add_node, **NODE) for _ in range(2)]
         ray.init(address=cluster.address, log_to_driver=False)
         own = ray.get_runtime_context().get_node_id()
         victim = next(node for node in nodes if node.node_id != own)
@@ -45,7 +58,7 @@ def test_nodes_die_and_join():
                 if len(verdicts) == 200:
                     cluster.remove_node(victim, allow_graceful=False)
                 if len(verdicts) == 400:
-                    cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
+                    patiently(cluster.add_node, **NODE)
         assert [verdicts[n].outcome for n in range(800)] == ["pass", "fail"] * 400
     finally:
         ray.shutdown()

@@ -99,9 +99,10 @@ def refuse_unsupported(
             f"{', '.join(program.packages)}; take an executor that can (describe().packages), such as 'local', or give "
             "tasks no packages: suite.with_packages([])"
         )
-    if program.image and not images:
+    if (program.image or program.trial) and not images:
+        named = program.image or program.trial
         raise UnsupportedProgram(
-            f"the {executor} executor runs no programs in images, and this program names {program.image!r}; take an "
+            f"the {executor} executor runs no programs in images, and this program names {named!r}; take an "
             "executor that can (describe().images), such as 'local'"
         )
     if language is PYTHON:
@@ -109,7 +110,7 @@ def refuse_unsupported(
     for what, wanted in (("one_process", program.one_process), ("notebook", program.notebook)):
         if wanted:
             raise UnsupportedProgram(f"{what} is for programs in {PYTHON.name}, not {language.name!r}")
-    if here:
+    if here and not program.trial:
         interpreter_for(language)
 
 

@@ -4,8 +4,9 @@ The format is Harbor's (https://harborframework.com), schema version 1.4, as `ha
 is used. The agent works in a box (`executors.local.box`), and the task's verifier in another.
 """
 
+from code_env.tasks.formats.harbor import HarborTask, Stage, read_folder, read_folders
+
 from .env import HarborEnv
-from .folder import HarborTask, Stage, read_folder, read_folders
 from .scoring import Score, TrialOutcome
 from .trial import Trial
 

@@ -15,8 +15,8 @@ from code_env.envs.code_text import CodeText
 from code_env.errors import TaskError, TaskNotFound
 from code_env.harness.wire.shown import ends
 from code_env.images import prepare_images
+from code_env.tasks.formats.harbor import read_folders
 
-from .folder import read_folders
 from .scoring import TrialOutcome
 from .trial import WRITABLE_BYTES, Trial
 

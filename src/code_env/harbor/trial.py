@@ -9,6 +9,7 @@ import os
 import statistics
 import tarfile
 import tempfile
+import weakref
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -17,10 +18,10 @@ from code_env.errors import ExecutorError, ImageError, TaskError
 from code_env.executors.local.box import Box, Ran
 from code_env.images import ImageCache
 from code_env.images.building import program_in
+from code_env.tasks.formats.harbor import HarborTask, Stage
 from code_env.text import printable
 
 from .carrying import add_tree, carry
-from .folder import HarborTask, Stage
 from .scoring import Contradiction, Score, TrialOutcome, read_reward
 
 WRITABLE_BYTES = 2 << 30
@@ -93,6 +94,8 @@ class Trial:
         self.task, self._image = task, cache.find(task.image)
         self._writable_bytes, self._tripwire = writable_bytes, tripwire
         self._stack = contextlib.ExitStack()
+        self._boxes: weakref.WeakSet[Box] = weakref.WeakSet()
+        self._ended = False
         self.scores: list[Score] = []
         """The scores of the stages so far."""
         self.directory = os.path.normpath(task.directory or self._image.directory)
@@ -196,6 +199,12 @@ class Trial:
         self.scores.append(score)
         return score
 
+    def end(self) -> None:
+        """End all boxes from another thread: what runs in them raises an `ExecutorError`."""
+        self._ended = True
+        for box in list(self._boxes):
+            box.end()
+
     def close(self) -> None:
         """End the boxes."""
         self._stack.close()
@@ -277,12 +286,16 @@ class Trial:
 
     def _new_box(self, shown: Mapping[str, str] | None = None) -> Box:
         # The verifier's box also holds the tests, and what they write.
-        return Box(
+        box = Box(
             self._image.root,
             writable_bytes=self._writable_bytes + _MORE_BYTES,
             memory_bytes=self.task.memory_bytes,
             shown=shown or {},
         )
+        self._boxes.add(box)
+        if self._ended:  # Only now: `end` may not have seen it.
+            box.end()
+        return box
 
     def _run_in(
         self,

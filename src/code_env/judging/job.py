@@ -19,6 +19,7 @@ from code_env.tasks.kinds import (
     AssertTest,
     CallTest,
     CheckerTest,
+    HarborTest,
 )
 from code_env.tasks.task import Task
 
@@ -47,6 +48,9 @@ def program_for(task: Task, answer: str, *, until_failure: bool = False, togethe
         together: Whether to try to run all tests in the one process that loaded the answer; only for a task for which
             `may_be_together` is true. The report says whether the results are the same as those of separate processes.
     """
+    first = task.tests[0]
+    if isinstance(first, HarborTest):
+        return Program(answer, task.language, limits=task.limits, image=task.image, trial=first.folder)
     return Program(
         code=task.program(answer),
         language=task.language,

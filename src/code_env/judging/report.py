@@ -193,6 +193,7 @@ def _cases(
                     actual_chars=record.get("actual_chars", 0),
                     error_name=(record.get("error") or {}).get("name", ""),
                     stderr=record.get("stderr", ""),
+                    share=record.get("share"),
                     cpu_s=record.get("cpu_s"),
                     wall_s=record.get("wall_s"),
                 )
@@ -207,5 +208,5 @@ def _verdict(
         outcome, fraction = Outcome.PASS, 1.0
     else:
         outcome = Outcome.FAIL if any(case.tested for case in cases) else Outcome.POLICY_ERROR
-        fraction = sum(case.weight for case in cases if case.passed) / sum(case.weight for case in cases)
+        fraction = sum(case.weight * case.earned for case in cases) / sum(case.weight for case in cases)
     return Verdict(outcome, cases, fraction, task.judge, response, code, execution, stage)

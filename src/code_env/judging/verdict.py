@@ -66,12 +66,19 @@ class CaseResult:
     """Class name of the exception that ended the case, if there was one; the program may have invented the name."""
     stderr: str = ""
     """The end of what the test's run wrote to standard error."""
+    share: float | None = None
+    """How much of the case was earned, from 0 to 1, if its test says so; None for all or nothing."""
     cpu_s: float | None = field(default=None, compare=False)
     """CPU time of the case's test, in seconds: for an `assert` test the time of the whole test; for a `call` test the
     larger of the call's time and the time to load the program. None if unknown; for `call` tests the program may have
     invented the number."""
     wall_s: float | None = field(default=None, compare=False)
     """Wall time of the case's test, in seconds, without the time to load the program."""
+
+    @property
+    def earned(self) -> float:
+        """How much of the case was earned, from 0 to 1."""
+        return float(self.passed) if self.share is None else self.share
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ class BaseTest:
 
     kind: ClassVar[str]
     """Its name in rows and reports."""
-    any_language: ClassVar[bool] = True
-    """Whether it is for answers in other languages than Python too."""
+    only_language: ClassVar[str] = ""
+    """The only language of answers that it is for; empty if it is for several."""
     keeps_output: ClassVar[bool] = False
     """Whether it is about what the program writes, which the verdict then keeps."""
     hidden: bool = True

@@ -281,7 +281,7 @@ class CellTest(BaseTest):
     """
 
     kind: ClassVar[str] = "cell"
-    any_language: ClassVar[bool] = False
+    only_language: ClassVar[str] = PYTHON.name
     code: str
     """What is run."""
     expected: str
@@ -322,7 +322,7 @@ class FileTest(BaseTest):
     """
 
     kind: ClassVar[str] = "file"
-    any_language: ClassVar[bool] = False
+    only_language: ClassVar[str] = PYTHON.name
     path: str
     """Where, relative to the working directory."""
     content: str | None = None
@@ -363,7 +363,7 @@ class InsightTest(BaseTest):
     """
 
     kind: ClassVar[str] = "insight"
-    any_language: ClassVar[bool] = False
+    only_language: ClassVar[str] = PYTHON.name
     insight: str
     """What must be mentioned."""
     find: str = "mention"
@@ -388,7 +388,42 @@ class InsightTest(BaseTest):
         return f"It finds: {self.insight}"
 
 
-AnyTest = StdinTest | OutputTest | CallTest | AssertTest | CheckerTest | CellTest | FileTest | InsightTest
+@names_keywords
+@dataclass(frozen=True)
+class HarborTest(BaseTest):
+    """The program is a shell script that does the work of the agent of a task in Harbor's folder.
+
+    It runs in a box on the folder's image, and the folder's verifier says in another what that is worth, from 0 to 1:
+    see `code_env.harbor.Trial`. A test of this kind is the only one of its task, whose image is the folder's.
+
+    Raises:
+        TaskError: If the path is empty.
+
+    Example:
+        >>> HarborTest("tasks/fix-a-bug").weight
+        1.0
+    """
+
+    kind: ClassVar[str] = "harbor"
+    only_language: ClassVar[str] = "bash"
+    folder: str
+    """The path of the folder."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require_text("folder")
+        if not self.folder:
+            raise TaskError("folder must not be empty: it is the path of a task's folder")
+
+    def _job(self, language: Language | None) -> dict[str, Any]:
+        raise TypeError("no judge is told of a verifier, which judges by itself")
+
+    def example(self, entry_point: str) -> str:
+        """Nothing: a verifier is never shown."""
+        return ""
+
+
+AnyTest = StdinTest | OutputTest | CallTest | AssertTest | CheckerTest | CellTest | FileTest | InsightTest | HarborTest
 """Any kind of test."""
 
 

@@ -33,8 +33,9 @@ def load_suite(name_or_path: SuiteSource, format: str | None = None) -> TaskSuit
 
     Args:
         name_or_path: The name of an environment that has tasks (`starter`), or the path of a file
-            of JSON lines, plain or gzipped, or of a directory of problem packages; or the tasks
-            themselves or their rows, in a list or a `datasets.Dataset`.
+            of JSON lines, plain or gzipped, or of a directory of problem packages or of Harbor's folders; or the tasks
+            themselves or their rows, in a list or a `datasets.Dataset`. A path may begin with its format:
+            `harbor:tasks`.
         format: One of the formats in `docs/formats.md`. If None, the format is detected from the first row, or from the
             directory's layout.
 
@@ -55,7 +56,10 @@ def load_suite(name_or_path: SuiteSource, format: str | None = None) -> TaskSuit
     if not isinstance(name_or_path, str | Path):
         return _suite_of_rows(name_or_path, format)
     text = str(name_or_path)
-    if text in environment_names():
+    named, colon, rest = text.partition(":")
+    if colon and named in FORMATS and format is None and isinstance(name_or_path, str):
+        text, name_or_path, format = rest, rest, named
+    if text in environment_names() and not colon:
         return _suite_of(load_definition(text))
     path = Path(name_or_path)
     is_directory = bool(text) and _is(path, Path.is_dir)
@@ -65,7 +69,9 @@ def load_suite(name_or_path: SuiteSource, format: str | None = None) -> TaskSuit
         raise _not_found(text, "neither a file nor a known suite")
     if is_directory and format is None and format_of_directory(path) is None:
         raise _not_found(
-            text, "a directory without env.toml and without problem packages (problem.yaml, or */problem.yaml)"
+            text,
+            "a directory without env.toml, without problem packages (problem.yaml, or */problem.yaml) and without "
+            "Harbor's folders (task.toml, or */task.toml)",
         )
     name = path.resolve().name if is_directory else path.name.split(".")[0]
     return TaskSuite(name, _read(path, format))

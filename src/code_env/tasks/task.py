@@ -16,7 +16,7 @@ from code_env.extract.defined_names import before_definition, definition_of
 from code_env.harness.wire.plain import encode, tags
 from code_env.languages import PYTHON, canonical_name, find_language
 
-from .kinds import AnyTest, AssertTest, CallTest
+from .kinds import AnyTest, AssertTest, CallTest, HarborTest
 
 MAX_PROMPT_CHARS = 65_536
 """The largest length of a prompt, in characters; every environment's observation space allows it. See `CodeText`."""
@@ -114,6 +114,8 @@ class Task:
         for index, test in enumerate(self.tests):
             if not isinstance(test, AnyTest):
                 raise TaskError(f"tests[{index}] is a {type(test).__name__}, which is no kind of test")
+            if isinstance(test, HarborTest) and len(self.tests) > 1:
+                raise TaskError(f"tests[{index}] is a test of kind {test.kind}, which must be the only one of its task")
             if isinstance(test, CallTest) and self.entry_point is None:
                 raise TaskError(f"tests[{index}] calls the entry point, and entry_point is missing")
         object.__setattr__(self, "language", canonical_name(self.language))
@@ -143,8 +145,10 @@ class Task:
                     f"tests[{index}] is a test of kind {test.kind}, and functions in {language.name} cannot be called; "
                     "use stdin, output or checker tests"
                 )
-            if not test.any_language and language is not PYTHON:
-                raise TaskError(f"tests[{index}] is a test of kind {test.kind}, which is for answers in {PYTHON.name}")
+            if test.only_language not in ("", language.name):
+                raise TaskError(
+                    f"tests[{index}] is a test of kind {test.kind}, which is for answers in {test.only_language}"
+                )
             if isinstance(test, CallTest) and test.kwargs and language is not PYTHON:
                 raise TaskError(f"tests[{index}] has kwargs, and {language.name} has no keyword arguments; use args")
             if isinstance(test, CallTest) and language is not PYTHON:

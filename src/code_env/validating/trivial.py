@@ -65,7 +65,7 @@ def _answers_in(language: Language, kinds: set[str], entry_point: str | None) ->
     answers: dict[str, str] = {}
     if kinds & {"call", "assert"} and entry_point is not None and entry_point.isidentifier():
         answers = {what: code.format(name=entry_point) for what, code in language.trivial_functions.items()}
-    if kinds & {"stdin", "output", "checker"}:
+    if kinds & {"stdin", "output", "checker", "harbor"}:
         answers |= {f"{what} as a program": code for what, code in language.trivial_programs.items()}
     return answers
 

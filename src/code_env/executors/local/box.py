@@ -149,6 +149,11 @@ class Box:
         """Unpack a tar at the root."""
         self._ask("unpack", _START_S, file.fileno())
 
+    def end(self) -> None:
+        """End the box from another thread, which may be waiting for it; `close` is still needed."""
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """End the box."""
         self._control.close()

@@ -33,7 +33,7 @@ from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, Status, sandbox_killed
 from code_env.executors.running_program import joined, role_of, watch
 
-from .images import stock_in
+from .images import require_full, stock_in
 from .interpreter import find_interpreter
 from .jailed_program import JailedProgram
 from .neighbours import Neighbours, found_no_space
@@ -159,7 +159,10 @@ class LocalExecutor(Executor):
             servers.level()
             if program.packages:
                 servers.environments.find(program.packages)
-            if program.image:
+            if program.trial:
+                require_full(servers.level())
+                servers.images.find(program.image)
+            elif program.image:
                 _prove(servers, stock_in(program, servers.level()))
             if live.pool is None:
                 open_slot = partial(live.open_slot, servers, self._preload)
@@ -275,6 +278,10 @@ class _Slot:
 
     def run(self, program: Program, place: Place) -> ExecutionResult:
         """Run a program. If its neighbours leave no space for its files, run it again when one of them has ended."""
+        if program.trial:
+            from code_env.harbor.answers import run_trial  # It needs boxes, which are in this folder.
+
+            return run_trial(program, place)
         return _neighbours.run_beside(lambda: self._run(program, place), place)
 
     def _run(self, program: Program, place: Place) -> ExecutionResult:

@@ -64,17 +64,26 @@ def start_in(image: Image) -> dict[str, Any]:
     }
 
 
-def stock_in(program: Program, level: str) -> Stock:
-    """The stock of the server from which a program with an image is forked.
+def require_full(level: str) -> None:
+    """Refuse programs with an image below level `full`.
 
     Raises:
-        UnsupportedProgram: If such a program cannot run here.
+        UnsupportedProgram: If programs run at another level.
     """
     if level != "full":
         raise UnsupportedProgram(
             f"an image needs isolation level full, and programs run here at level {level}; `code-env doctor` says what "
             "this machine lacks for it"
         )
+
+
+def stock_in(program: Program, level: str) -> Stock:
+    """The stock of the server from which a program with an image is forked.
+
+    Raises:
+        UnsupportedProgram: If such a program cannot run here.
+    """
+    require_full(level)
     if program.language != PYTHON.name:
         raise UnsupportedProgram(f"programs with an image are in {PYTHON.name}, not {program.language!r}")
     return COMMON._replace(image=program.image)

@@ -21,6 +21,7 @@ from . import (
     code_contests,
     code_env,
     gem,
+    harbor,
     humaneval,
     humaneval_plus,
     humaneval_x,
@@ -72,6 +73,7 @@ FORMATS: dict[str, RowFormat | DirectoryFormat] = {
     "gem": RowFormat(gem.is_row, gem.task_from_row),
     "rewardkit": RowFormat(rewardkit.is_row, rewardkit.task_from_row),
     "kattis": DirectoryFormat(kattis.is_directory, kattis.tasks_from_directory),
+    "harbor": DirectoryFormat(harbor.is_directory, harbor.tasks_from_directory),
     "code_env": RowFormat(code_env.is_row, code_env.task_from_row),
 }
 """Formats by name. The first format whose `detect` returns True is taken, so a format with more fields comes first."""

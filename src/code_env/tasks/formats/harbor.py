@@ -1,19 +1,31 @@
-"""Reads the folders of tasks."""
+"""Harbor's folders: a directory with `task.toml` and `instruction.md`, or a directory of such directories.
+
+The format is Harbor's (https://harborframework.com), schema version 1.4, as `harbor` 0.25.0 reads it. As a `Task`, a
+folder asks for one shell script, which does what the instruction says on the files of the folder's image; a
+`HarborTest` says what that is worth. `code_env.harbor.Trial` plays a folder command by command.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from code_env.errors import TaskError
-from code_env.executors.local.box import MEMORY_BYTES
+from code_env.executors.limits import Limits
+
+from ..kinds import HarborTest
+from ..task import Task
 
 _AGENT_S, _VERIFIER_S = 600.0, 600.0
+_MEMORY_BYTES = 4 << 30
+
+_ASKS = "Answer with one shell script that does this. It runs once, as root, without a network."
 
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
@@ -58,7 +70,7 @@ class HarborTask:
     """Its stages."""
     directory: str | None = None
     """Where commands start, if this is not the image's own directory."""
-    memory_bytes: int = MEMORY_BYTES
+    memory_bytes: int = _MEMORY_BYTES
     """How much memory all processes may hold together, in bytes; files that they write count separately."""
     artifacts: tuple[str, ...] = ()
     """Paths beside the working directory that the verifier finds as the agent left them."""
@@ -72,6 +84,55 @@ class HarborTask:
     """Whether the reward is that of the last stage; otherwise it is the mean of all."""
 
 
+def is_directory(path: Path) -> bool:
+    """Whether a directory is the folder of a task, or contains such folders."""
+    return bool(_folders(path))
+
+
+def tasks_from_directory(path: Path) -> Iterator[Task]:
+    """The tasks of the folders in a directory; see `task_of`.
+
+    Raises:
+        TaskError: As `read_folder`.
+    """
+    return map(task_of, read_folders(path))
+
+
+def task_of(folder: HarborTask) -> Task:
+    """The task to write a shell script that does all that a folder asks for.
+
+    The script runs once, also if there are several stages; then all of them are scored. The reference is the solution,
+    if that is nothing but `solve.sh`, or one for each stage.
+    """
+    told = [f"# {stage.name}\n\n{stage.instruction}" if stage.name else stage.instruction for stage in folder.stages]
+    return Task(
+        id=folder.name,
+        prompt="\n".join([*told, _ASKS]),
+        tests=(HarborTest(str(folder.path)),),
+        language="bash",
+        reference=_reference(folder),
+        limits=Limits(
+            cpu_s=folder.stages[0].agent_s, wall_s=folder.stages[0].agent_s, memory_bytes=folder.memory_bytes
+        ),
+        image=folder.image,
+    )
+
+
+def _reference(folder: HarborTask) -> str | None:
+    solutions = [stage.solution for stage in folder.stages]
+    if folder.solution_environment or not all(one and os.listdir(one) == ["solve.sh"] for one in solutions):
+        return None
+    texts = [(one / "solve.sh").read_text(encoding="utf-8") for one in solutions if one]
+    # Each in a shell of its own, for it may end by `exit`.
+    return texts[0] if len(texts) == 1 else "\n".join(f"(\n{text}\n)" for text in texts)
+
+
+def _folders(path: Path) -> list[Path]:
+    if (path / "task.toml").is_file():
+        return [path]
+    return sorted(one.parent for one in path.glob("*/task.toml"))
+
+
 def read_folders(path: Path | str, variables: Mapping[str, str] = MappingProxyType({})) -> list[HarborTask]:
     """Read a folder of a task, or a folder of such folders, in order.
 
@@ -82,10 +143,7 @@ def read_folders(path: Path | str, variables: Mapping[str, str] = MappingProxyTy
     Raises:
         TaskError: If there is no task, or one cannot be read.
     """
-    path = Path(path)
-    if (path / "task.toml").is_file():
-        return [read_folder(path, variables)]
-    found = sorted(one.parent for one in path.glob("*/task.toml"))
+    found = _folders(Path(path))
     if not found:
         raise TaskError(f"{path} has no task.toml, and none of its folders has one; expected the folder of a task")
     return [read_folder(one, variables) for one in found]
@@ -133,7 +191,7 @@ class _Reader:
             image=self._image(environment),
             stages=tuple(self._stages()),
             directory=None if directory is None else str(directory),
-            memory_bytes=int(environment["memory_mb"]) << 20 if environment.get("memory_mb") else MEMORY_BYTES,
+            memory_bytes=int(environment["memory_mb"]) << 20 if environment.get("memory_mb") else _MEMORY_BYTES,
             artifacts=tuple(map(self._artifact, self._config.get("artifacts", ()))),
             environment=self._expanded(environment),
             verifier_environment=self._expanded(self._table("verifier")),

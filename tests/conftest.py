@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from code_env import Executor, load_suite, make_executor
 from code_env.executors.registry import DEFAULT_EXECUTOR
@@ -25,6 +26,11 @@ from tiers import holds_quick_tests, longest_first, quick_part, sample
 collect_ignore_glob = ["*_script.py", "count_programs.py"]
 """Scripts are called in environments of their own, which have what they import. The other one imports modules of tests
 by their names, which pytest imports by their paths: it would have each process of the tests read all programs twice."""
+
+
+# On a busy machine a single example can take longer than Hypothesis has patience for ten.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

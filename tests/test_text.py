@@ -1,7 +1,7 @@
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from code_env.text import clip, first_line, printable
@@ -9,19 +9,16 @@ from code_env.text import clip, first_line, printable
 ANY_TEXT = st.text(st.characters(exclude_categories=[]))
 
 
-@settings(deadline=None)
 @given(ANY_TEXT | st.integers(0, 10_000).map("x".__mul__), st.integers(0, 300))
 def test_clipped_text_is_never_longer_than_its_bound(text, bound):
     assert len(clip(text, bound)) <= bound
 
 
-@settings(deadline=None)
 @given(ANY_TEXT, st.integers(0, 50))
 def test_text_that_fits_stays_as_it_is(text, more):
     assert clip(text, len(text) + more) == text
 
 
-@settings(deadline=None)
 @given(st.integers(200, 5_000), st.integers(100, 199))
 def test_clipped_text_keeps_head_and_tail_and_counts_what_is_gone(length, bound):
     text = "".join(chr(0x4E00 + i) for i in range(length))
@@ -45,7 +42,6 @@ def test_a_clipped_text_uses_its_bound():
     assert 90 <= len(clip("x" * 1000, 100)) <= 100
 
 
-@settings(deadline=None)
 @given(ANY_TEXT, st.integers(0, 50))
 def test_a_first_line_is_one_line_and_never_longer_than_its_bound(text, bound):
     line = first_line(text, bound)
@@ -68,7 +64,6 @@ def test_a_first_line_tells_that_something_is_left_out(text, line):
     assert first_line(text, 10) == line
 
 
-@settings(deadline=None)
 @given(ANY_TEXT)
 def test_printable_text_has_no_control_characters_or_surrogates(text):
     safe = printable(text)

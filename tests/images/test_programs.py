@@ -29,31 +29,13 @@ from code_env import (
     make_executor,
 )
 from code_env.abuses import ABUSES, Canaries, settle
-from code_env.executors.local import LocalExecutor
 from code_env.executors.remote.messages import program_data, program_from
 from code_env.images import ImageCache, prepare_images
 from code_env.testing import CHECKS
 from images.archives_made import packed_tar
+from images.in_image import InImage
 from images.rootfs import make_root
 from support import HONEST, kill_servers, local
-
-
-class InImage(LocalExecutor):
-    """Runs all Python programs in an image."""
-
-    def __init__(self, image, **kwargs):
-        super().__init__(min_isolation="full", workers=2, **kwargs)
-        self._image = image
-
-    def _there(self, program):
-        fits = program.language == "python" and not program.packages
-        return dataclasses.replace(program, image=self._image) if fits else program
-
-    def submit(self, program):
-        return super().submit(self._there(program) if isinstance(program, Program) else program)
-
-    def _new_session(self, first):
-        return super()._new_session(self._there(first))
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +213,7 @@ def test_what_cannot_have_an_image_says_so(image):
         executor.submit(program)
     with make_executor("subprocess") as executor, pytest.raises(UnsupportedProgram, match="in images"):
         executor.submit(program)
-    with local("full") as executor, pytest.raises(UnsupportedProgram, match="programs with an image are in python"):
+    with local("full") as executor, pytest.raises(ImageError, match="has no bash in /usr/local/sbin:"):
         executor.submit(dataclasses.replace(program, language="bash"))
     with pytest.raises(TaskError, match="an image has its own packages"):
         Program("1", image=image, packages=("numpy",))

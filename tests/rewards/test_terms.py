@@ -1,7 +1,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from code_env.errors import RewardError
@@ -91,7 +91,6 @@ def test_an_unknown_measure_is_an_error_that_names_the_known_ones():
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@settings(deadline=None)
 @given(left=TEXT, right=TEXT)
 def test_similarity_is_symmetric_and_between_zero_and_one(measure, left, right):
     value = similarity(left, right, measure)
@@ -101,7 +100,6 @@ def test_similarity_is_symmetric_and_between_zero_and_one(measure, left, right):
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@settings(deadline=None)
 @given(text=TEXT)
 def test_similarity_of_equal_texts_is_one(measure, text):
     assert similarity(text, text, measure) == 1.0
@@ -112,7 +110,6 @@ WORDS = st.lists(st.sampled_from("abc"), min_size=1, max_size=8)
 
 
 @pytest.mark.parametrize(("measure", "between"), [("tokens", " "), ("lines", "\n"), ("characters", "")])
-@settings(deadline=None)
 @given(expected=WORDS, more=WORDS)
 def test_printing_more_than_expected_scores_less_than_the_exact_output(measure, between, expected, more):
     right, padded = between.join(expected), between.join(expected + more)

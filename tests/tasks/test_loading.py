@@ -208,7 +208,7 @@ def test_an_unknown_suite_is_an_error_that_says_what_may_be_meant(name, hint):
 
 
 def test_a_directory_without_problem_packages_is_no_suite(tmp_path):
-    with pytest.raises(SuiteNotFound, match=r"is a directory without env.toml .*; known suites are .*starter"):
+    with pytest.raises(SuiteNotFound, match=r"is a directory without env.toml, .*; known suites are .*starter"):
         load_suite(tmp_path)
 
 

@@ -11,8 +11,8 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,10 @@ class CommandInterpreter:
     """The language of the programs."""
     path: str
     """The executable file."""
-    readable: tuple[str, ...]
+    readable: tuple[str, ...] = ()
     """Paths that must be readable in the sandbox, so that the interpreter can start."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables of its programs, which the language's own replace."""
 
     def command(self, limits: Limits, drivers: str) -> dict[str, Any]:
         """How to run a program, as plain data for its order; see `Command`.
@@ -56,7 +58,7 @@ class CommandInterpreter:
             interpreter=[self.path, *(option.format(memory_mib=memory_mib) for option in language.options)],
             driver=f"{drivers}/{language.driver}/{_first_file(language)}" if language.driver else "",
             file=language.file,
-            environment=dict(language.environment),
+            environment={**self.variables, **language.environment},
             out_of_memory=language.out_of_memory,
         )._asdict()
 
@@ -76,7 +78,7 @@ def refuse_unsupported(
         program: The program.
         executor: The executor's name.
         languages: Names of the languages that the executor runs; all languages of the table by default.
-        here: Whether the interpreter must be on this machine.
+        here: Whether the interpreter must be on this machine, unless the program is in an image.
         packages: Whether the executor runs programs with packages of their own.
         images: Whether it runs programs in images.
 
@@ -110,7 +112,7 @@ def refuse_unsupported(
     for what, wanted in (("one_process", program.one_process), ("notebook", program.notebook)):
         if wanted:
             raise UnsupportedProgram(f"{what} is for programs in {PYTHON.name}, not {language.name!r}")
-    if here and not program.trial:
+    if here and not (program.image or program.trial):
         interpreter_for(language)
 
 

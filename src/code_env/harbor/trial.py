@@ -17,7 +17,6 @@ from typing import IO, NamedTuple
 from code_env.errors import ExecutorError, ImageError, TaskError
 from code_env.executors.local.box import Box, Ran
 from code_env.images import ImageCache
-from code_env.images.building import program_in
 from code_env.tasks.formats.harbor import HarborTask, Stage
 from code_env.text import printable
 
@@ -311,10 +310,7 @@ class Trial:
 
     @functools.cached_property
     def _shell(self) -> str:
-        for name in _SHELLS:
-            with contextlib.suppress(ImageError):
-                return program_in(Path(self._image.root), name, self._image.search_path)
-        raise ImageError(f"the image {self._image.source} has no shell: neither {' nor '.join(_SHELLS)}")
+        return self._image.program(*_SHELLS)
 
 
 def _scored(verified: _Verified, restored: tuple[str, ...]) -> Score:

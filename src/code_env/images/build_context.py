@@ -1,4 +1,7 @@
-"""The files that a build file can copy: those of its directory that `.dockerignore` does not leave out."""
+"""The files that a build file can copy: those of its directory that `.dockerignore` does not leave out.
+
+The cache is left out too if it is in there: it changes with each build.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+
+from code_env.caches import cache_directory
 
 _IGNORE_FILE = ".dockerignore"
 
@@ -21,6 +26,7 @@ class BuildContext:
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
+        self._cache = cache_directory().resolve()
         self._rules = list(_rules(self.root / _IGNORE_FILE))
 
     def files(self, below: Path | None = None) -> list[Path]:
@@ -34,7 +40,7 @@ class BuildContext:
             return [] if self._is_left_out(start) else [start]
         found = []
         for directory, folders, names in os.walk(start):
-            folders.sort()
+            folders[:] = sorted(name for name in folders if Path(directory, name) != self._cache)
             links = [name for name in folders if os.path.islink(os.path.join(directory, name))]
             found += [Path(directory, name) for name in sorted([*names, *links])]
             if not folders and not names:

@@ -26,7 +26,7 @@ from .build_context import BuildContext, digest_of
 from .build_file import Instruction, assignments, expanded, read_build_file, script_of
 from .image import DEFAULT_PATH, Image
 from .layer_cache import LayerCache
-from .trees import Copied, resolved_in
+from .trees import Copied, program_in, resolved_in
 
 STEP_S = 3600.0
 """How long one RUN may take, in seconds."""
@@ -290,20 +290,3 @@ def _place(source: Path, tree: Path, name: str, mode: str | None) -> None:
     shutil.copyfile(source, goal)
     executable = int(mode, 8) & 0o111 if mode is not None else source.stat().st_mode & 0o111
     goal.chmod(0o755 if executable else 0o644)
-
-
-def program_in(tree: Path, name: str, path: str) -> str:
-    """The path of a program in a root file system.
-
-    Args:
-        tree: The root file system.
-        name: The program's name, or its path.
-        path: Where to look for a name.
-
-    Raises:
-        ImageError: If there is none.
-    """
-    for candidate in [name] if "/" in name else [f"{directory}/{name}" for directory in path.split(":")]:
-        if os.path.isfile(f"{tree}{resolved_in(tree, candidate)}"):
-            return candidate
-    raise ImageError(f"the image has no program {name}")

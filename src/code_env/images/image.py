@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from code_env.errors import ImageError
 
-from .trees import resolved_in
+from .trees import program_in
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where an image's programs are looked for if the image does not set `PATH`."""
@@ -46,16 +47,27 @@ class Image:
         """Its `PATH`."""
         return self.variables.get("PATH") or DEFAULT_PATH
 
+    def program(self, *names: str) -> str:
+        """The path of the first of these programs that it has in its `PATH`, as programs see it.
+
+        Raises:
+            ImageError: If it has none of them.
+        """
+        for name in names:
+            with contextlib.suppress(ImageError):
+                return program_in(self.root, name, self.search_path)
+        raise ImageError(f"the image {self.source} has no {' and no '.join(names)} in {self.search_path}")
+
     def python(self) -> str:
         """The path of its Python, as programs see it.
 
         Raises:
             ImageError: If it has none in its `PATH`.
         """
-        for directory in self.search_path.split(":"):
-            for name in _NAMES_OF_PYTHON:
-                if os.path.isfile(self.root + resolved_in(self.root, f"{directory}/{name}")):
-                    return f"{directory}/{name}"
-        raise ImageError(
-            f"the image {self.source} has no python3 in {self.search_path}; programs need Python 3.11 or newer there"
-        )
+        try:
+            return self.program(*_NAMES_OF_PYTHON)
+        except ImageError:
+            raise ImageError(
+                f"the image {self.source} has no python3 in {self.search_path}; programs need Python 3.11 or newer "
+                "there"
+            ) from None

@@ -39,6 +39,23 @@ def resolved_in(root: str | Path, path: str) -> str:
     return done
 
 
+def program_in(tree: str | Path, name: str, path: str) -> str:
+    """The path of a program in a root file system.
+
+    Args:
+        tree: The root file system.
+        name: The program's name, or its path.
+        path: Where to look for a name.
+
+    Raises:
+        ImageError: If there is none.
+    """
+    for candidate in [name] if "/" in name else [f"{directory}/{name}" for directory in path.split(":")]:
+        if os.path.isfile(f"{tree}{resolved_in(tree, candidate)}"):
+            return candidate
+    raise ImageError(f"the image has no program {name}")
+
+
 class Copied:
     """A copy of a tree, which a step changes, and what it has in common with the original afterwards.
 

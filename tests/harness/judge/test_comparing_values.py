@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from code_env.harness.judge.comparing import compare_values
@@ -379,20 +379,17 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(VALUES)
 def test_a_value_passes_against_itself_under_every_rule(value):
     assert [decide(rule, value, value) for rule in RULES] == [True] * len(RULES)
 
 
-@settings(deadline=None)
 @given(VALUES, VALUES)
 def test_what_is_exact_is_equal_and_what_is_equal_is_close(a, b):
     exact, equal, close = (decide(rule, a, b) for rule in ("exact", "equal", "close"))
     assert exact <= equal <= close
 
 
-@settings(deadline=None)
 @given(st.lists(VALUES, max_size=4).flatmap(lambda items: st.tuples(st.just(items), st.permutations(items))))
 def test_every_order_of_a_list_is_the_same_multiset(lists):
     assert decide("multiset", *lists)
@@ -406,20 +403,17 @@ def shuffled(value, random):
     return value
 
 
-@settings(deadline=None)
 @given(VALUES, st.randoms())
 def test_every_order_at_every_depth_passes_unordered(value, random):
     assert decide("unordered", value, shuffled(value, random))
 
 
-@settings(deadline=None)
 @given(VALUES, VALUES)
 def test_what_is_equal_is_a_multiset_and_what_is_a_multiset_is_unordered(a, b):
     equal, multiset, unordered = (decide(rule, a, b) for rule in ("equal", "multiset", "unordered"))
     assert equal <= multiset <= unordered
 
 
-@settings(deadline=None)
 @given(st.lists(VALUES, max_size=3), st.lists(VALUES, max_size=3))
 def test_a_multiset_is_equality_under_some_order(a, b):
     left = list(b)

@@ -118,7 +118,7 @@ FORGED = st.recursive(
 FIELDS = ("builtin", "args", "m", "given", "standard", "group", "classes", "attributes", "notes", "cause", "message")
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.dictionaries(st.sampled_from(FIELDS), FORGED))
 def test_whatever_is_told_gives_an_exception_or_is_refused(raised):
     try:

@@ -130,7 +130,7 @@ FORGED = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=500, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow])
 @given(FORGED)
 def test_decoding_any_json_returns_or_raises_not_plain(form):
     with contextlib.suppress(NotPlain):

@@ -135,7 +135,7 @@ def containers(inner):
     )
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(st.recursive(ATOMS, containers, max_leaves=12))
 def test_plain_data_comes_back_as_it_went(value):
     assert same(value, round_trip(value))

@@ -8,6 +8,8 @@ from typing import Any
 
 from code_env.executors.interpreters import CommandInterpreter, driver_files, interpreter_for
 from code_env.executors.limits import Limits
+from code_env.harness.interpreted.commands import INHERITED
+from code_env.images import Image
 from code_env.languages import PYTHON, find_language
 
 from .jail import namespaces
@@ -20,12 +22,14 @@ class Commands:
         language: Name of the language; for Python there is no interpreter and no driver.
         base: The server's directory at level `contained`, where the drivers are written as files; None at `full`, where
             they are put into the server's view of the file system.
+        image: The image whose interpreter runs the programs; None for this machine's.
 
     Raises:
         UnsupportedProgram: If the interpreter is not there, or does not start.
+        ImageError: If the image has none.
     """
 
-    def __init__(self, language: str, base: Path | None) -> None:
+    def __init__(self, language: str, base: Path | None, image: Image | None = None) -> None:
         known = find_language(language)
         self.interpreter: CommandInterpreter | None = None
         self.readable: list[str] = []
@@ -37,10 +41,15 @@ class Commands:
         self._directory = namespaces.DRIVERS if base is None else f"{base}/drivers"
         if known is None or known is PYTHON:
             return
+        self.drivers = driver_files(known)
+        if image is not None:  # Its programs see all of it.
+            path = image.program(known.interpreter)
+            variables = {name: value for name, value in image.variables.items() if name not in INHERITED}
+            self.interpreter = CommandInterpreter(known, path, variables=variables)
+            return
         self.interpreter = interpreter_for(known)
         self.readable = [*self.interpreter.readable]
         self.directories = sorted({os.path.dirname(path) for path in self.readable})
-        self.drivers = driver_files(known)
         if base is not None and self.drivers:
             self._write()
             self.readable.append(self._directory)

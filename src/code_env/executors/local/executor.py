@@ -204,18 +204,18 @@ class LocalExecutor(Executor):
 
 
 def _prove(servers: Servers, stock: Stock) -> None:
-    """Start the server of an image, the first time that the image is used, to see whether programs can run there.
+    """Start a server of an image the first time that one is used, to see whether programs can run there.
 
     Raises:
         ImageError: If it does not start: that is no fault of a program.
         ImageNotPrepared: If the image is not unpacked.
     """
-    if stock.image not in servers.images.proven:
+    if stock not in servers.images.proven:
         try:
             servers.get(stock)
         except ServerDied as error:
             raise ImageError(f"programs cannot run in the image {stock.image}: {error}") from None
-        servers.images.proven.add(stock.image)
+        servers.images.proven.add(stock)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from code_env.languages import PYTHON
 
 from .interpreter import ENVIRONMENT
 from .jail import namespaces
-from .stocks import COMMON, Stock
+from .stocks import COMMON, LEAN, Stock
 
 
 class Images:
@@ -23,8 +23,8 @@ class Images:
     def __init__(self) -> None:
         self._cache = ImageCache()
         self._found: dict[str, Image] = {}
-        self.proven: set[str] = set()
-        """Those in which a server has started."""
+        self.proven: set[Stock] = set()
+        """The stocks of those in which a server has started."""
 
     def find(self, source: str) -> Image:
         """The image of a path.
@@ -84,6 +84,5 @@ def stock_in(program: Program, level: str) -> Stock:
         UnsupportedProgram: If such a program cannot run here.
     """
     require_full(level)
-    if program.language != PYTHON.name:
-        raise UnsupportedProgram(f"programs with an image are in {PYTHON.name}, not {program.language!r}")
-    return COMMON._replace(image=program.image)
+    stock = COMMON if program.language == PYTHON.name else LEAN
+    return stock._replace(image=program.image, language=program.language)

@@ -120,7 +120,7 @@ class Server:
         self._guardian: subprocess.Popen[bytes] | None = None
         self._workers = itertools.count()
         self._base = make_base() if level == "contained" else None
-        self.commands = commands = Commands(stock.language, self._base)
+        self.commands = commands = Commands(stock.language, self._base, image)
         self._users = own_users()
         user, group = programs_user()
         config = {

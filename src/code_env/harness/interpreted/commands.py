@@ -16,7 +16,7 @@ _STANDARD = 3
 
 _ALL_DESCRIPTORS = 1 << 30
 
-_INHERITED = ("HOME", "LANG", "PATH", "TMPDIR")
+INHERITED = ("HOME", "LANG", "PATH", "TMPDIR")
 """Environment variables that are the same for programs in every language."""
 
 
@@ -75,4 +75,4 @@ def become(argv: list[str], environment: Mapping[str, str], kept: int) -> NoRetu
     os.closerange(_STANDARD, kept)
     os.closerange(kept + 1, _ALL_DESCRIPTORS)
     os.set_inheritable(kept, True)
-    os.execve(argv[0], argv, {name: os.environ[name] for name in _INHERITED if name in os.environ} | {**environment})
+    os.execve(argv[0], argv, {name: os.environ[name] for name in INHERITED if name in os.environ} | {**environment})

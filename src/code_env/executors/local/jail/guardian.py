@@ -98,7 +98,9 @@ def _start_in_image(config: dict[str, Any], command: list[str]) -> NoReturn:
     Somebody else made the image, so nothing of it runs before the view is locked.
     """
     image = config["image"]
-    namespaces.build_view(config["readable"], config["masked"], image=image["root"], package=image["package"])
+    namespaces.build_view(
+        config["readable"], config["masked"], config["drivers"], image=image["root"], package=image["package"]
+    )
     linux.set_host_name("sandbox")
     namespaces.become_user()
     namespaces.lock_view()

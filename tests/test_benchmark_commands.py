@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+from images.rootfs import make_root
 from support import PATIENCE_S, ROOT
 
 
@@ -30,12 +31,13 @@ def test_a_short_soak_of_sessions_is_flat():
     assert [row["programs"] for row in rows] == [50, 100]
 
 
-def test_executors_are_compared_with_a_fork():
-    kinds = ["local", "single", "contained"]
+def test_executors_are_compared_with_a_fork(tmp_path):
+    kinds = ["local", "single", f"image={make_root(tmp_path / 'root')}", "contained"]
     rows, _ = run("executors.py", "--rounds", "1", "--programs", "trivial", "--workers", "1", "--executors", *kinds)
     assert [row["executor"] for row in rows] == ["fork", *kinds]
     assert rows[-1]["level"] == "contained"
     assert all(row["cpu_ratio"][0] > 0 and row["machine_ratio"][0] > 0 for row in rows)
+    assert [row["executor"] for row in rows if row["first_s"]] == ["local", kinds[2], "contained"]
 
 
 def test_an_evaluation_is_timed(data, tmp_path):

@@ -237,9 +237,9 @@ def test_sweeping_ends_what_is_left_over(make, e2b):
     executor, other = make(), make()
     future = executor.submit(SLEEPER)
     wait_until(lambda: len(e2b.sandboxes) == 1)
-    left = Sandbox.create(timeout=60, metadata={"code_env_run": executor._sandboxes.run_id})
-    foreign = Sandbox.create(timeout=60, metadata={"code_env_run": "of another trainer"})
-    others = Sandbox.create(timeout=60)
+    left = Sandbox.create(timeout=600, metadata={"code_env_run": executor._sandboxes.run_id})
+    foreign = Sandbox.create(timeout=600, metadata={"code_env_run": "of another trainer"})
+    others = Sandbox.create(timeout=600)
     assert executor.sweep() == 1
     assert not left.is_running()
     assert not future.done()

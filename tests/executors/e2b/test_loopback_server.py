@@ -49,7 +49,7 @@ def test_a_sandbox_from_its_creation_to_its_end(server):
 def test_the_variables_of_the_environment_are_enough(server, monkeypatch):
     for name, value in server.environment.items():
         monkeypatch.setenv(name, value)
-    with sdk.Sandbox.create(timeout=60) as sandbox:
+    with sdk.Sandbox.create(timeout=600) as sandbox:
         assert sandbox.commands.run("echo hello").stdout == "hello\n"
     assert server.sandboxes == []
 
@@ -300,7 +300,7 @@ def test_javascript(server):
 
 def test_the_async_sdk(server):
     async def use():
-        sandbox = await sdk.AsyncSandbox.create(**access(server, timeout=60))
+        sandbox = await sdk.AsyncSandbox.create(**access(server, timeout=600))
         await sandbox.files.write("a", "1")
         command = await sandbox.commands.run("cat a; echo err >&2")
         cell = await sandbox.run_code("print('cell')\n40 + 2")

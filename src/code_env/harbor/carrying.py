@@ -7,11 +7,12 @@ import os
 import re
 import tarfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import IO
 
 from code_env.images.trees import resolved_in
 from code_env.text import printable
+
+from .tars import owned_by_root
 
 _CONFIGURES = (
     *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
@@ -57,25 +58,9 @@ def carry(source: IO[bytes], target: IO[bytes], root: str, paths: Iterable[str])
                 carried.addfile(member, file)
         originals = dict(_originals(root, paths))
         for name, path in originals.items():
-            carried.add(path, name, recursive=False, filter=_as_root)
+            carried.add(path, name, recursive=False, filter=owned_by_root)
     changed = [name for name in seen.keys() | originals.keys() if seen.get(name) != _read(originals.get(name))]
     return tuple(sorted(printable(f"/{name}") for name in changed))
-
-
-def add_tree(tar: tarfile.TarFile, directory: Path, name: str) -> None:
-    """Add a directory of this machine to a tar, with files that everybody in a box may run."""
-
-    def runnable(member: tarfile.TarInfo) -> tarfile.TarInfo:
-        member.mode |= 0o755
-        return _as_root(member)
-
-    tar.add(directory, name, filter=runnable)
-
-
-def _as_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    member.uid = member.gid = 0
-    member.uname = member.gname = ""
-    return member
 
 
 def _configures(name: str, file: IO[bytes] | None) -> bool:

@@ -126,8 +126,7 @@ class HarborEnv(gym.Env[str, str]):
             observation = told if trial.is_over else trial.stage.instruction
         else:
             ran = trial.run(action, self._command_s)
-            limit = "memory" if ran.limit == "memory" else "time"
-            code = f"exit code {ran.code}" if ran.limit is None else f"ended by its limit of {limit}"
+            code = f"exit code {ran.code}" if ran.limit is None else f"ended by its limit of {ran.limit_word}"
             observation = f"{code}\n{ends(ran.output, _SHOWN_CHARS)}"
         terminated = trial.is_over
         truncated = not terminated and self._turn >= self._max_turns

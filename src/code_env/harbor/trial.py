@@ -7,21 +7,21 @@ import dataclasses
 import functools
 import os
 import statistics
-import tarfile
 import tempfile
-import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Literal, NamedTuple
 
 from code_env.errors import ExecutorError, ImageError, TaskError
-from code_env.executors.local.box import Box, Ran
+from code_env.executors.local.box import Box, Ran, TooLarge
+from code_env.executors.local.jail.box import TOO_MANY
 from code_env.images import ImageCache
 from code_env.tasks.formats.harbor import HarborTask, Stage
 from code_env.text import printable
 
-from .carrying import add_tree, carry
+from .carrying import carry
 from .scoring import Contradiction, Score, TrialOutcome, read_reward
+from .tars import changed_scripts, packed, packed_text, texts_in
 
 WRITABLE_BYTES = 2 << 30
 """How much an agent may write unless told otherwise, in bytes."""
@@ -31,9 +31,14 @@ _LOGS, _VERIFIER_LOGS, _TESTS, _SOLUTION = "/logs", "/logs/verifier", "/tests", 
 _ARTIFACTS = "/logs/artifacts"
 _PLUGIN, _ADDS, _MARK = "/code_env_tripwire", "/logs/tripwire", "/logs/tripwire.here"
 _SHELLS = ("bash", "sh")
-_SCRIPTS = (".sh", ".py")
 _SHOWN_CHARS = 4000
-_SIGNAL = 128
+_COMMAND = "/tmp/command"
+_LONGEST_ARGUMENT = 128 * 1024 - 1
+"""The longest argument of a command that Linux takes, in bytes."""
+
+
+_Plugin = Literal["left out", "here", "adds tests"]
+"""What a run of the tests has of our plugin of pytest."""
 
 
 class _Verified(NamedTuple):
@@ -45,14 +50,15 @@ class _Verified(NamedTuple):
 
 
 class _Untouched(NamedTuple):
+    """What the tests say of the image as it was."""
+
     takes_tripwire: bool
-    """Whether the tests run by pytest."""
-    scores: bool
-    """Whether they give a reward."""
+    """Whether pytest has loaded our plugin."""
+    gives_reward: bool
 
 
-_known_untouched: dict[tuple[str, str], _Untouched] = {}
-"""For each image and directory of tests what they say of the image as it was."""
+_known_untouched: dict[str, _Untouched] = {}
+"""What is known already, by all that it depends on."""
 
 
 class Trial:
@@ -93,7 +99,7 @@ class Trial:
         self.task, self._image = task, cache.find(task.image)
         self._writable_bytes, self._tripwire = writable_bytes, tripwire
         self._stack = contextlib.ExitStack()
-        self._boxes: weakref.WeakSet[Box] = weakref.WeakSet()
+        self._boxes: list[Box] = []
         self._ended = False
         self.scores: list[Score] = []
         """The scores of the stages so far."""
@@ -154,7 +160,12 @@ class Trial:
         Raises:
             ExecutorError: If the box has ended.
         """
-        return self._run_in(self._box, [self._shell, "-c", command], limit_s or self.stage.agent_s)
+        words = [self._shell, "-c", command]
+        if len(command.encode("utf-8", "replace")) > _LONGEST_ARGUMENT:
+            with packed_text(_COMMAND, command) as file:
+                self._box.unpack(file)
+            words[1:] = [_COMMAND]
+        return self._run_in(self._box, words, self.stage.agent_s if limit_s is None else limit_s)
 
     def solve(self) -> Ran:
         """Run the task's own solution of the stage.
@@ -166,7 +177,7 @@ class Trial:
         stage = self.stage
         if stage.solution is None:
             raise TaskError(f"{self.task.path}: there is no solution/solve.sh{_of(stage)}")
-        with _packed({_SOLUTION: stage.solution}) as file:
+        with packed({_SOLUTION: stage.solution}) as file:
             self._box.unpack(file)
         command = [self._shell, f"{_SOLUTION}/solve.sh"]
         return self._run_in(self._box, command, stage.agent_s, self.task.solution_environment)
@@ -183,17 +194,17 @@ class Trial:
         with tempfile.TemporaryFile() as left, tempfile.TemporaryFile() as carried:
             try:
                 self._box.pack(paths, left, self._writable_bytes)
-            except ExecutorError as error:
+            except TooLarge as error:
                 self.scores.append(Score(TrialOutcome.TOO_LARGE, 0.0, message=printable(str(error))))
                 return self.scores[-1]
             restored = carry(left, carried, self._image.root, paths)
-            score = self._verified(stage, paths, carried, restored)
-            if score.outcome is TrialOutcome.NO_VERDICT and self._untouched(stage).scores:
+            score, takes_tripwire = self._scored(stage, paths, carried, restored)
+            if score.outcome is TrialOutcome.NO_VERDICT and self._untouched(stage).gives_reward:
                 why = f"without the agent's work there is a reward, and with it: {score.message}"
                 score = dataclasses.replace(score, outcome=TrialOutcome.TAMPERED, reward=0.0, message=why)
-            elif score.outcome is TrialOutcome.LIMIT and not self._untouched(stage).scores:
+            elif score.outcome is TrialOutcome.LIMIT and not self._untouched(stage).gives_reward:
                 score = dataclasses.replace(score, outcome=TrialOutcome.NO_VERDICT, reward=None)
-            if self._tripwire and score.outcome is TrialOutcome.SCORED and (score.reward or 0.0) > 0.0:
+            if takes_tripwire and score.outcome is TrialOutcome.SCORED and (score.reward or 0.0) > 0.0:
                 score = self._checked(stage, score, paths, carried)
         self.scores.append(score)
         return score
@@ -201,7 +212,7 @@ class Trial:
     def end(self) -> None:
         """End all boxes from another thread: what runs in them raises an `ExecutorError`."""
         self._ended = True
-        for box in list(self._boxes):
+        for box in tuple(self._boxes):
             box.end()
 
     def close(self) -> None:
@@ -216,32 +227,41 @@ class Trial:
         """End the trial."""
         self.close()
 
+    def _scored(
+        self, stage: Stage, paths: list[str], carried: IO[bytes], restored: tuple[str, ...]
+    ) -> tuple[Score, bool]:
+        """What the tests say of the agent's work, and whether they take the tripwire."""
+        plugin: _Plugin = "here" if self._tripwire else "left out"
+        score, is_loaded = self._verified(stage, paths, carried, restored, plugin=plugin)
+        if not self._tripwire or is_loaded or self._untouched(stage).takes_tripwire:
+            return score, self._tripwire
+        if score.reward != 1.0:  # The tests may run by a pytest that does not find the plugin, and says that it fails.
+            score, _ = self._verified(stage, paths, carried, restored, plugin="left out")
+        return score, False
+
     def _verified(
-        self,
-        stage: Stage,
-        paths: list[str],
-        carried: IO[bytes],
-        restored: tuple[str, ...],
-        *,
-        tripwire: bool = False,
-    ) -> Score:
-        """What a run of the tests says. If a box fails only with what the agent left, that is the agent's fault."""
+        self, stage: Stage, paths: list[str], carried: IO[bytes], restored: tuple[str, ...], *, plugin: _Plugin
+    ) -> tuple[Score, bool]:
+        """What a run of the tests says, and whether pytest has loaded the plugin.
+
+        If a box fails only with what the agent left, that is the agent's fault.
+        """
         for _ in range(2):
             try:
-                return _scored(self._verify(stage, paths, carried, tripwire=tripwire), restored)
+                verified = self._verify(stage, paths, carried, plugin=plugin)
+                return _score_of(verified, restored), _MARK in verified.files
             except ExecutorError as error:
                 failure = error
         try:
-            self._untouched(stage)
+            with packed({}) as nothing:
+                self._verify(stage, [], nothing, plugin=plugin)
         except ExecutorError:
             raise failure from None
-        return Score(TrialOutcome.TAMPERED, 0.0, message=printable(str(failure)), restored=restored)
+        return Score(TrialOutcome.TAMPERED, 0.0, message=printable(str(failure)), restored=restored), False
 
     def _checked(self, stage: Stage, score: Score, paths: list[str], carried: IO[bytes]) -> Score:
         """The score, after another run of the tests with one that has to fail."""
-        if not self._untouched(stage).takes_tripwire:
-            return score
-        again = self._verified(stage, paths, carried, score.restored, tripwire=True)
+        again, _ = self._verified(stage, paths, carried, score.restored, plugin="adds tests")
         if again.outcome is TrialOutcome.SCORED and (again.reward or 0.0) < (score.reward or 0.0):
             return score
         if again.outcome is TrialOutcome.NO_VERDICT:
@@ -251,37 +271,44 @@ class Trial:
         return Score(TrialOutcome.TAMPERED, 0.0, message=why, output=again.output, restored=score.restored)
 
     def _untouched(self, stage: Stage) -> _Untouched:
-        """What the tests say of the image as it was; they run at most once for it."""
-        key = (self._image.root, str(stage.tests))
+        """What the tests say of the image as it was."""
+        files = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(stage.tests.rglob("*"))]
+        task = dataclasses.replace(self.task, stages=(stage,))
+        key = repr((self._image.root, files, self._tripwire, self._writable_bytes, task))
         if key not in _known_untouched:
-            with _packed({}) as nothing:
-                verified = self._verify(stage, [], nothing)
-            scores = _scored(verified, ()).outcome is TrialOutcome.SCORED
-            _known_untouched[key] = _Untouched(_MARK in verified.files, scores)
+            with packed({}) as nothing:
+                verified = self._verify(stage, [], nothing, plugin="here" if self._tripwire else "left out")
+            gives_reward = _score_of(verified, ()).outcome is TrialOutcome.SCORED
+            _known_untouched[key] = _Untouched(_MARK in verified.files, gives_reward)
         return _known_untouched[key]
 
-    def _verify(self, stage: Stage, paths: list[str], carried: IO[bytes], *, tripwire: bool = False) -> _Verified:
+    def _verify(self, stage: Stage, paths: list[str], carried: IO[bytes], *, plugin: _Plugin) -> _Verified:
         """Run the tests in a box of their own."""
-        shown, environment = {}, dict(self.task.verifier_environment)
-        if self._tripwire:  # Code under test is not to see by these which run it is in.
+        shown, environment, limit_s = {}, dict(self.task.verifier_environment), stage.verifier_s
+        if plugin != "left out":  # Code under test is not to see by these which run it is in.
             shown = {_PLUGIN: str(Path(__file__).parent / "tripwire")}
-            environment |= {"PYTEST_ADDOPTS": "-p code_env_tripwire", "PYTHONPATH": _PLUGIN, "CODE_ENV_TRIPWIRE": _ADDS}
-        with self._new_box(shown) as box, _packed({_TESTS: stage.tests}) as tests:
+            before = self._variables(environment)
+            environment["PYTHONPATH"] = ":".join(filter(None, [_PLUGIN, before.get("PYTHONPATH")]))
+            environment["PYTEST_ADDOPTS"] = f"{before.get('PYTEST_ADDOPTS', '')} -p code_env_tripwire".strip()
+            environment["CODE_ENV_TRIPWIRE"] = _ADDS
+        if plugin == "adds tests":
+            limit_s *= 2  # A run that was just within its limit is not to reach it this time.
+        with self._new_box(shown) as box, packed({_TESTS: stage.tests}) as tests:
             box.clear(*paths, _LOGS, _TESTS)
             carried.seek(0)
             box.unpack(carried)
             box.clear(_VERIFIER_LOGS, _TESTS)  # An artifact could lie there.
             box.cut(paths, _LOGS, _TESTS)
-            box.make(_VERIFIER_LOGS, self.directory, _ARTIFACTS, *([_ADDS] if tripwire else []))
+            box.make(_VERIFIER_LOGS, self.directory, _ARTIFACTS, *([_ADDS] if plugin == "adds tests" else []))
             box.unpack(tests)
             command = [self._shell, f"{_TESTS}/test.sh"]
-            ran = self._run_in(box, command, stage.verifier_s, environment, watched=_VERIFIER_LOGS)
+            ran = self._run_in(box, command, limit_s, environment, watched=_VERIFIER_LOGS)
             with tempfile.TemporaryFile() as file:
                 box.pack([f"{_VERIFIER_LOGS}/reward.json", f"{_VERIFIER_LOGS}/reward.txt", _MARK], file, 1 << 20)
-                files = _files_in(file)
+                files = texts_in(file)
             with tempfile.TemporaryFile() as file:
                 box.pack([_TESTS], file, self._writable_bytes)
-                return _Verified(ran, files, _changed(tests, file))
+                return _Verified(ran, files, changed_scripts(tests, file))
 
     def _new_box(self, shown: Mapping[str, str] | None = None) -> Box:
         # The verifier's box also holds the tests, and what they write.
@@ -291,7 +318,7 @@ class Trial:
             memory_bytes=self.task.memory_bytes,
             shown=shown or {},
         )
-        self._boxes.add(box)
+        self._boxes.append(box)
         if self._ended:  # Only now: `end` may not have seen it.
             box.end()
         return box
@@ -304,79 +331,48 @@ class Trial:
         environment: Mapping[str, str] | None = None,
         watched: str | None = None,
     ) -> Ran:
-        variables = {"PATH": self._image.search_path, "HOME": "/root", **self._image.variables}
-        variables |= {**self.task.environment, **(environment or {})}
-        return box.run(command, environment=variables, directory=self.directory, limit_s=limit_s, watched=watched)
+        return box.run(
+            command,
+            environment=self._variables(environment or {}),
+            directory=self.directory,
+            limit_s=limit_s,
+            watched=watched,
+        )
+
+    def _variables(self, more: Mapping[str, str]) -> dict[str, str]:
+        first = {"PATH": self._image.search_path, "HOME": "/root"}
+        return {**first, **self._image.variables, **self.task.environment, **more}
 
     @functools.cached_property
     def _shell(self) -> str:
         return self._image.program(*_SHELLS)
 
 
-def _scored(verified: _Verified, restored: tuple[str, ...]) -> Score:
+def _score_of(verified: _Verified, restored: tuple[str, ...]) -> Score:
     """What a run of the tests says."""
     ran = verified.ran
-    found = Score(TrialOutcome.TAMPERED, 0.0, output=ran.output[-_SHOWN_CHARS:], restored=restored)
-    if ran.code is None:
-        why = f"the verifier reached its limit of {'memory' if ran.limit == 'memory' else 'time'}"
-        return dataclasses.replace(found, outcome=TrialOutcome.LIMIT, message=why)
-    if ran.code > _SIGNAL:
-        why = f"the verifier was ended by signal {ran.code - _SIGNAL}"
-        return dataclasses.replace(found, message=why)
+    tampered = Score(TrialOutcome.TAMPERED, 0.0, output=ran.output[-_SHOWN_CHARS:], restored=restored)
+    if ran.limit is not None:
+        why = f"the verifier reached its limit of {ran.limit_word}"
+        return dataclasses.replace(tampered, outcome=TrialOutcome.LIMIT, message=why)
+    if ran.signal is not None:
+        return dataclasses.replace(tampered, message=f"the verifier was ended by signal {ran.signal}")
+    if TOO_MANY in ran.writes:
+        return dataclasses.replace(tampered, message="so many files were written that not all writes were seen")
     if ran.daemons and any(ran.writes.count(name) > 1 for name in ("reward.txt", "reward.json")):
         why = "the reward was written more than once, and a process was there whose parent had ended"
-        return dataclasses.replace(found, message=why)
+        return dataclasses.replace(tampered, message=why)
     if verified.changed:
-        return dataclasses.replace(found, message=f"scripts of the tests were changed: {', '.join(verified.changed)}")
+        why = f"scripts of the tests were changed: {', '.join(verified.changed)}"
+        return dataclasses.replace(tampered, message=why)
     by_name = {os.path.basename(path): text for path, text in verified.files.items()}
     try:
         reward, rewards = read_reward(by_name)
     except Contradiction as error:
-        return dataclasses.replace(found, message=str(error))
+        return dataclasses.replace(tampered, message=str(error))
     except ValueError as error:
-        return dataclasses.replace(found, outcome=TrialOutcome.NO_VERDICT, reward=None, message=str(error))
-    return dataclasses.replace(found, outcome=TrialOutcome.SCORED, reward=reward, rewards=rewards)
-
-
-def _changed(before: IO[bytes], after: IO[bytes]) -> list[str]:
-    """The scripts in a tar that another one does not have as they are there."""
-    before.seek(0)
-    after.seek(0)
-    with tarfile.open(fileobj=before) as tar, tarfile.open(fileobj=after) as left:
-        scripts = {member.name: member for member in tar if member.isfile() and member.name.endswith(_SCRIPTS)}
-        for member in left:
-            script = scripts.get(member.name)
-            # Code under test can have written very much: what differs in size is not read.
-            same_size = script is not None and member.isfile() and member.size == script.size
-            if same_size and _content(left, member) == _content(tar, script):
-                del scripts[member.name]
-    return sorted(f"/{name}" for name in scripts)
-
-
-def _content(tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> bytes:
-    file = None if member is None else tar.extractfile(member)
-    return b"" if file is None else file.read()
-
-
-@contextlib.contextmanager
-def _packed(directories: Mapping[str, Path]) -> Iterator[IO[bytes]]:
-    """A tar of directories of this machine, by their paths in a box."""
-    with tempfile.TemporaryFile() as file:
-        with tarfile.open(fileobj=file, mode="w") as tar:
-            for name, directory in directories.items():
-                add_tree(tar, directory, name.lstrip("/"))
-        file.seek(0)
-        yield file
-
-
-def _files_in(file: IO[bytes]) -> dict[str, str]:
-    """The texts of the files in a tar, by their paths; those of what is no file are empty."""
-    file.seek(0)
-    with tarfile.open(fileobj=file) as tar:
-        return {
-            f"/{member.name}": _content(tar, member if member.isfile() else None).decode("utf-8", "replace")
-            for member in tar
-        }
+        return dataclasses.replace(tampered, outcome=TrialOutcome.NO_VERDICT, reward=None, message=str(error))
+    return dataclasses.replace(tampered, outcome=TrialOutcome.SCORED, reward=reward, rewards=rewards)
 
 
 def _of(stage: Stage) -> str:

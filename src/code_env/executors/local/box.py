@@ -16,13 +16,21 @@ from .jail.box import receive, send
 from .servers import BOOT, refuse_unsupported_machine
 from .users import box_user
 
-_GRACE_S = 60.0
-"""How much longer than its time limit the trainer waits for a command."""
+_PATIENCE_S = 600.0
+"""How long the trainer waits for a sign of life from a box, which also a busy machine gives sooner."""
 
-_START_S = 120.0
+_END_S = 60.0
 
 MEMORY_BYTES = 4 << 30
 """How much memory the processes of a box may hold together unless told otherwise, in bytes."""
+
+
+class BoxEnded(ExecutorError):
+    """A box has ended."""
+
+
+class TooLarge(ExecutorError):
+    """What a box holds is too large or too deep to be taken out of it."""
 
 
 class Ran(NamedTuple):
@@ -30,14 +38,22 @@ class Ran(NamedTuple):
 
     code: int | None
     """Its exit code, 128 + N if signal N ended it, or None if a limit did."""
+    signal: int | None
+    """The number of the signal that ended it, if one did."""
     limit: str | None
     """`timeout` or `memory` if this limit was reached."""
     output: str
     """The end of what it wrote to stdout and stderr."""
     writes: list[str]
-    """The names of files in the watched directory, each time that one was closed after writing."""
+    """The names of files in the watched directory, each time that one was closed after writing, and `TOO_MANY` if the
+    kernel has not kept all."""
     daemons: bool
     """Whether a process was there, by then or before, whose parent had ended."""
+
+    @property
+    def limit_word(self) -> str:
+        """Its limit in a word, if it reached one."""
+        return {"timeout": "time", "memory": "memory"}.get(self.limit or "", "")
 
 
 class Box:
@@ -78,8 +94,8 @@ class Box:
                 cwd="/",
             )
         try:
-            send(self._control, config)
-            self._answer(_START_S)
+            self._send(config)
+            self._answer()
         except BaseException:
             self.close()
             raise
@@ -103,11 +119,10 @@ class Box:
             watched: A directory whose files are watched meanwhile. With it, all processes end with the command.
 
         Raises:
-            ExecutorError: If the box has ended.
+            BoxEnded: If the box has ended.
         """
         answer = self._ask(
             "run",
-            limit_s + _GRACE_S,
             command=list(command),
             environment=dict(environment),
             directory=directory,
@@ -118,19 +133,19 @@ class Box:
 
     def stop(self) -> None:
         """End all processes in the box."""
-        self._ask("stop", _GRACE_S)
+        self._ask("stop")
 
     def clear(self, *paths: str) -> None:
         """Remove files and directories; those that are not there are left out."""
-        self._ask("clear", _START_S, paths=list(paths))
+        self._ask("clear", paths=list(paths))
 
     def make(self, *directories: str) -> None:
         """Make directories, in place of what else has their names."""
-        self._ask("make", _GRACE_S, directories=list(directories))
+        self._ask("make", directories=list(directories))
 
     def cut(self, paths: Sequence[str], *targets: str) -> None:
-        """Remove links in some directories that lead to a target, which is not there yet."""
-        self._ask("cut", _START_S, paths=list(paths), targets=list(targets))
+        """Remove links in some directories that lead to a target, so that what comes there is not reached by them."""
+        self._ask("cut", paths=list(paths), targets=list(targets))
 
     def pack(self, paths: Sequence[str], file: IO[bytes], most_bytes: int) -> None:
         """Write files and directories into a tar.
@@ -141,13 +156,16 @@ class Box:
             most_bytes: How large it may become.
 
         Raises:
-            ExecutorError: If they are larger, or the box has ended.
+            TooLarge: If they are larger, or too deep.
+            BoxEnded: If the box has ended.
         """
-        self._ask("pack", _START_S, file.fileno(), paths=list(paths), most_bytes=most_bytes)
+        answer = self._ask("pack", file.fileno(), paths=list(paths), most_bytes=most_bytes)
+        if "too_large" in answer:
+            raise TooLarge(answer["too_large"])
 
     def unpack(self, file: IO[bytes]) -> None:
         """Unpack a tar at the root."""
-        self._ask("unpack", _START_S, file.fileno())
+        self._ask("unpack", file.fileno())
 
     def end(self) -> None:
         """End the box from another thread, which may be waiting for it; `close` is still needed."""
@@ -158,7 +176,7 @@ class Box:
         """End the box."""
         self._control.close()
         try:
-            self._process.wait(_GRACE_S)
+            self._process.wait(_END_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -171,19 +189,30 @@ class Box:
         """End the box."""
         self.close()
 
-    def _ask(self, do: str, patience_s: float, *descriptors: int, **request: Any) -> dict[str, Any]:
-        with contextlib.suppress(BrokenPipeError):
-            send(self._control, {"do": do, **request}, descriptors)
-        return self._answer(patience_s)
+    def _ask(self, do: str, *descriptors: int, **request: Any) -> dict[str, Any]:
+        self._send({"do": do, **request}, descriptors)
+        return self._answer()
 
-    def _answer(self, patience_s: float) -> dict[str, Any]:
-        self._control.settimeout(patience_s)
+    def _send(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
+        with contextlib.suppress(OSError):  # If the box has ended, reading its answer says so.
+            send(self._control, message, descriptors)
+
+    def _answer(self) -> dict[str, Any]:
         try:
+            self._control.settimeout(_PATIENCE_S)
             received = receive(self._control)
-        except (OSError, ValueError) as error:
-            raise ExecutorError(f"a box does not answer: {error}") from error
+            while received is not None and "alive" in received[0]:
+                received = receive(self._control)
+        except TimeoutError:
+            self.end()  # A later answer would be taken for that to another request.
+            raise ExecutorError(f"a box has given no sign of life for {_PATIENCE_S:.0f} s") from None
+        except (OSError, ValueError):
+            received = None
+        except BaseException:  # An interrupt: as above.
+            self.end()
+            raise
         if received is None:
-            raise ExecutorError("a box has ended")
+            raise BoxEnded("a box has ended")
         answer, _ = received
         if "error" in answer:
             raise ExecutorError(f"in a box: {answer['error']}")

@@ -5,7 +5,8 @@ is allowed, see no other file of this machine, and end with the box.
 
 This process is the outermost of a box. The next is process 1 of the box's namespaces, which serves the trainer's
 requests. No command can reach it: it keeps capabilities that they lack. A request is a JSON object, and can come with a
-descriptor; `_Server` says which requests there are. The box ends when the trainer closes the socket.
+descriptor; `_Server` says which requests there are. While a command runs, the box says at intervals that it is alive.
+It ends when the trainer closes the socket, also in the middle of a command.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import signal
 import socket
 import struct
 import tarfile
+import time
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -46,6 +48,14 @@ _BYTES_EACH = 16 << 10
 """For each of so many bytes that a box may write it may have one name: kernel memory for names is not counted."""
 
 _IDLE_S = 0.2
+
+_ALIVE_S = 10.0
+
+_MOST_READS = 256
+"""More than what the kernel keeps of notices takes; a process that writes all the time could keep a reader forever."""
+
+TOO_MANY = ""
+"""Stands among the names of written files for notices that the kernel has dropped."""
 
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
@@ -230,7 +240,7 @@ class _Server:
             limit_s: How long it may run, in seconds; time in which it waits for a core does not count.
             watched: A directory; with it, all processes end with the command. `writes` has the name of each file there
                 that was closed after writing, each time. `daemons` is whether a process was there whose parent had
-                ended.
+                ended. `signal` is the number of the signal that ended the command, or null.
         """
         notices = None if watched is None else linux.notice_changes([watched])
         from_command, to_server = os.pipe2(os.O_CLOEXEC)
@@ -246,8 +256,15 @@ class _Server:
         poll = select.poll()
         for fd in descriptors:
             poll.register(fd, select.POLLIN)
+        poll.register(self._control, select.POLLRDHUP)
+        told = time.monotonic()
         while code is None and limit is None:
             ready = dict(poll.poll(watch.wait_s() * 1000))
+            if self._control.fileno() in ready:
+                os._exit(0)
+            if time.monotonic() > told + _ALIVE_S:
+                told = time.monotonic()
+                send(self._control, {"alive": True})
             if from_command in ready and not _drain(from_command, output):
                 poll.unregister(from_command)
             writes += _written(watched, notices)
@@ -264,8 +281,8 @@ class _Server:
         for fd in descriptors:
             os.close(fd)
         text = bytes(output[-MAX_OUTPUT_BYTES:]).decode("utf-8", "replace")
-        code = code if limit is None else None
-        return {"code": code, "limit": limit, "output": text, "writes": writes, "daemons": daemons}
+        ended = {"code": None, "signal": None} if code is None or limit is not None else _ending(code)
+        return {**ended, "limit": limit, "output": text, "writes": writes, "daemons": daemons}
 
     def _watch(self, limit_s: float) -> Watch:
         limits = ProcessLimits(math.inf, limit_s, self._memory_bytes, _MAX_FILE_BYTES)
@@ -281,21 +298,31 @@ class _Server:
         return {}
 
     def pack(self, fd: int, paths: list[str], most_bytes: int) -> dict[str, Any]:
-        """Write files and directories into a tar, each by its path; those that do not exist are left out."""
+        """Write files and directories into a tar, each by its path; those that do not exist are left out.
+
+        If they are too large or too deep, `too_large` says so.
+        """
         left = most_bytes
 
         def counted(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
             nonlocal left
             left -= member.size + 512
             if left < 0:
-                raise ValueError(f"there are more than {most_bytes} bytes in {', '.join(paths)}")
+                raise _TooLarge(f"there are more than {most_bytes} bytes in {', '.join(paths)}")
             return member if member.isfile() or member.isdir() or member.issym() or member.islnk() else None
 
         with os.fdopen(os.dup(fd), "wb") as file, tarfile.open(fileobj=file, mode="w") as tar:
             tar.inodes = _Forgetful()  # type: ignore[attr-defined]  # Not in the stubs.
-            for path in paths:
-                if os.path.lexists(path):
-                    tar.add(path, path.lstrip("/"), filter=counted)
+            try:
+                for path in paths:
+                    if os.path.lexists(path):
+                        tar.add(path, path.lstrip("/"), filter=counted)
+            except (_TooLarge, RecursionError) as error:
+                return {"too_large": str(error)}
+            except OSError as error:
+                if error.errno != errno.ENAMETOOLONG:  # Others are no fault of whoever left the files.
+                    raise
+                return {"too_large": str(error)}
         return {}
 
     def unpack(self, fd: int) -> dict[str, Any]:
@@ -327,7 +354,7 @@ class _Server:
         return {}
 
     def cut(self, paths: list[str], targets: list[str]) -> dict[str, Any]:
-        """Remove links in these directories that lead to one of the targets, which are not there yet."""
+        """Remove links in these directories that lead to a target, so that what comes there is not reached by them."""
         for path in paths:
             for directory, folders, names in os.walk(path):
                 for link in (f"{directory}/{name}" for name in [*folders, *names]):
@@ -336,6 +363,10 @@ class _Server:
             if os.path.islink(path) and _is_within(os.path.realpath(path), targets):
                 os.unlink(path)
         return {}
+
+
+class _TooLarge(Exception):
+    """Files are larger than they may be."""
 
 
 class _Forgetful(dict[Any, Any]):
@@ -379,17 +410,22 @@ def _reaped(command: int) -> tuple[int | None, bool]:
     """Wait for all children that have ended.
 
     Returns:
-        The exit code of the command if it is one of them, and whether there was another.
+        The exit code of the command if it is one of them, or its signal as a negative number, and whether there was
+        another.
     """
     others = False
     while True:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == command:
-            code = os.waitstatus_to_exitcode(status)
-            return (code if code >= 0 else 128 - code), others
+            return os.waitstatus_to_exitcode(status), others
         if pid == 0:
             return None, others
         others = True
+
+
+def _ending(code: int) -> dict[str, Any]:
+    """How a command ended; a signal gives the exit code that shells give it."""
+    return {"code": code, "signal": None} if code >= 0 else {"code": 128 - code, "signal": -code}
 
 
 def _written(directory: str | None, notices: int | None) -> list[str]:
@@ -398,12 +434,15 @@ def _written(directory: str | None, notices: int | None) -> list[str]:
         return []
     found = []
     with contextlib.suppress(BlockingIOError):
-        events = os.read(notices, 1 << 16)
-        while events:
-            _, mask, _, length = struct.unpack_from("iIII", events)
-            if mask & linux.CLOSED_AFTER_WRITING:
-                found.append(events[16 : 16 + length].rstrip(b"\0").decode("utf-8", "replace"))
-            events = events[16 + length :]
+        for _ in range(_MOST_READS):
+            events = os.read(notices, 1 << 16)
+            while events:
+                _, mask, _, length = struct.unpack_from("iIII", events)
+                if mask & linux.CLOSED_AFTER_WRITING:
+                    found.append(events[16 : 16 + length].rstrip(b"\0").decode("utf-8", "replace"))
+                elif mask & linux.NOTICES_DROPPED:
+                    found.append(TOO_MANY)
+                events = events[16 + length :]
     return found
 
 

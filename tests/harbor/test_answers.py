@@ -192,8 +192,10 @@ def test_it_needs_level_full(named):
     [
         ({"tests": (HarborTest("a"), HarborTest("b"))}, "must be the only one of its task"),
         ({"language": "python"}, "is for answers in bash"),
+        ({"image": ""}, "whose task needs the folder's image"),
+        ({"files": {"a": b""}}, "has neither files nor setup nor prefix"),
     ],
 )
 def test_what_a_task_must_be(fields, told):
     with pytest.raises(TaskError, match=told):
-        Task(**{"id": "t", "prompt": "", "tests": (HarborTest("a"),), "language": "bash"} | fields)
+        Task(**{"id": "t", "prompt": "", "tests": (HarborTest("a"),), "language": "bash", "image": "i"} | fields)

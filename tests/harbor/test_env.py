@@ -59,7 +59,21 @@ def test_the_last_turn_submits(folder):
         observation, *_ = env.step("echo x; sleep 100")
         assert observation == "ended by its limit of time\nx\n"
         _, reward, terminated, truncated, info = env.step("printf 'monday\\n3\\n' > answer.txt")
-        assert (reward, terminated, truncated, info["outcome"]) == (1.0, False, True, "scored")
+        assert (reward, terminated, truncated, info["outcome"]) == (1.0, True, False, "scored")
+        assert info["valid"]
+
+
+def test_an_episode_without_a_verdict_is_truncated(folder, tmp_path):
+    shutil.copytree(folder / "write-a-script", tmp_path / "task")
+    os.link(folder / "base.tar", tmp_path / "base.tar")
+    (tmp_path / "task/tests/test.sh").write_text("echo no reward\n")
+    with HarborEnv(tmp_path / "task") as env:
+        env.reset(seed=0)
+        _, reward, terminated, truncated, info = env.step("submit")
+        assert (reward, terminated, truncated, info["valid"]) == (0.0, False, True, False)
+        assert info["outcome"] == "no_verdict"
+        with pytest.raises(ResetNeeded):
+            env.step("ls")
 
 
 def test_the_same_seed_draws_the_same_tasks(folder):

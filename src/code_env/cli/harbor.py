@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -41,13 +42,13 @@ def run_folder(
     Example: code-env harbor run tasks/fix-the-parser --script agent.sh
     """
     with user_errors():
-        command = None if script is None else script.read_text(encoding="utf-8")
+        agent = Trial.solve if script is None else _running(script.read_text(encoding="utf-8"))
         tasks = _prepared(folder, variables, network=network)
         rows = []
         for task in tasks:
             with Trial(task) as trial:
                 while not trial.is_over:
-                    score = _stage(trial, "solution" if command is None else command)
+                    score = _stage(trial, agent)
                     if not as_json:
                         say(f"{_name(task, len(trial.scores) - 1)}: {_told(score)}")
                 rows.append({"task": task.name, "reward": trial.reward, "stages": list(map(_row, trial.scores))})
@@ -96,26 +97,34 @@ def _prepared(folder: Path, variables: list[str] | None, *, network: bool) -> li
     return tasks
 
 
-def _stage(trial: Trial, agent: str | Literal["solution", "nothing"]) -> Score:
-    if agent == "solution":
-        trial.solve()
-    elif agent != "nothing":
-        trial.run(agent)
+_Agent = Callable[[Trial], object]
+
+
+def _running(script: str) -> _Agent:
+    return lambda trial: trial.run(script)
+
+
+def _idle(trial: Trial) -> None:
+    """The agent that does nothing."""
+
+
+def _stage(trial: Trial, agent: _Agent) -> Score:
+    agent(trial)
     return trial.submit()
 
 
 def _problems(task: HarborTask) -> list[str]:
     found = []
-    for agent in ("solution", "nothing"):
+    agents: dict[str, _Agent] = {"the solution": Trial.solve, "doing nothing": _idle}
+    for who, agent in agents.items():
         try:
             with Trial(task) as trial:
                 while not trial.is_over:
                     score = _stage(trial, agent)
-                    if (score.reward == _BEST) != (agent == "solution"):
-                        who = "the solution" if agent == "solution" else "doing nothing"
+                    if (score.reward == _BEST) != (agent is Trial.solve):
                         found.append(f"{_name(task, len(trial.scores) - 1)}: {who}: {_told(score)}")
         except CodeEnvError as error:
-            found.append(f"{agent}: {error}")
+            found.append(f"{who}: {error}")
     return found
 
 

@@ -101,10 +101,9 @@ def refuse_unsupported(
             f"{', '.join(program.packages)}; take an executor that can (describe().packages), such as 'local', or give "
             "tasks no packages: suite.with_packages([])"
         )
-    if (program.image or program.trial) and not images:
-        named = program.image or program.trial
+    if program.image and not images:
         raise UnsupportedProgram(
-            f"the {executor} executor runs no programs in images, and this program names {named!r}; take an "
+            f"the {executor} executor runs no programs in images, and this program names {program.image!r}; take an "
             "executor that can (describe().images), such as 'local'"
         )
     if language is PYTHON:
@@ -112,7 +111,7 @@ def refuse_unsupported(
     for what, wanted in (("one_process", program.one_process), ("notebook", program.notebook)):
         if wanted:
             raise UnsupportedProgram(f"{what} is for programs in {PYTHON.name}, not {language.name!r}")
-    if here and not (program.image or program.trial):
+    if here and not program.image:
         interpreter_for(language)
 
 

@@ -77,12 +77,12 @@ class Program:
     they must be prepared (`code_env.packages`). Without any it finds what the interpreter has. A peer has those of its
     program, or none."""
     image: str = ""
-    """Path or name of the image whose files it sees and whose Python runs it: a directory with a root file system, or
-    what is prepared (`code_env.images`); empty for the machine's own. A peer has none."""
+    """Path or name of the image whose files it sees and whose interpreter runs it: a directory with a root file system,
+    or what is prepared (`code_env.images`); empty for the machine's own. A peer has none."""
     trial: str = ""
-    """Path of a task's folder in Harbor's form, whose agent this program is, in bash. It runs in a box on the folder's
-    image, and `peer` of its result is the report on what the folder's verifier says; see `code_env.harbor.Trial`. Of
-    its limits only `wall_s` and `memory_bytes` count. Empty for any other program."""
+    """The folder of a Harbor task; this program, in bash, does the agent's work there. It runs in a box on `image`, and
+    `peer` of its result is the report on what the folder's verifier says; see `code_env.harbor.Trial`. Of its limits
+    only `wall_s`, `memory_bytes` and `output_bytes` count. Empty for any other program."""
 
     @functools.cached_property
     def digest(self) -> str:
@@ -116,8 +116,8 @@ class Program:
         if self.packages:
             object.__setattr__(self, "packages", python_packages(self.packages, self.language))
         check_image(self.image, self.packages)
-        if self.trial and (self.peer is not None or self.language != "bash"):
-            raise TaskError("the program of a trial is in bash, and its peer is the folder's verifier")
+        if self.trial and (self.peer is not None or self.language != "bash" or not self.image):
+            raise TaskError("the program of a trial is in bash and has an image, and its peer is the folder's verifier")
         check_files(self.files, main_file(self.language))
         for path in self.collect:
             check_path(path)

@@ -9,7 +9,8 @@ import threading
 import time
 from collections.abc import Iterator
 
-from code_env.errors import ExecutorError
+from code_env.executors.local.box import BoxEnded, Ran
+from code_env.executors.local.jail.box import MAX_OUTPUT_BYTES
 from code_env.executors.pool import Place
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, Status, sandbox_error, sandbox_killed
@@ -34,30 +35,46 @@ def run_trial(program: Program, place: Place) -> ExecutionResult:
         TaskError: If the folder cannot be read any more.
         ExecutorError: If a box does not start.
     """
-    task = dataclasses.replace(read_folder(program.trial), memory_bytes=program.limits.memory_bytes)
-    began, ended = time.monotonic(), ""
+    folder = read_folder(program.trial)
+    task = dataclasses.replace(folder, image=program.image, memory_bytes=program.limits.memory_bytes)
+    ended = ""
     for _ in range(2):
         with Trial(task) as trial, _given_up_with(place, trial):
             try:
-                ran = trial.run(program.code, program.limits.wall_s)
-            except ExecutorError as error:
+                return _played(trial, program, place)
+            except BoxEnded as error:
                 ended = str(error)
-                continue
-            while not trial.is_over:
-                trial.submit()
-            if trial.reward is None:
-                return sandbox_error(f"{task.name}: {_told(trial.scores)}", place.queue_s)
-            report = ExecutionResult(Status.OK, stdout=_report(trial.scores, trial.reward))
-            limit = {"timeout": Status.TIMEOUT, "memory": Status.MEMORY}
-            return ExecutionResult(
-                limit[ran.limit] if ran.limit else Status.ERROR if ran.code else Status.OK,
-                exit_code=ran.code,
-                stdout=ran.output,
-                peer=report,
-                wall_s=time.monotonic() - began,
-                queue_s=place.queue_s,
-            )
+        if place.is_over():
+            break
     return sandbox_killed(ended, with_peer=True, queue_s=place.queue_s)
+
+
+def _played(trial: Trial, program: Program, place: Place) -> ExecutionResult:
+    began = time.monotonic()
+    ran = trial.run(program.code, program.limits.wall_s)
+    while not trial.is_over:
+        trial.submit()
+    if trial.reward is None:
+        return sandbox_error(f"{trial.task.name}: {_told(trial.scores)}", place.queue_s)
+    output = ran.output[-2 * program.limits.output_bytes :]
+    return ExecutionResult(
+        _status(ran),
+        exit_code=None if ran.signal is not None else ran.code,
+        signal=ran.signal,
+        stdout=output,
+        stdout_truncated=len(output) < len(ran.output) or len(output.encode()) >= MAX_OUTPUT_BYTES,
+        peer=ExecutionResult(Status.OK, stdout=_report(trial.scores, trial.reward)),
+        wall_s=time.monotonic() - began,
+        queue_s=place.queue_s,
+    )
+
+
+def _status(ran: Ran) -> Status:
+    if ran.limit is not None:
+        return Status.MEMORY if ran.limit == "memory" else Status.TIMEOUT
+    if ran.signal is not None:
+        return Status.SIGNAL
+    return Status.ERROR if ran.code else Status.OK
 
 
 def _report(scores: list[Score], reward: float) -> str:

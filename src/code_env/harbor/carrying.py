@@ -6,6 +6,7 @@ import fnmatch
 import os
 import re
 import tarfile
+import tomllib
 from collections.abc import Iterable, Iterator
 from typing import IO
 
@@ -21,15 +22,15 @@ _CONFIGURES = (
 """Names of files that run before the tests, or say how they run."""
 
 _CAN_CONFIGURE = {
-    "pyproject.toml": re.compile(rb"^\s*\[+\s*tool\s*\.\s*[\"']?pytest", re.MULTILINE),
-    "setup.cfg": re.compile(rb"^\[tool:pytest\]", re.MULTILINE),
-    "tox.ini": re.compile(rb"^\[pytest\]", re.MULTILINE),
+    "pyproject.toml": None,
+    "setup.cfg": re.compile(rb"^\s*\[\s*tool:pytest\s*\]", re.MULTILINE),
+    "tox.ini": re.compile(rb"^\s*\[\s*pytest\s*\]", re.MULTILINE),
     "entry_points.txt": re.compile(rb"^\s*\[\s*pytest11\s*\]", re.MULTILINE),
 }
-"""Files that do so if they have such a section."""
+"""Files that do so if they have such a section; TOML has many ways to write one."""
 
 _LOOKED_AT_BYTES = 1 << 20
-"""How much of such a file is looked at: an agent can leave a large one."""
+"""How large such a file may be to be looked at. A larger one counts as one that configures, as a link does."""
 
 
 def carry(source: IO[bytes], target: IO[bytes], root: str, paths: Iterable[str]) -> tuple[str, ...]:
@@ -45,15 +46,15 @@ def carry(source: IO[bytes], target: IO[bytes], root: str, paths: Iterable[str])
         The paths of the files that the agent has added, changed or removed and that are as in the image again.
     """
     source.seek(0)
-    seen: dict[str, bytes | None] = {}
+    seen: dict[str, bytes] = {}
     with tarfile.open(fileobj=source) as tar, tarfile.open(fileobj=target, mode="w") as carried:
         for member in tar:
             file = tar.extractfile(member) if member.isfile() else None
-            configures = _configures(member.name, file)
+            configures = not member.isdir() and _configures(member.name, file)
             if file is not None:
                 file.seek(0)
             if configures:
-                seen[member.name] = None if file is None else file.read(_LOOKED_AT_BYTES)
+                seen[member.name] = b"" if file is None else file.read(_LOOKED_AT_BYTES)
             else:
                 carried.addfile(member, file)
         originals = dict(_originals(root, paths))
@@ -64,25 +65,39 @@ def carry(source: IO[bytes], target: IO[bytes], root: str, paths: Iterable[str])
 
 
 def _configures(name: str, file: IO[bytes] | None) -> bool:
+    """Whether a file configures the tests, by its name and, if it is a file and no link, its content."""
     base = os.path.basename(name)
     if any(fnmatch.fnmatch(base, pattern) for pattern in _CONFIGURES):
         return True
-    sections = _CAN_CONFIGURE.get(base)
-    return sections is not None and file is not None and sections.search(file.read(_LOOKED_AT_BYTES)) is not None
+    if base not in _CAN_CONFIGURE:
+        return False
+    content = b"" if file is None else file.read(_LOOKED_AT_BYTES + 1)
+    if file is None or len(content) > _LOOKED_AT_BYTES:
+        return True
+    section = _CAN_CONFIGURE[base]
+    return _has_pytest(content) if section is None else section.search(content) is not None
+
+
+def _has_pytest(toml: bytes) -> bool:
+    """Whether TOML has a table `tool.pytest`; also if it cannot be read, for pytest then fails."""
+    try:
+        tool = tomllib.loads(toml.decode()).get("tool", {})
+    except (ValueError, RecursionError):
+        return True
+    return not isinstance(tool, dict) or "pytest" in tool
 
 
 def _originals(root: str, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the image's own files that configure tests: their names in the tar, and where they are."""
     for path in paths:
         top = root + resolved_in(root, path)
-        for directory, _, names in os.walk(top):
-            for name in names:
-                place = os.path.join(directory, name)
-                inside = f"{path.strip('/')}/{os.path.relpath(place, top)}"
-                if os.path.isfile(place) and not os.path.islink(place):
-                    with open(place, "rb") as file:
-                        if _configures(inside, file):
-                            yield inside, place
+        places = [os.path.join(directory, name) for directory, _, names in os.walk(top) for name in names]
+        for place in [top] if os.path.isfile(top) else places:
+            inside = os.path.normpath(f"{path.strip('/')}/{os.path.relpath(place, top)}")
+            if os.path.isfile(place) and not os.path.islink(place):
+                with open(place, "rb") as file:
+                    if _configures(inside, file):
+                        yield inside, place
 
 
 def _read(path: str | None) -> bytes | None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import gymnasium as gym
 from gymnasium.error import ResetNeeded
 
-from code_env.checks import require_whole
+from code_env.checks import require_number, require_whole
 from code_env.envs.code_text import CodeText
 from code_env.errors import TaskError, TaskNotFound
 from code_env.harness.wire.shown import ends
@@ -34,10 +34,10 @@ class HarborEnv(gym.Env[str, str]):
     `gym.make("CodeHarbor-v0", folder=...)` builds it. The first observation is the instruction. After a command it is
     the exit code and the output. `submit` scores the stage; then the observation is the instruction of the next one, if
     there is one. The reward is 0 until the last stage is scored, and then that of the task. When the last turn is used
-    up, all stages that are left are submitted as they are, and the episode is truncated.
+    up, all stages that are left are submitted as they are.
 
-    `info` has the `task_id`, the `stage`, the `turn`, and after a stage was scored its `outcome`. An outcome of
-    `no_verdict` has the reward 0 too; leave such an episode out of training.
+    `info` has the `task_id`, the `stage`, the `turn`, and after a stage was scored its `outcome`. An episode without a
+    verdict is truncated with the reward 0, and `info["valid"]` is False; leave it out of training.
 
     Args:
         folder: The folder of a task, or of such folders. Their images are prepared if they are not there.
@@ -67,6 +67,8 @@ class HarborEnv(gym.Env[str, str]):
         tripwire: bool = True,
     ) -> None:
         require_whole("max_turns", max_turns, TaskError, least=1)
+        if command_s is not None:
+            require_number("command_s", command_s, TaskError, above=0)
         if order not in ("random", "sequential"):
             raise TaskError(f"order must be 'random' or 'sequential'; got {order!r}")
         self.tasks = read_folders(folder, variables)
@@ -128,12 +130,12 @@ class HarborEnv(gym.Env[str, str]):
             ran = trial.run(action, self._command_s)
             code = f"exit code {ran.code}" if ran.limit is None else f"ended by its limit of {ran.limit_word}"
             observation = f"{code}\n{ends(ran.output, _SHOWN_CHARS)}"
-        terminated = trial.is_over
-        truncated = not terminated and self._turn >= self._max_turns
-        while truncated and not trial.is_over:
+        while self._turn >= self._max_turns and not trial.is_over:
             outcome = trial.submit().outcome
-        info = self._info(trial) | ({} if outcome is None else {"outcome": outcome.value})
-        return observation, (trial.reward or 0.0) if trial.is_over else 0.0, terminated, truncated, info
+        valid = not trial.is_over or trial.reward is not None
+        info = self._info(trial) | {"valid": valid} | ({} if outcome is None else {"outcome": outcome.value})
+        reward = (trial.reward or 0.0) if trial.is_over else 0.0
+        return observation, reward, trial.is_over and valid, not valid, info
 
     def close(self) -> None:
         """End the box."""

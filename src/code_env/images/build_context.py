@@ -66,6 +66,8 @@ class BuildContext:
         return path.parent.resolve().is_relative_to(self.root) or path == self.root
 
     def _is_left_out(self, path: Path) -> bool:
+        if path.is_relative_to(self._cache):
+            return True
         name = path.relative_to(self.root).as_posix()
         left_out = False
         for keeps, pattern in self._rules:

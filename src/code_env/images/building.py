@@ -77,7 +77,11 @@ class Build:
         self._steps: list[_Step] = []
         given, instructions = _before_from(read_build_file(path))
         first, *rest = instructions
-        image = _base_of(first, given, path, base)
+        named = base_of(path)
+        try:
+            image = None if named is None else base(named)
+        except ImageError as error:
+            raise first.error(str(error)) from error
         self._root = Path(os.devnull if image is None else image.root)
         self._state = _State({}) if image is None else _State(dict(image.variables), directory=image.directory)
         self._state.variables.setdefault("PATH", DEFAULT_PATH)
@@ -234,17 +238,18 @@ def _declared(one: Instruction, known: dict[str, str]) -> dict[str, str | None]:
     return {name: value if equals else None for name, equals, value in pairs}
 
 
-def _base_of(first: Instruction, given: dict[str, str], path: Path, base: Callable[[str], Image]) -> Image | None:
-    words = expanded(first.text, given)
+def base_of(path: Path) -> str | None:
+    """The path or the name of the image that a build file begins with; None for `scratch`.
+
+    Raises:
+        ImageError: If the build file cannot be read so far.
+    """
+    given, instructions = _before_from(read_build_file(path))
+    words = expanded(instructions[0].text, given)
     if not words or (len(words) > 1 and (len(words) != 3 or words[1].lower() != "as")):
-        raise first.error("the name of an image was expected, or a path")
-    if words[0] == "scratch":
-        return None
+        raise instructions[0].error("the name of an image was expected, or a path")
     beside = path.parent / words[0]
-    try:
-        return base(str(beside) if beside.exists() else words[0])
-    except ImageError as error:
-        raise first.error(str(error)) from error
+    return None if words[0] == "scratch" else str(beside) if beside.exists() else words[0]
 
 
 def _text(one: Instruction, state: _State) -> str:

@@ -23,7 +23,7 @@ from code_env.errors import ImageError, ImageNotPrepared
 from . import archives, engines, layers
 from .build_context import BuildContext
 from .build_file import is_build_file
-from .building import Build
+from .building import Build, base_of
 from .image import Image
 from .layer_cache import LayerCache
 from .trees import own
@@ -154,6 +154,8 @@ def _existing(source: str) -> Path | None:
     Raises:
         ImageError: If it can only be a path, and does not exist, or is the root of this machine.
     """
+    if not source:
+        raise ImageError("the name of an image must not be empty")
     path = Path(source).expanduser().absolute()
     if not path.exists():
         if source.startswith(_PATHS) or not re.fullmatch(r"[\w./:@-]+", source):
@@ -176,11 +178,16 @@ def _is_root_file_system(path: Path) -> bool:
 
 
 def _key(source: str, path: Path | None) -> str:
-    """The name of an image in the cache. It is another when the archive or the build file's directory has changed."""
+    """The name of an image in the cache. It is another when an archive or a build file's directory has changed."""
     if path is None:
         state: list[object] = ["name", source]
     elif is_build_file(path):
         state = [str(path.resolve()), path.stat().st_mtime_ns, *BuildContext(path.parent).state()]
+        with contextlib.suppress(ImageError):  # Whoever makes the image is told.
+            base = base_of(path)
+            found = None if base is None else _existing(base)
+            if base is not None and (found is None or not _is_root_file_system(found)):
+                state.append(_key(base, found))
     else:
         changing = (path / _OCI_FILES[1] if path.is_dir() else path).stat()
         state = [str(path.resolve()), changing.st_size, changing.st_mtime_ns]

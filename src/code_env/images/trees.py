@@ -51,7 +51,8 @@ def program_in(tree: str | Path, name: str, path: str) -> str:
         ImageError: If there is none.
     """
     for candidate in [name] if "/" in name else [f"{directory}/{name}" for directory in path.split(":")]:
-        if os.path.isfile(f"{tree}{resolved_in(tree, candidate)}"):
+        place = f"{tree}{resolved_in(tree, candidate)}"
+        if os.path.isfile(place) and os.stat(place).st_mode & 0o111:
             return candidate
     raise ImageError(f"the image has no program {name}")
 

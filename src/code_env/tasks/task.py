@@ -114,8 +114,8 @@ class Task:
         for index, test in enumerate(self.tests):
             if not isinstance(test, AnyTest):
                 raise TaskError(f"tests[{index}] is a {type(test).__name__}, which is no kind of test")
-            if isinstance(test, HarborTest) and len(self.tests) > 1:
-                raise TaskError(f"tests[{index}] is a test of kind {test.kind}, which must be the only one of its task")
+            if isinstance(test, HarborTest):
+                self._check_harbor(index)
             if isinstance(test, CallTest) and self.entry_point is None:
                 raise TaskError(f"tests[{index}] calls the entry point, and entry_point is missing")
         object.__setattr__(self, "language", canonical_name(self.language))
@@ -133,6 +133,16 @@ class Task:
             raise TaskError(f"files: {error}") from None
         if not isinstance(self.limits, Limits):
             raise TaskError(f"limits must be a Limits, such as Limits(cpu_s=1); got {type(self.limits).__name__}")
+
+    def _check_harbor(self, index: int) -> None:
+        """Check that the task has nothing but what a trial takes."""
+        what = f"tests[{index}] is a test of kind {HarborTest.kind}"
+        if len(self.tests) > 1:
+            raise TaskError(f"{what}, which must be the only one of its task")
+        if not self.image:
+            raise TaskError(f"{what}, whose task needs the folder's image; load_suite('harbor:FOLDER') makes the task")
+        if self.files or self.setup or self.prefix:
+            raise TaskError(f"{what}, whose task has neither files nor setup nor prefix: the image has what it needs")
 
     def _check_language(self) -> None:
         """Check that the answer's language supports these kinds of test."""

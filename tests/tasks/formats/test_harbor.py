@@ -2,7 +2,7 @@
 
 import pytest
 
-from code_env import TaskError
+from code_env import HarborTest, TaskError, load_suite
 from code_env.harbor import read_folder, read_folders
 
 
@@ -108,6 +108,9 @@ REFUSED = {
     "[environment]\nenv = {A = '${NONE}'}": "no value was given for the variable NONE",
     "[agent]\ntimeout_sec = 'long'": "could not convert string to float",
     "[[steps]]\nname = 'none'": "is not the folder of a task: .*instruction.md",
+    "steps = []": r"\[\[steps\]\] must be a list of tables, at least one",
+    "[[steps]]\nmin_reward = 1": r"each of \[\[steps\]\] needs a name",
+    "[[steps]]\nname = 'a'\n[steps.verifier]\nenv = {A = '1'}": r"\[steps.verifier\] env is not supported",
     "[": "is not the folder of a task",
 }
 
@@ -131,6 +134,28 @@ def test_what_is_missing_is_named(folder, tmp_path):
     (place / "environment/docker-compose.yaml").unlink()
     with pytest.raises(TaskError, match=r"names no docker_image, and there is no environment/Dockerfile"):
         read_folder(place)
+
+
+def test_an_error_of_a_suite_names_the_folder(folder, tmp_path):
+    place = folder("[agent]\ntimeout_sec = -1", name="b")
+    with pytest.raises(TaskError, match=r"/b: limits.cpu_s must be a number of seconds"):
+        load_suite(tmp_path)
+    (place / "task.toml").write_text("")
+    (place / "instruction.md").write_text("x" * 70_000)
+    with pytest.raises(TaskError, match=r"/b: prompt has 700.. characters"):
+        load_suite(f"harbor:{tmp_path}")
+
+
+def test_a_folder_as_a_task(folder):
+    place = folder()
+    (task,) = load_suite(place)
+    assert (task.id, task.language, task.tests, task.reference) == ("task", "bash", (HarborTest(str(place)),), None)
+    assert task.prompt.startswith("Do it.\n\nAnswer with one shell script")
+    (place / "solution").mkdir()
+    (place / "solution/solve.sh").write_text("exit\n")
+    assert load_suite(place)[0].reference == "exit\n"
+    (place / "solution/data").write_text("")
+    assert load_suite(place)[0].reference is None
 
 
 def test_a_folder_of_folders(folder, tmp_path):

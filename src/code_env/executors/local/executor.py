@@ -319,12 +319,14 @@ class _Slot:
                 self._servers.drop(worker.server)
         # Alone: if the server dies again, no other program is affected, and no other program can be the cause.
         with contextlib.ExitStack() as stack:
-            if program.peer is not None:  # The program and its peer both run on this server.
+            if program.peer is not None:  # The program and its peer both run on this server, unless it is an image's.
                 stock = stock._replace(modules=(*COMMON.modules, *stock.modules), judges=True)
             server = stack.enter_context(contextlib.closing(self._servers.fresh(stock)))
             own = stack.enter_context(contextlib.closing(server.open_worker()))
             peers = None
             if program.peer is not None:
+                if stock.image:
+                    server = stack.enter_context(contextlib.closing(self._servers.fresh(COMMON)))
                 peers = stack.enter_context(contextlib.closing(PeerKeeper(server.open_worker())))
             try:
                 return self._attempt(program, own, peers, place)

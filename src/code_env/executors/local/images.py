@@ -24,7 +24,7 @@ class Images:
         self._cache = ImageCache()
         self._found: dict[str, Image] = {}
         self.proven: set[Stock] = set()
-        """The stocks of those in which a server has started."""
+        """Stocks of images whose server has started once."""
 
     def find(self, source: str) -> Image:
         """The image of a path.
@@ -54,7 +54,7 @@ class Images:
 
 
 def start_in(image: Image) -> dict[str, Any]:
-    """How a server starts in an image: by the image's interpreter, with its variables; ours replace those of a name."""
+    """How a server starts in an image: by its interpreter, with its variables; ours win where both set a name."""
     where = {"HOME": namespaces.WORK_DIRECTORY, "TMPDIR": namespaces.SCRATCH, "PATH": image.search_path}
     return {
         "root": image.root,

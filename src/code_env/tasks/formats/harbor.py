@@ -95,7 +95,11 @@ def tasks_from_directory(path: Path) -> Iterator[Task]:
     Raises:
         TaskError: As `read_folder`.
     """
-    return map(task_of, read_folders(path))
+    for folder in read_folders(path):
+        try:
+            yield task_of(folder)
+        except (TaskError, UnicodeDecodeError) as error:
+            raise TaskError(f"{folder.path}: {error}") from None
 
 
 def task_of(folder: HarborTask) -> Task:
@@ -165,7 +169,7 @@ def read_folder(path: Path | str, variables: Mapping[str, str] = MappingProxyTyp
         return _Reader(folder, config, variables).read()
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise TaskError(f"{folder} is not the folder of a task: {error}") from error
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, AttributeError, LookupError) as error:
         raise TaskError(f"{folder / 'task.toml'}: {error}") from error
 
 
@@ -223,7 +227,15 @@ class _Reader:
         steps = self._config.get("steps")
         if steps is None:
             return [self._stage("", self._folder, self._config)]
-        return [self._stage(str(step["name"]), self._folder / "steps" / str(step["name"]), step) for step in steps]
+        if not isinstance(steps, list) or not steps or not all(isinstance(step, dict) for step in steps):
+            raise self._error("[[steps]] must be a list of tables, at least one")
+        for step in steps:
+            if not isinstance(step.get("name"), str):
+                raise self._error("each of [[steps]] needs a name")
+            for key in _REFUSED["verifier"] + ("env",):
+                if step.get("verifier", {}).get(key):
+                    raise self._error(f"[steps.verifier] {key} is not supported")
+        return [self._stage(step["name"], self._folder / "steps" / step["name"], step) for step in steps]
 
     def _stage(self, name: str, place: Path, config: Mapping[str, Any]) -> Stage:
         agent = {**self._table("agent"), **config.get("agent", {})}

@@ -21,7 +21,7 @@ from code_env.executors.result import Status
 from code_env.harness.process.limits import WHOLE_RUN
 from code_env.judging.judge import judge_each
 from code_env.judging.verdict import CaseResult, Verdict
-from code_env.tasks.kinds import AssertTest
+from code_env.tasks.kinds import AssertTest, HarborTest
 from code_env.tasks.suite import TaskSuite
 from code_env.tasks.task import JudgeMode, Task
 
@@ -131,7 +131,8 @@ class _Proof:
 
     def __init__(self, task: Task, calibrate: bool) -> None:
         self.task = self._stated = task
-        self._calibrate = calibrate
+        # A folder says itself how long its agent may take, and a trial measures neither CPU time nor memory.
+        self._calibrate = calibrate and not isinstance(task.tests[0], HarborTest)
         self.settled = False
         self.findings: list[ValidationFinding] = []
         self._verdicts: list[Verdict] = []

@@ -349,6 +349,18 @@ def test_tests_run_as_their_task_says(script, tasks, base, tmp_path):
             assert (score.outcome, score.reward) == (TrialOutcome.SCORED, float(solves)), score
 
 
+def test_tests_that_run_only_on_some_work_take_the_tripwire_too(tasks, base, tmp_path):
+    folder = shutil.copytree(tasks / "write-a-function", tmp_path / "task")
+    os.link(base, tmp_path / "base.tar")
+    script = (folder / "tests/test.sh").read_text()
+    nothing = "[ -f roman.py ] || { echo 0 > /logs/verifier/reward.txt; exit; }\n"
+    (folder / "tests/test.sh").write_text(script.replace("\n", f"\n{nothing}", 1))
+    for hides in ("", "os.remove('/logs/tripwire.here'); "):
+        with made(folder) as trial:
+            trial.run(f'echo "import os; {hides}os._exit(0)" > roman.py')
+            assert trial.submit().outcome is TrialOutcome.TAMPERED, hides
+
+
 def test_variables_of_the_image_reach_the_tests(tasks, base, tmp_path):
     folder = shutil.copytree(tasks / "write-a-function", tmp_path / "task")
     os.link(base, tmp_path / "base.tar")

@@ -8,7 +8,7 @@ import functools
 import os
 import statistics
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Literal, NamedTuple
 
@@ -29,7 +29,7 @@ WRITABLE_BYTES = 2 << 30
 _MORE_BYTES = 256 << 20
 _LOGS, _VERIFIER_LOGS, _TESTS, _SOLUTION = "/logs", "/logs/verifier", "/tests", "/solution"
 _ARTIFACTS = "/logs/artifacts"
-_PLUGIN, _ADDS, _MARK = "/code_env_tripwire", "/logs/tripwire", "/logs/tripwire.here"
+_PLUGIN, _ADDS, _MARK = "/code_env_tripwire", "/logs/tripwire", "tripwire.here"
 _SHELLS = ("bash", "sh")
 _SHOWN_CHARS = 4000
 _COMMAND = "/tmp/command"
@@ -47,6 +47,11 @@ class _Verified(NamedTuple):
     """The files with the reward, by their paths; those that are no files are empty."""
     changed: list[str]
     """The scripts of the tests that are no longer as they were."""
+
+    @property
+    def loads_plugin(self) -> bool:
+        """Whether pytest has loaded our plugin, which leaves a file; code under test can only remove it later."""
+        return _MARK in self.ran.writes
 
 
 class _Untouched(NamedTuple):
@@ -235,7 +240,7 @@ class Trial:
         score, is_loaded = self._verified(stage, paths, carried, restored, plugin=plugin)
         if not self._tripwire or is_loaded or self._untouched(stage).takes_tripwire:
             return score, self._tripwire
-        if score.reward != 1.0:  # The tests may run by a pytest that does not find the plugin, and says that it fails.
+        if score.reward != 1.0 and _may_run_pytest(stage):  # A pytest that does not find the plugin fails by that.
             score, _ = self._verified(stage, paths, carried, restored, plugin="left out")
         return score, False
 
@@ -249,7 +254,7 @@ class Trial:
         for _ in range(2):
             try:
                 verified = self._verify(stage, paths, carried, plugin=plugin)
-                return _score_of(verified, restored), _MARK in verified.files
+                return _score_of(verified, restored), verified.loads_plugin
             except ExecutorError as error:
                 failure = error
         try:
@@ -272,14 +277,14 @@ class Trial:
 
     def _untouched(self, stage: Stage) -> _Untouched:
         """What the tests say of the image as it was."""
-        files = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(stage.tests.rglob("*"))]
+        files = [(str(path), path.lstat().st_mtime_ns, path.lstat().st_size) for path in sorted(stage.tests.rglob("*"))]
         task = dataclasses.replace(self.task, stages=(stage,))
         key = repr((self._image.root, files, self._tripwire, self._writable_bytes, task))
         if key not in _known_untouched:
             with packed({}) as nothing:
                 verified = self._verify(stage, [], nothing, plugin="here" if self._tripwire else "left out")
             gives_reward = _score_of(verified, ()).outcome is TrialOutcome.SCORED
-            _known_untouched[key] = _Untouched(_MARK in verified.files, gives_reward)
+            _known_untouched[key] = _Untouched(verified.loads_plugin, gives_reward)
         return _known_untouched[key]
 
     def _verify(self, stage: Stage, paths: list[str], carried: IO[bytes], *, plugin: _Plugin) -> _Verified:
@@ -302,9 +307,9 @@ class Trial:
             box.make(_VERIFIER_LOGS, self.directory, _ARTIFACTS, *([_ADDS] if plugin == "adds tests" else []))
             box.unpack(tests)
             command = [self._shell, f"{_TESTS}/test.sh"]
-            ran = self._run_in(box, command, limit_s, environment, watched=_VERIFIER_LOGS)
+            ran = self._run_in(box, command, limit_s, environment, watched=[_LOGS, _VERIFIER_LOGS])
             with tempfile.TemporaryFile() as file:
-                box.pack([f"{_VERIFIER_LOGS}/reward.json", f"{_VERIFIER_LOGS}/reward.txt", _MARK], file, 1 << 20)
+                box.pack([f"{_VERIFIER_LOGS}/reward.json", f"{_VERIFIER_LOGS}/reward.txt"], file, 1 << 20)
                 files = texts_in(file)
             with tempfile.TemporaryFile() as file:
                 box.pack([_TESTS], file, self._writable_bytes)
@@ -329,7 +334,7 @@ class Trial:
         command: list[str],
         limit_s: float,
         environment: Mapping[str, str] | None = None,
-        watched: str | None = None,
+        watched: Sequence[str] = (),
     ) -> Ran:
         return box.run(
             command,
@@ -373,6 +378,11 @@ def _score_of(verified: _Verified, restored: tuple[str, ...]) -> Score:
     except ValueError as error:
         return dataclasses.replace(tampered, outcome=TrialOutcome.NO_VERDICT, reward=None, message=str(error))
     return dataclasses.replace(tampered, outcome=TrialOutcome.SCORED, reward=reward, rewards=rewards)
+
+
+def _may_run_pytest(stage: Stage) -> bool:
+    """Whether a file of the tests names it."""
+    return any(b"pytest" in path.read_bytes() for path in stage.tests.rglob("*") if path.is_file())
 
 
 def _of(stage: Stage) -> str:

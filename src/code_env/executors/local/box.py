@@ -45,7 +45,7 @@ class Ran(NamedTuple):
     output: str
     """The end of what it wrote to stdout and stderr."""
     writes: list[str]
-    """The names of files in the watched directory, each time that one was closed after writing, and `TOO_MANY` if the
+    """The names of files in watched directories, each time that one was closed after writing, and `TOO_MANY` if the
     kernel has not kept all."""
     daemons: bool
     """Whether a process was there, by then or before, whose parent had ended."""
@@ -107,7 +107,7 @@ class Box:
         environment: Mapping[str, str],
         directory: str = "/",
         limit_s: float,
-        watched: str | None = None,
+        watched: Sequence[str] = (),
     ) -> Ran:
         """Run a command. Processes that it leaves go on until `stop`.
 
@@ -116,7 +116,7 @@ class Box:
             environment: The environment variables.
             directory: The working directory.
             limit_s: How long it may run, in seconds; time in which it waits for a core does not count.
-            watched: A directory whose files are watched meanwhile. With it, all processes end with the command.
+            watched: Directories whose files are watched meanwhile. With one, all processes end with the command.
 
         Raises:
             BoxEnded: If the box has ended.
@@ -127,7 +127,7 @@ class Box:
             environment=dict(environment),
             directory=directory,
             limit_s=limit_s,
-            watched=watched,
+            watched=list(watched),
         )
         return Ran(**answer)
 

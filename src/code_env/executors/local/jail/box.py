@@ -229,7 +229,7 @@ class _Server:
             send(self._control, answer)
 
     def run(
-        self, command: list[str], environment: dict[str, str], directory: str, limit_s: float, watched: str | None
+        self, command: list[str], environment: dict[str, str], directory: str, limit_s: float, watched: list[str]
     ) -> dict[str, Any]:
         """Run a command; report its exit code, or the limit that ended it, its output, and writes to watched files.
 
@@ -238,11 +238,11 @@ class _Server:
             environment: The environment variables.
             directory: The working directory.
             limit_s: How long it may run, in seconds; time in which it waits for a core does not count.
-            watched: A directory; with it, all processes end with the command. `writes` has the name of each file there
+            watched: Directories; with one, all processes end with the command. `writes` has the name of each file there
                 that was closed after writing, each time. `daemons` is whether a process was there whose parent had
                 ended. `signal` is the number of the signal that ended the command, or null.
         """
-        notices = None if watched is None else linux.notice_changes([watched])
+        notices = linux.notice_changes(watched) if watched else None
         from_command, to_server = os.pipe2(os.O_CLOEXEC)
         pid = os.fork()
         if pid == 0:
@@ -267,17 +267,17 @@ class _Server:
                 send(self._control, {"alive": True})
             if from_command in ready and not _drain(from_command, output):
                 poll.unregister(from_command)
-            writes += _written(watched, notices)
+            writes += _written(notices)
             code, orphans = _reaped(pid)
             daemons = daemons or orphans or any(child != pid for child in children_of(1))
             limit = watch.overrun()
-        if limit == "memory" or watched is not None:
+        if limit == "memory" or watched:
             self.stop()  # Of watched files nothing is written after this, which nobody would count.
         elif code is None:
             os.killpg(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
         _drain(from_command, output)
-        writes += _written(watched, notices)
+        writes += _written(notices)
         for fd in descriptors:
             os.close(fd)
         text = bytes(output[-MAX_OUTPUT_BYTES:]).decode("utf-8", "replace")
@@ -428,9 +428,9 @@ def _ending(code: int) -> dict[str, Any]:
     return {"code": code, "signal": None} if code >= 0 else {"code": 128 - code, "signal": -code}
 
 
-def _written(directory: str | None, notices: int | None) -> list[str]:
+def _written(notices: int | None) -> list[str]:
     """The names of the files that were closed after writing since the last call."""
-    if directory is None or notices is None:
+    if notices is None:
         return []
     found = []
     with contextlib.suppress(BlockingIOError):

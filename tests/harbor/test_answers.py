@@ -104,7 +104,7 @@ def test_a_part_of_the_work_earns_a_share(named, executor):
 def test_what_the_script_left_counts_also_if_it_failed_or_came_to_its_limit(named, executor):
     task = named["code_env/several-steps"]
     assert judge(task, task.reference + "\nexit 3", executor).passed
-    hasty = dataclasses.replace(task, limits=task.limits.with_values({"wall_s": 5}))
+    hasty = dataclasses.replace(task, limits=task.limits.with_values({"wall_s": 15}))
     assert judge(hasty, f"{task.reference}\n{SLEEP}", executor).passed
 
 

@@ -1,5 +1,6 @@
 """An image with a shell, Python and pytest, from which the images of all tasks are built."""
 
+import dataclasses
 import importlib.util
 import os
 import shutil
@@ -8,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from code_env.caches import FileLock
+from code_env.harbor import Trial, read_folder
+from code_env.images import prepare_images
 from images.archives_made import packed_tar
 from images.rootfs import add_programs, make_root
+
+HERE = Path(__file__).parent
 
 collect_ignore = ["tasks"]
 
@@ -50,3 +55,33 @@ def cache_of_images(shared):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CODE_ENV_CACHE", str(shared / "cache"))
         yield
+
+
+@pytest.fixture(scope="session")
+def tasks(base, tmp_path_factory):
+    """The folders, beside the image that they build on."""
+    place = tmp_path_factory.mktemp("tasks")
+    shutil.copytree(HERE / "tasks", place / "tasks")
+    os.link(base, place / "tasks/base.tar")
+    return place / "tasks"
+
+
+@pytest.fixture
+def begun(tasks):
+    """Begins trials of a task, by the name of its folder."""
+    trials = []
+
+    def begin(name, **options):
+        task = read_folder(tasks / name)
+        if "memory_bytes" in options:
+            task = dataclasses.replace(task, memory_bytes=options.pop("memory_bytes"))
+        if "verifier_s" in options:
+            stage = dataclasses.replace(task.stages[0], verifier_s=options.pop("verifier_s"))
+            task = dataclasses.replace(task, stages=(stage,))
+        prepare_images([task.image])
+        trials.append(Trial(task, **options))
+        return trials[-1]
+
+    yield begin
+    for trial in trials:
+        trial.close()

@@ -232,12 +232,16 @@ class Trial:
         """End the trial."""
         self.close()
 
+    @property
+    def _plugin(self) -> _Plugin:
+        """What the first run of the tests has of the plugin."""
+        return "here" if self._tripwire else "left out"
+
     def _scored(
         self, stage: Stage, paths: list[str], carried: IO[bytes], restored: tuple[str, ...]
     ) -> tuple[Score, bool]:
         """What the tests say of the agent's work, and whether they take the tripwire."""
-        plugin: _Plugin = "here" if self._tripwire else "left out"
-        score, is_loaded = self._verified(stage, paths, carried, restored, plugin=plugin)
+        score, is_loaded = self._verified(stage, paths, carried, restored, plugin=self._plugin)
         if not self._tripwire or is_loaded or self._untouched(stage).takes_tripwire:
             return score, self._tripwire
         if score.reward != 1.0 and _may_run_pytest(stage):  # A pytest that does not find the plugin fails by that.
@@ -282,7 +286,7 @@ class Trial:
         key = repr((self._image.root, files, self._tripwire, self._writable_bytes, task))
         if key not in _known_untouched:
             with packed({}) as nothing:
-                verified = self._verify(stage, [], nothing, plugin="here" if self._tripwire else "left out")
+                verified = self._verify(stage, [], nothing, plugin=self._plugin)
             gives_reward = _score_of(verified, ()).outcome is TrialOutcome.SCORED
             _known_untouched[key] = _Untouched(verified.loads_plugin, gives_reward)
         return _known_untouched[key]

@@ -183,7 +183,7 @@ def _key(source: str, path: Path | None) -> str:
         state: list[object] = ["name", source]
     elif is_build_file(path):
         state = [str(path.resolve()), path.stat().st_mtime_ns, *BuildContext(path.parent).state()]
-        with contextlib.suppress(ImageError):  # Whoever makes the image is told.
+        with contextlib.suppress(ImageError):  # Making the image reports the error.
             base = base_of(path)
             found = None if base is None else _existing(base)
             if base is not None and (found is None or not _is_root_file_system(found)):

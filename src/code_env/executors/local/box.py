@@ -17,7 +17,7 @@ from .servers import BOOT, refuse_unsupported_machine
 from .users import box_user
 
 _PATIENCE_S = 600.0
-"""How long the trainer waits for a sign of life from a box, which also a busy machine gives sooner."""
+"""How long the trainer waits for a sign of life from a box, in seconds. A busy machine gives one sooner too."""
 
 _END_S = 60.0
 

@@ -320,7 +320,9 @@ class _Server:
             except (_TooLarge, RecursionError) as error:
                 return {"too_large": str(error)}
             except OSError as error:
-                if error.errno != errno.ENAMETOOLONG:  # Others are no fault of whoever left the files.
+                if (
+                    error.errno != errno.ENAMETOOLONG
+                ):  # Other errors are not the fault of the process that left the files.
                     raise
                 return {"too_large": str(error)}
         return {}

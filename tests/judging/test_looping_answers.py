@@ -105,6 +105,20 @@ def test_a_limit_for_all_tests_is_one_for_a_suite_too(executor):
     assert all("the time limit was reached (0.5 s of CPU time)" in message for message in messages), messages
 
 
+@pytest.mark.parametrize("test", [CallTest((1,), expected=1), StdinTest("", "1"), AssertTest("assert f(1) == 1")])
+def test_tests_that_reach_the_limit_of_all_together_say_so(executor, test):
+    """Each stays below its limit; all together may take ten times as much."""
+    task = Task("t", "", (test,) * 40, entry_point="f", limits=Limits(cpu_s=0.25, wall_s=200))
+    code = f"{BURN}def f(n):\n    burn(0.1)\n    return n\nif __name__ == '__main__':\n    print(f(1))"
+    verdict = judge(task, code, executor)
+    failed = [case for case in verdict.cases if not case.passed]
+    assert verdict.cases[0].passed
+    assert {case.status for case in failed} == {Status.TIMEOUT}, failed
+    told = {case.message.rpartition(": ")[2] for case in failed}
+    assert told == {"the time limit was reached for all tests together (2.5 s of CPU time)"}
+    assert verdict.execution.status is Status.TIMEOUT
+
+
 def test_to_wait_too_long_leaves_the_others_their_time(executor):
     limits = Limits(cpu_s=0.5, wall_s=2)
     tests = tuple(StdinTest(str(n), str(n)) for n in range(4))

@@ -21,7 +21,7 @@ from code_env.tasks.task import Task
 
 from .job import in_one_process
 from .verdict import CaseResult, Outcome, Stage, Verdict
-from .wording import completed_message
+from .wording import completed_message, time_of_whole_run
 
 _HELLO = '{"hello": true}\n'
 """The first line of a report."""
@@ -74,7 +74,9 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
     """The verdict on a run for which `sandbox_fault` returned None."""
     records = _records(result.peer) if result.peer is not None else []
     reported: dict[tuple[int, int], dict[str, Any]] = {}
-    status, message = _why_unreported(result)
+    is_one_run = in_one_process(task) or were_together(result)
+    reason = _end_of_run(task, result, is_one_run=is_one_run)
+    status, message = _why_unreported(result, reason)
     error, stage = result.error, Stage.PARSED
     results: tuple[Mapping[str, Any], ...] = ()
     cells_shown: tuple[CellResult, ...] = ()
@@ -92,8 +94,8 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
             message = f"{error.name}: {error.message}"
         elif "lost" in record and result.status is Status.OK:
             status, message = Status(record["status"]), record["lost"]
-    _complete(reported.values(), result)
-    if in_one_process(task) or were_together(result):
+    _complete(reported.values(), result, reason)
+    if is_one_run:
         used = {"cpu_s": result.cpu_s, "wall_s": result.wall_s}
         reported = {place: used | record for place, record in reported.items()}
     began = any("began" in record for record in records)
@@ -118,12 +120,22 @@ def verdict_of(task: Task, response: str, code: str, result: ExecutionResult) ->
     return _verdict(task, response, code, cases, dataclasses.replace(result, **fields), stage)
 
 
-def _complete(records: Iterable[dict[str, Any]], result: ExecutionResult) -> None:
+def _end_of_run(task: Task, result: ExecutionResult, *, is_one_run: bool) -> str:
+    """How the program's process ended, in words. If it serves several runs, a time limit is that of all together."""
+    if result.status is Status.TIMEOUT and not is_one_run:
+        return time_of_whole_run(task.limits, result.cpu_s)
+    return _ended(result).reason
+
+
+def _ended(result: ExecutionResult) -> Ended:
+    return Ended({"status": str(result.status), "exit_code": result.exit_code, "signal": result.signal})
+
+
+def _complete(records: Iterable[dict[str, Any]], result: ExecutionResult, reason: str) -> None:
     """For cases that were interrupted because the program's process ended: record how the process ended."""
-    ended = Ended({"status": str(result.status), "exit_code": result.exit_code, "signal": result.signal})
     for record in records:
         if record["status"] == LOST:
-            record["status"], record["message"] = ended.fault, record["message"].replace(ENDED, ended.reason)
+            record["status"], record["message"] = _ended(result).fault, record["message"].replace(ENDED, reason)
             record.update(exit_code=result.exit_code, signal=result.signal, stderr=result.stderr[-STDERR_TAIL_BYTES:])
 
 
@@ -135,10 +147,10 @@ def _output_of(task: Task, case: CaseResult) -> str:
     return case.actual if task.tests[case.test].keeps_output else ""
 
 
-def _why_unreported(result: ExecutionResult) -> tuple[Status, str]:
-    """The status and message of cases that the report does not mention."""
+def _why_unreported(result: ExecutionResult, reason: str) -> tuple[Status, str]:
+    """The status and message of cases that the report does not mention; `reason` is how the run ended."""
     if result.status is not Status.OK:
-        return result.status, f"the program's process ended: {result.status}"
+        return result.status, f"not reached: {reason}"
     peer = result.peer
     if peer is not None and peer.status is not Status.OK:
         status = peer.status if peer.status in (Status.TIMEOUT, Status.MEMORY) else Status.ERROR

@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from code_env.executors.limits import Limits
 from code_env.executors.result import Status
+from code_env.harness.process.limits import WHOLE_RUN
 from code_env.harness.wire.endings import SHARED, TIME_IS_UP
 from code_env.tasks.task import Task
 
@@ -46,6 +48,14 @@ def completed_message(record: Mapping[str, Any], task: Task, code: str) -> str:
     most_s = min(limits.cpu_s, limits.total_cpu_s or limits.cpu_s)
     reached = f"{most_s:g} s of CPU time" if cpu_s >= _MOST * most_s else f"{limits.wall_s:g} s of wall time"
     return message.replace(TIME_IS_UP, f"{TIME_IS_UP} ({reached})", 1)
+
+
+def time_of_whole_run(limits: Limits, cpu_s: float) -> str:
+    """Return, in words, which time limit of all tests together was reached, by a run that used this much CPU time."""
+    most_s = WHOLE_RUN * limits.cpu_s
+    wall_s = WHOLE_RUN * limits.wall_s
+    reached = f"{most_s:g} s of CPU time" if cpu_s >= _MOST * most_s else f"{wall_s:g} s of wall time"
+    return f"{TIME_IS_UP} for all tests together ({reached})"
 
 
 def _with_line(message: str, error: Mapping[str, str], task: Task, code: str) -> str:

@@ -45,7 +45,7 @@ from typing import Any
 from ..process.limits import MAX_STREAM_BYTES, cpu_limit_s, peak_bytes
 from ..wire.bell_channel import QuietChannel
 from ..wire.channel import SPARE_VARIABLE, Channel, ChannelError, ChannelTimeout, Kind, conversations, frame, parse_json
-from ..wire.endings import ENDED, Ended, Problem
+from ..wire.endings import ENDED, LOST, Ended, Problem
 from ..wire.shown import MAX_ENDS_CHARS, MAX_TEXT_CHARS, ends
 from .asserting import NO_CASES
 from .calls import Calls
@@ -251,7 +251,9 @@ class _Judge:
         try:
             ended = self._take_output(output)
         except (ChannelError, ProgramDied) as error:
-            status = "timeout" if isinstance(error, ChannelTimeout) else "error"
+            status = LOST if isinstance(error, ProgramDied) else "error"
+            if isinstance(error, ChannelTimeout):
+                status = "timeout"
             self._told.case(index, status, str(error), **self._shown(output.decode("utf-8", "replace")))
             raise
         actual = output.decode("utf-8", "surrogateescape")
@@ -293,7 +295,7 @@ class _Judge:
         while True:
             frame = self._channel.receive(max(0.0, deadline - time.monotonic()))
             if frame is None:
-                raise ProgramDied("the program's process ended")
+                raise ProgramDied(ENDED)
             if frame[0] == Kind.ENDED:
                 return Ended(parse_json(frame[1]))
             if frame[0] != Kind.OUTPUT or len(output) + len(frame[1]) > MAX_STREAM_BYTES:

@@ -353,7 +353,7 @@ class RemoteModule:
             try:
                 self._channel.send(Kind.UNLOAD)
             except ChannelError:
-                self._lost = "error"
+                self._lost = LOST
         return self._wait_for_end()
 
     @property
@@ -439,7 +439,7 @@ class RemoteModule:
         try:
             self._channel.send(Kind.MESSAGE, pack_request(request))
         except ChannelError as error:
-            self._lost = "error"
+            self._lost = LOST
             raise ProgramDied(str(error)) from error
 
     def _receive(self, number: int) -> dict[str, Any]:
@@ -483,7 +483,7 @@ class RemoteModule:
             self._lost = "error"
             raise ProgramDied(str(error)) from error
         if frame is None:
-            self._lost = "error"
+            self._lost = LOST
             raise ProgramDied(ENDED)
         return frame
 

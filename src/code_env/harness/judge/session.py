@@ -16,7 +16,7 @@ from typing import Any
 
 from ..process.limits import MAX_STREAM_BYTES
 from ..wire.channel import Channel, ChannelError, Kind, pack_request, parse_json
-from ..wire.endings import ENDED, Ended
+from ..wire.endings import ENDED, LOST, Ended
 from ..wire.records import Record, clean_record, text_of_cell
 from ..wire.shown import MAX_TEXT_CHARS, brief, ends
 from .comparing import compare_text
@@ -115,7 +115,7 @@ class Session:
 
     def _broken(self) -> Fields:
         if self._ended is None:
-            return {"status": "error", "message": ENDED}
+            return {"status": LOST, "message": ENDED}
         return {"status": self._ended.fault, "message": self._ended.reason, **self._ended.details}
 
     def _cell(self, test: dict[str, Any], number: int) -> Fields:

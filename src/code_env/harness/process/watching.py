@@ -320,8 +320,7 @@ class Watch:
         used_s = self._beside_s() - self._cpu_before_s
         if self._reaper is not None:
             used_s += waited_for_cpu_s(self._reaper) - self._waited_before_s
-        if len(pids) > 1 or self._reaper is not None:
-            used_s += sum(map(waited_for_cpu_s, pids))
+        used_s += sum(map(waited_for_cpu_s, pids))
         return used_s + sum(cpu_seconds(pid) or 0.0 for pid in pids)
 
 

@@ -32,7 +32,7 @@ def executor(request):
 
 
 def bash(*tests):
-    return Task("t", "p", tests, language="bash", limits=Limits(cpu_s=1, wall_s=5))
+    return Task("t", "p", tests, language="bash", limits=Limits(cpu_s=1, wall_s=60))
 
 
 SUM = bash(StdinTest("2 3\n", "5\n"), StdinTest("10 20\n", "30\n"))

@@ -2,7 +2,7 @@
 
 from code_env import AssertTest, CallTest, Limits, OutputTest, StdinTest, Task
 
-FAST = Limits(cpu_s=1, wall_s=5)
+FAST = Limits(cpu_s=1, wall_s=60)
 
 
 def task(*tests, entry_point="f", **fields):

@@ -214,7 +214,7 @@ def test_the_largest_limits_work(limits, executor):
 
 
 def test_answers_are_judged_one_after_another_and_the_rest_is_cancelled(executor):
-    slow = (task(OutputTest("x")), "import time; time.sleep(60)")
+    slow = (task(OutputTest("x"), limits=Limits(wall_s=5)), "import time; time.sleep(60)")
     verdicts = code_env.judge_each([(*HONEST["call"],), slow, slow, slow], executor)
     assert next(verdicts).passed
     verdicts.close()

@@ -9,7 +9,7 @@ import pytest
 from code_env import ExecutionResult, Executor, Limits, OutputTest, Status, Task, judge_as_completed, judge_each
 from code_env.judging.judge import MAX_AHEAD
 
-TASK = Task("t", "p", (OutputTest("1"),), limits=Limits(cpu_s=1, wall_s=5))
+TASK = Task("t", "p", (OutputTest("1"),), limits=Limits(cpu_s=1, wall_s=60))
 RIGHT, WRONG = (TASK, "print(1)"), (TASK, "print(2)")
 
 

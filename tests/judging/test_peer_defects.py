@@ -21,7 +21,7 @@ from code_env import (
     judge_many,
 )
 
-FAST = Limits(cpu_s=1, wall_s=5)
+FAST = Limits(cpu_s=1, wall_s=60)
 
 
 def task(*tests, entry_point=None, **fields):

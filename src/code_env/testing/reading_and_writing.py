@@ -104,5 +104,6 @@ def long_output_keeps_head_and_tail(executor: Executor) -> None:
 def a_flood_ends_the_program(executor: Executor) -> None:
     """More than 16 MiB in one stream end the program with `output_limit`."""
     for stream in ("stdout", "stderr"):
-        result = run(executor, f"import sys\nwhile True: sys.{stream}.write('x' * 100000)")
+        code = f"import sys\nwhile True: sys.{stream}.write('x' * 100000)"
+        result = run(executor, code, limits=Limits(wall_s=100))  # On a busy machine nobody reads for seconds.
         equal(result.status, Status.OUTPUT_LIMIT, f"status after a flood of {stream}")

@@ -126,5 +126,5 @@ def test_output_keeps_head_and_tail_and_a_flood_ends_it(jail, honest):
     assert (result.status, result.stdout_truncated) == (Status.OK, True)
     assert result.stdout.startswith("head\n")
     assert result.stdout.endswith("tail\n")
-    flood = jail.run(Program("import os\nwhile True: os.write(1, b'\\xff' * 65536)"))
+    flood = jail.run(Program("import os\nwhile True: os.write(1, b'\\xff' * 65536)", limits=Limits(wall_s=100)))
     assert flood.status is Status.OUTPUT_LIMIT

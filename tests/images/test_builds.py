@@ -1,6 +1,8 @@
 """Images made from build files: each step runs once, in a jail, and nothing but the tree can change."""
 
+import contextlib
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -15,7 +17,7 @@ from code_env import ImageError, ImageNotPrepared, Program, judge_many, load_sui
 from code_env.images import ImageCache, building, prepare_images
 from images.archives_made import packed_tar
 from images.rootfs import add_programs, make_root
-from support import PATIENCE_S
+from support import PATIENCE_S, wait_until
 
 TOOLS = ("sh", "cat", "chown", "chmod", "date", "ls", "ln", "mkdir", "mkfifo", "rm", "sleep")
 
@@ -265,6 +267,43 @@ def test_a_step_has_a_time_limit(build, monkeypatch):
         build("RUN sleep 1000")
 
 
+_BUILDS = """
+import sys
+from pathlib import Path
+from code_env.images import ImageCache
+print(ImageCache(Path(sys.argv[1])).prepare(sys.argv[2])[1])
+"""
+"""Prints whether it made the image."""
+
+
+def test_a_build_that_is_killed_leaves_nothing(build, base, tmp_path):
+    """What has made a step's file and waits ends too, the step counts as never run, and the cache can be emptied."""
+    first, waits, cache = "RUN echo 1 > /srv/first", f"sleep {random.randrange(10**6, 10**9)}", ImageCache(tmp_path)
+    (build.context / "Dockerfile").write_text(f"FROM {base}\n{first}\nRUN echo 2 > /srv/second && {waits}\n")
+    directory = cache.layers.directory
+    command = [sys.executable, "-c", _BUILDS, str(tmp_path), str(build.context / "Dockerfile")]
+    with subprocess.Popen(command) as process:
+        wait_until(lambda: list(directory.glob("*.partial/tree/srv/second")) or process.poll() is not None)
+        assert running(waits)
+        process.kill()
+    wait_until(lambda: not running(waits))
+    assert [list(path.path.glob("srv/second")) for path in cache.layers.entries()] == [[], []]
+    cache.prune(0)
+    cache.layers.prune(0)
+    assert (list(directory.iterdir()), cache.entries()) == ([], [])
+    (build.context / "Dockerfile").write_text(f"FROM {base}\n{first}\n")
+    assert told(cache.prepare(str(build.context / "Dockerfile"))[0], "srv/first") == ["1"]
+
+
+def running(command):
+    """Whether a process runs this command of a shell."""
+    found = False
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found |= command in path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    return found
+
+
 def test_no_link_of_an_image_leads_a_step_out(build, tmp_path):
     (tmp_path / "outside").mkdir()
     (build.context / "file").write_text("1")
@@ -344,9 +383,7 @@ def test_two_that_build_the_same_do_it_once(build, cache):
     path = build.context / "Dockerfile"
     build()
     path.write_text(path.read_text() + "RUN sleep 0.5; date +%s%N > /srv/id\n")
-    code = "import sys; from pathlib import Path; from code_env.images import ImageCache; "
-    code += "print(ImageCache(Path(sys.argv[1])).prepare(sys.argv[2])[1])"
-    command = [sys.executable, "-c", code, str(cache.directory.parent), str(path)]
+    command = [sys.executable, "-c", _BUILDS, str(cache.directory.parent), str(path)]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert sorted(one.communicate(timeout=PATIENCE_S)[0] for one in both) == ["False\n", "True\n"]
     assert not list(cache.directory.parent.rglob("*.partial"))

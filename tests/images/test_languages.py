@@ -45,7 +45,10 @@ def test_limits_hold(inside):
         "const all = []; for (;;) all.push(Buffer.alloc(1 << 20, 1));": "memory",
         "require('fs').writeFileSync('/etc/motd', 'x')": "error",
     }
-    results = inside.run_many([Program(code, "javascript", limits=Limits(cpu_s=1)) for code in ends])
+    # On a slow machine it takes seconds to fill the memory.
+    limits = {"timeout": Limits(cpu_s=1, wall_s=60), "memory": Limits(cpu_s=60, wall_s=200)}
+    programs = [Program(code, "javascript", limits=limits.get(end, Limits())) for code, end in ends.items()]
+    results = inside.run_many(programs)
     assert [str(result.status) for result in results] == list(ends.values()), results
 
 

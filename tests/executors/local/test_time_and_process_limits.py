@@ -257,7 +257,7 @@ def f(what):
         prompt="",
         tests=tuple(code_env.CallTest((what,), expected=what) for what in order),
         entry_point="f",
-        limits=Limits(cpu_s=0.5, wall_s=1, memory_bytes=100 << 20),
+        limits=Limits(cpu_s=2, wall_s=3, memory_bytes=100 << 20),
     )
     verdict = code_env.judge_many([(task, code)], jail)[0]
     expected = {"sleep": "timeout", "fine": "ok", "memory": "memory", "signal": "signal", "loop": "timeout"}

@@ -90,7 +90,7 @@ def _prepared(folder: Path, variables: list[str] | None, *, network: bool) -> li
     with progress_bar() as progress:
         bar = progress.add_task("making images", total=None)
         prepare_images(
-            (task.image for task in tasks),
+            (image for task in tasks for image in task.images),
             network=network,
             progress=lambda done, total, _: progress.update(bar, completed=done, total=total),
         )

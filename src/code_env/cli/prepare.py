@@ -14,6 +14,7 @@ from code_env.images import Image, ImageCache, prepare_images
 from code_env.packages import Environment, PackageCache, prepare
 from code_env.requirements import package_of
 from code_env.tasks import load_suite
+from code_env.tasks.formats.harbor import images_of
 
 from .application import app
 from .console import FormatOption, JsonOption, NetworkOption, out, print_json, progress_bar, say, user_errors
@@ -58,7 +59,7 @@ def prepare_suite(
                 ),
             )
             images, made = prepare_images(
-                (task.image for task in tasks if task.image),
+                (image for task in tasks for image in images_of(task)),
                 max_bytes=round(max_gib * _GIB),
                 network=network,
                 progress=lambda done, total, what: progress.update(

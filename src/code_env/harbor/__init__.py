@@ -4,10 +4,21 @@ The format is Harbor's (https://harborframework.com), schema version 1.4, as `ha
 is used. The agent works in a box (`executors.local.box`), and the task's verifier in another.
 """
 
-from code_env.tasks.formats.harbor import HarborTask, Stage, read_folder, read_folders
+from code_env.tasks.formats.harbor import Collecting, HarborTask, Stage, VerifierEnvironment, read_folder, read_folders
 
 from .env import HarborEnv
 from .scoring import Score, TrialOutcome
 from .trial import Trial
 
-__all__ = ["HarborEnv", "HarborTask", "Score", "Stage", "Trial", "TrialOutcome", "read_folder", "read_folders"]
+__all__ = [
+    "Collecting",
+    "HarborEnv",
+    "HarborTask",
+    "Score",
+    "Stage",
+    "Trial",
+    "TrialOutcome",
+    "VerifierEnvironment",
+    "read_folder",
+    "read_folders",
+]

@@ -73,7 +73,7 @@ class HarborEnv(gym.Env[str, str]):
             raise TaskError(f"order must be 'random' or 'sequential'; got {order!r}")
         self.tasks = read_folders(folder, variables)
         """The tasks, in order of their folders."""
-        prepare_images(task.image for task in self.tasks)
+        prepare_images(image for task in self.tasks for image in task.images)
         self.observation_space, self.action_space = CodeText(_MAX_CHARS), CodeText(_MAX_CHARS)
         self._max_turns, self._command_s, self._order = max_turns, command_s, order
         self._writable_bytes, self._tripwire = writable_bytes, tripwire

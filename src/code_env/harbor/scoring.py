@@ -25,6 +25,8 @@ class TrialOutcome(Enum):
     """What the agent left has changed what the verifier reports; the reward is 0."""
     TOO_LARGE = "too_large"
     """What the agent left is too large or too deep to be taken to the verifier; the reward is 0."""
+    NOT_COLLECTED = "not_collected"
+    """A command of the task that collects the agent's work has failed; the reward is 0."""
     NO_VERDICT = "no_verdict"
     """The verifier gave no reward, so there is none."""
 

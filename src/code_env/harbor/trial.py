@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import os
 import statistics
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Literal, NamedTuple
 
-from code_env.errors import ExecutorError, ImageError, TaskError
+from code_env.errors import ExecutorError, TaskError
 from code_env.executors.local.box import Box, Ran, TooLarge
 from code_env.executors.local.jail.box import TOO_MANY
 from code_env.images import ImageCache
@@ -21,16 +21,16 @@ from code_env.text import printable
 
 from .carrying import carry
 from .scoring import Contradiction, Score, TrialOutcome, read_reward
+from .surroundings import TESTS, Surroundings, of_agent, of_verifier
 from .tars import changed_scripts, packed, packed_text, texts_in
 
 WRITABLE_BYTES = 2 << 30
 """How much an agent may write unless told otherwise, in bytes."""
 
 _MORE_BYTES = 256 << 20
-_LOGS, _VERIFIER_LOGS, _TESTS, _SOLUTION = "/logs", "/logs/verifier", "/tests", "/solution"
+_LOGS, _VERIFIER_LOGS, _SOLUTION = "/logs", "/logs/verifier", "/solution"
 _ARTIFACTS = "/logs/artifacts"
 _PLUGIN, _ADDS, _MARK = "/code_env_tripwire", "/logs/tripwire", "tripwire.here"
-_SHELLS = ("bash", "sh")
 _SHOWN_CHARS = 4000
 _COMMAND = "/tmp/command"
 _LONGEST_ARGUMENT = 128 * 1024 - 1
@@ -72,7 +72,8 @@ class Trial:
     The agent's commands run on the files of the image, in a box; processes that it starts stay until `submit`. A stage
     is scored in another box: the image as it was, with the working directory and the artifacts as the agent left them,
     but for files that configure the tests. The tests are never in the agent's box, nothing of its processes is in the
-    verifier's, and the reward is read from outside.
+    verifier's, and the reward is read from outside. If a stage has a verifier's environment of its own, it is scored
+    there, and only the artifacts are carried over.
 
     A verifier that gives no reward, and gives one without the agent's work, has been tampered with.
 
@@ -88,7 +89,7 @@ class Trial:
         ImageError: If the image cannot be used.
         ImageNotPrepared: If the image is not prepared.
         ExecutorError: If the kernel does not grant what a box needs.
-        TaskError: If neither the task nor the image says where the agent works.
+        TaskError: If neither the task nor the image says where the agent works, or there are no tests.
 
     Example:
         ```python
@@ -101,24 +102,24 @@ class Trial:
 
     def __init__(self, task: HarborTask, *, writable_bytes: int = WRITABLE_BYTES, tripwire: bool = True) -> None:
         cache = ImageCache()
-        self.task, self._image = task, cache.find(task.image)
+        self.task, self._agents = task, of_agent(task, cache)
+        self._verifiers = {stage.name: of_verifier(stage, self._agents, cache) for stage in task.stages}
         self._writable_bytes, self._tripwire = writable_bytes, tripwire
         self._stack = contextlib.ExitStack()
         self._boxes: list[Box] = []
         self._ended = False
         self.scores: list[Score] = []
         """The scores of the stages so far."""
-        self.directory = os.path.normpath(task.directory or self._image.directory)
+        self.directory = self._agents.directory
         """The working directory."""
         if self.directory == "/":
             raise TaskError(
                 f"{task.path}: neither the image's WORKDIR nor workdir in [environment] says where the agent works"
             )
-        if not self._image.key:
-            raise ImageError(f"{task.image} is a directory, whose files are not a box's own; name a build file FROM it")
         with contextlib.ExitStack() as stack:
-            stack.enter_context(cache.hold(self._image))
-            self._box = stack.enter_context(self._new_box())
+            for surroundings in (self._agents, *self._verifiers.values()):
+                stack.enter_context(cache.hold(surroundings.image))
+            self._box = stack.enter_context(self._new_box(self._agents))
             self._box.make(self.directory, _ARTIFACTS)
             self._stack = stack.pop_all()
 
@@ -165,12 +166,12 @@ class Trial:
         Raises:
             ExecutorError: If the box has ended.
         """
-        words = [self._shell, "-c", command]
+        words = [self._agents.shell, "-c", command]
         if len(command.encode("utf-8", "replace")) > _LONGEST_ARGUMENT:
             with packed_text(_COMMAND, command) as file:
                 self._box.unpack(file)
             words[1:] = [_COMMAND]
-        return self._run_in(self._box, words, self.stage.agent_s if limit_s is None else limit_s)
+        return self._run(words, self.stage.agent_s if limit_s is None else limit_s)
 
     def solve(self) -> Ran:
         """Run the task's own solution of the stage.
@@ -184,8 +185,7 @@ class Trial:
             raise TaskError(f"{self.task.path}: there is no solution/solve.sh{_of(stage)}")
         with packed({_SOLUTION: stage.solution}) as file:
             self._box.unpack(file)
-        command = [self._shell, f"{_SOLUTION}/solve.sh"]
-        return self._run_in(self._box, command, stage.agent_s, self.task.solution_environment)
+        return self._run([self._agents.shell, f"{_SOLUTION}/solve.sh"], stage.agent_s, self.task.solution_environment)
 
     def submit(self) -> Score:
         """End the agent's processes, and say what its work on the stage is worth. Then the next stage begins.
@@ -194,15 +194,21 @@ class Trial:
             ExecutorError: If a box cannot start.
         """
         stage = self.stage
+        problem = self._collect(stage)
         self._box.stop()
-        paths = list(dict.fromkeys([self.directory, *self.task.artifacts, _ARTIFACTS]))
+        if problem:
+            self.scores.append(Score(TrialOutcome.NOT_COLLECTED, 0.0, message=problem))
+            return self.scores[-1]
+        verifiers = self._verifiers[stage.name]
+        own = [self.directory] if verifiers is self._agents else []
+        paths = list(dict.fromkeys([*own, *self.task.artifacts, _ARTIFACTS]))
         with tempfile.TemporaryFile() as left, tempfile.TemporaryFile() as carried:
             try:
                 self._box.pack(paths, left, self._writable_bytes)
             except TooLarge as error:
                 self.scores.append(Score(TrialOutcome.TOO_LARGE, 0.0, message=printable(str(error))))
                 return self.scores[-1]
-            restored = carry(left, carried, self._image.root, paths)
+            restored = carry(left, carried, verifiers.image.root, paths)
             score, takes_tripwire = self._scored(stage, paths, carried, restored)
             if score.outcome is TrialOutcome.NO_VERDICT and self._untouched(stage).gives_reward:
                 why = f"without the agent's work there is a reward, and with it: {score.message}"
@@ -213,6 +219,17 @@ class Trial:
                 score = self._checked(stage, score, paths, carried)
         self.scores.append(score)
         return score
+
+    def _collect(self, stage: Stage) -> str:
+        """Run what collects the agent's work; return why that has failed, or an empty text."""
+        for hook in stage.collecting:
+            ran = self._run([self._agents.shell, "-c", hook.command], hook.limit_s)
+            if ran.code != 0:
+                how = f"the exit code is {ran.code}"
+                if ran.limit is not None:
+                    how = f"it reached its limit of {ran.limit_word}"
+                return printable(f"{hook.command}: {how}; {ran.output[-_SHOWN_CHARS:]}")
+        return ""
 
     def end(self) -> None:
         """End all boxes from another thread: what runs in them raises an `ExecutorError`."""
@@ -244,7 +261,8 @@ class Trial:
         score, is_loaded = self._verified(stage, paths, carried, restored, plugin=self._plugin)
         if not self._tripwire or is_loaded or self._untouched(stage).takes_tripwire:
             return score, self._tripwire
-        if score.reward != 1.0 and _may_run_pytest(stage):  # A pytest that does not find the plugin fails by that.
+        # A pytest that does not find the plugin fails by that.
+        if score.reward != 1.0 and _may_run_pytest(self._verifiers[stage.name].tests_of(stage)):
             score, _ = self._verified(stage, paths, carried, restored, plugin="left out")
         return score, False
 
@@ -281,9 +299,11 @@ class Trial:
 
     def _untouched(self, stage: Stage) -> _Untouched:
         """What the tests say of the image as it was."""
-        files = [(str(path), path.lstat().st_mtime_ns, path.lstat().st_size) for path in sorted(stage.tests.rglob("*"))]
+        verifiers = self._verifiers[stage.name]
+        paths = sorted(verifiers.tests_of(stage).rglob("*"))
+        files = [(str(path), path.lstat().st_mtime_ns, path.lstat().st_size) for path in paths]
         task = dataclasses.replace(self.task, stages=(stage,))
-        key = repr((self._image.root, files, self._tripwire, self._writable_bytes, task))
+        key = repr((verifiers.image.root, files, self._tripwire, self._writable_bytes, task))
         if key not in _known_untouched:
             with packed({}) as nothing:
                 verified = self._verify(stage, [], nothing, plugin=self._plugin)
@@ -294,67 +314,51 @@ class Trial:
     def _verify(self, stage: Stage, paths: list[str], carried: IO[bytes], *, plugin: _Plugin) -> _Verified:
         """Run the tests in a box of their own."""
         shown, environment, limit_s = {}, dict(self.task.verifier_environment), stage.verifier_s
+        verifiers = self._verifiers[stage.name]
         if plugin != "left out":  # Code under test is not to see by these which run it is in.
             shown = {_PLUGIN: str(Path(__file__).parent / "tripwire")}
-            before = self._variables(environment)
+            before = verifiers.variables(environment)
             environment["PYTHONPATH"] = ":".join(filter(None, [_PLUGIN, before.get("PYTHONPATH")]))
             environment["PYTEST_ADDOPTS"] = f"{before.get('PYTEST_ADDOPTS', '')} -p code_env_tripwire".strip()
             environment["CODE_ENV_TRIPWIRE"] = _ADDS
         if plugin == "adds tests":
             limit_s *= 2  # A run that was just within its limit is not to reach it this time.
-        with self._new_box(shown) as box, packed({_TESTS: stage.tests}) as tests:
-            box.clear(*paths, _LOGS, _TESTS)
+        with self._new_box(verifiers, shown) as box, packed({TESTS: verifiers.tests_of(stage)}) as tests:
+            # What an image of the verifier's own has beside the artifacts stays.
+            box.clear(_LOGS, TESTS, *(paths if verifiers is self._agents else []))
             carried.seek(0)
             box.unpack(carried)
-            box.clear(_VERIFIER_LOGS, _TESTS)  # An artifact could lie there.
-            box.cut(paths, _LOGS, _TESTS)
-            box.make(_VERIFIER_LOGS, self.directory, _ARTIFACTS, *([_ADDS] if plugin == "adds tests" else []))
+            box.clear(_VERIFIER_LOGS, TESTS)  # An artifact could lie there.
+            box.cut(paths, _LOGS, TESTS)
+            box.make(_VERIFIER_LOGS, verifiers.directory, _ARTIFACTS, *([_ADDS] if plugin == "adds tests" else []))
             box.unpack(tests)
-            command = [self._shell, f"{_TESTS}/test.sh"]
-            ran = self._run_in(box, command, limit_s, environment, watched=[_LOGS, _VERIFIER_LOGS])
+            ran = box.run(
+                [verifiers.shell, f"{TESTS}/test.sh"],
+                environment=verifiers.variables(environment),
+                directory=verifiers.directory,
+                limit_s=limit_s,
+                watched=[_LOGS, _VERIFIER_LOGS],
+            )
             with tempfile.TemporaryFile() as file:
                 box.pack([f"{_VERIFIER_LOGS}/reward.json", f"{_VERIFIER_LOGS}/reward.txt"], file, 1 << 20)
                 files = texts_in(file)
             with tempfile.TemporaryFile() as file:
-                box.pack([_TESTS], file, self._writable_bytes)
+                box.pack([TESTS], file, self._writable_bytes)
                 return _Verified(ran, files, changed_scripts(tests, file))
 
-    def _new_box(self, shown: Mapping[str, str] | None = None) -> Box:
+    def _new_box(self, surroundings: Surroundings, shown: Mapping[str, str] | None = None) -> Box:
         # The verifier's box also holds the tests, and what they write.
-        box = Box(
-            self._image.root,
-            writable_bytes=self._writable_bytes + _MORE_BYTES,
-            memory_bytes=self.task.memory_bytes,
-            shown=shown or {},
-        )
+        box = surroundings.box(self._writable_bytes + _MORE_BYTES, shown or {})
         self._boxes.append(box)
         if self._ended:  # Only now: `end` may not have seen it.
             box.end()
         return box
 
-    def _run_in(
-        self,
-        box: Box,
-        command: list[str],
-        limit_s: float,
-        environment: Mapping[str, str] | None = None,
-        watched: Sequence[str] = (),
-    ) -> Ran:
-        return box.run(
-            command,
-            environment=self._variables(environment or {}),
-            directory=self.directory,
-            limit_s=limit_s,
-            watched=watched,
+    def _run(self, command: list[str], limit_s: float, more: Mapping[str, str] = MappingProxyType({})) -> Ran:
+        """Run a command in the agent's box, with some more environment variables."""
+        return self._box.run(
+            command, environment=self._agents.variables(more), directory=self.directory, limit_s=limit_s
         )
-
-    def _variables(self, more: Mapping[str, str]) -> dict[str, str]:
-        first = {"PATH": self._image.search_path, "HOME": "/root"}
-        return {**first, **self._image.variables, **self.task.environment, **more}
-
-    @functools.cached_property
-    def _shell(self) -> str:
-        return self._image.program(*_SHELLS)
 
 
 def _score_of(verified: _Verified, restored: tuple[str, ...]) -> Score:
@@ -384,9 +388,9 @@ def _score_of(verified: _Verified, restored: tuple[str, ...]) -> Score:
     return dataclasses.replace(tampered, outcome=TrialOutcome.SCORED, reward=reward, rewards=rewards)
 
 
-def _may_run_pytest(stage: Stage) -> bool:
+def _may_run_pytest(tests: Path) -> bool:
     """Whether a file of the tests names it."""
-    return any(b"pytest" in path.read_bytes() for path in stage.tests.rglob("*") if path.is_file())
+    return any(b"pytest" in path.read_bytes() for path in tests.rglob("*") if path.is_file())
 
 
 def _of(stage: Stage) -> str:

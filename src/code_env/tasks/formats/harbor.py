@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -29,11 +29,32 @@ _ASKS = "Answer with one shell script that does this. It runs once, as root, wit
 
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
-_REFUSED = {
-    "environment": ("gpus", "gpu_types", "tpu", "healthcheck", "mcp_servers", "allowed_hosts"),
-    "verifier": ("environment", "collect"),
-}
-"""Keys of these tables that ask for something that is not there."""
+_REFUSED = ("gpus", "gpu_types", "tpu", "healthcheck", "mcp_servers", "allowed_hosts")
+"""Keys of an environment that ask for something that is not there."""
+
+
+@dataclass(frozen=True)
+class Collecting:
+    """A command that runs where the agent has worked, so that the verifier finds what it writes to an artifact."""
+
+    command: str
+    """What the image's shell runs."""
+    limit_s: float = 60.0
+    """How long it may run, in seconds."""
+
+
+@dataclass(frozen=True)
+class VerifierEnvironment:
+    """An environment of the verifier's own. Of the agent's work it has nothing but the artifacts."""
+
+    image: str
+    """Its image, as for `HarborTask`. It holds the tests in `/tests`; if it does not, they are put there."""
+    directory: str | None = None
+    """Where the tests start, if this is not the image's own directory."""
+    memory_bytes: int = _MEMORY_BYTES
+    """How much memory all processes may hold together, in bytes."""
+    variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Its environment variables, without those for `test.sh` alone."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +75,10 @@ class Stage:
     """How long `test.sh` may take, in seconds."""
     min_reward: float | None = None
     """With less than this, no later stage begins."""
+    verifier: VerifierEnvironment | None = None
+    """Where its tests run, if not in the task's own image."""
+    collecting: tuple[Collecting, ...] = ()
+    """What runs when the agent has finished."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +107,11 @@ class HarborTask:
     """Environment variables for `solve.sh`."""
     takes_last: bool = False
     """Whether the reward is that of the last stage; otherwise it is the mean of all."""
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """Its images: the agent's, and those of verifiers."""
+        return (self.image, *(stage.verifier.image for stage in self.stages if stage.verifier is not None))
 
 
 def is_directory(path: Path) -> bool:
@@ -120,6 +150,17 @@ def task_of(folder: HarborTask) -> Task:
         ),
         image=folder.image,
     )
+
+
+def images_of(task: Task) -> tuple[str, ...]:
+    """The images that a task of any kind needs: its own, and those of a folder's verifiers.
+
+    Raises:
+        TaskError: If the folder cannot be read.
+    """
+    own = (task.image,) if task.image else ()
+    folders = [read_folder(test.folder) for test in task.tests if isinstance(test, HarborTest)]
+    return (*own, *(image for folder in folders for image in folder.images[1:]))
 
 
 def _reference(folder: HarborTask) -> str | None:
@@ -178,13 +219,8 @@ class _Reader:
         self._folder, self._config, self._variables = folder, config, variables
 
     def read(self) -> HarborTask:
-        for table, keys in _REFUSED.items():
-            for key in keys:
-                if self._table(table).get(key):
-                    raise self._error(f"[{table}] {key} is not supported")
         environment = self._table("environment")
-        if environment.get("os", "linux") != "linux":
-            raise self._error(f"[environment] os = {environment['os']!r} is not supported")
+        self._check("environment", environment)
         strategy = self._config.get("multi_step_reward_strategy", "mean")
         if strategy not in ("mean", "final"):
             raise self._error(f"multi_step_reward_strategy must be mean or final; got {strategy!r}")
@@ -195,7 +231,7 @@ class _Reader:
             image=self._image(environment),
             stages=tuple(self._stages()),
             directory=None if directory is None else str(directory),
-            memory_bytes=int(environment["memory_mb"]) << 20 if environment.get("memory_mb") else _MEMORY_BYTES,
+            memory_bytes=_memory_bytes(environment),
             artifacts=tuple(map(self._artifact, self._config.get("artifacts", ()))),
             environment=self._expanded(environment),
             verifier_environment=self._expanded(self._table("verifier")),
@@ -209,6 +245,17 @@ class _Reader:
             raise self._error(f"{name} must be a table")
         return table
 
+    def _check(self, name: str, environment: Mapping[str, Any]) -> None:
+        """Refuse an environment that this machine does not have."""
+        self._refuse(name, environment, _REFUSED)
+        if environment.get("os", "linux") != "linux":
+            raise self._error(f"[{name}] os = {environment['os']!r} is not supported")
+
+    def _refuse(self, name: str, table: Mapping[str, Any], keys: Iterable[str]) -> None:
+        for key in keys:
+            if table.get(key):
+                raise self._error(f"[{name}] {key} is not supported")
+
     def _error(self, what: str) -> TaskError:
         return TaskError(f"{self._folder / 'task.toml'}: {what}")
 
@@ -216,12 +263,17 @@ class _Reader:
         place = self._folder / "environment"
         named = environment.get("docker_image")
         if named:
-            return str(place / named) if (place / named).exists() else str(named)
+            return self._named(place, named)
         if (place / "Dockerfile").is_file():
             return str(place / "Dockerfile")
         if (place / "docker-compose.yaml").is_file():
             raise self._error("environment/docker-compose.yaml is not supported; expected environment/Dockerfile")
         raise self._error("it names no docker_image, and there is no environment/Dockerfile")
+
+    @staticmethod
+    def _named(place: Path, name: Any) -> str:
+        """An image that a task names: a path from the place where it would be built, or another name."""
+        return str(place / name) if (place / name).exists() else str(name)
 
     def _stages(self) -> list[Stage]:
         steps = self._config.get("steps")
@@ -232,16 +284,15 @@ class _Reader:
         for step in steps:
             if not isinstance(step.get("name"), str):
                 raise self._error("each of [[steps]] needs a name")
-            for key in _REFUSED["verifier"] + ("env",):
-                if step.get("verifier", {}).get(key):
-                    raise self._error(f"[steps.verifier] {key} is not supported")
+            self._refuse("steps.verifier", step.get("verifier", {}), ("environment", "env"))
         return [self._stage(step["name"], self._folder / "steps" / step["name"], step) for step in steps]
 
     def _stage(self, name: str, place: Path, config: Mapping[str, Any]) -> Stage:
         agent = {**self._table("agent"), **config.get("agent", {})}
         verifier = {**self._table("verifier"), **config.get("verifier", {})}
         tests = place / "tests" if (place / "tests").is_dir() else self._folder / "tests"
-        if not (tests / "test.sh").is_file():
+        own = self._own_environment(verifier, tests)
+        if own is None and not (tests / "test.sh").is_file():
             raise self._error(f"{tests / 'test.sh'} does not exist")
         solution = place / "solution"
         least = config.get("min_reward") if name else None
@@ -255,7 +306,39 @@ class _Reader:
             float(agent.get("timeout_sec") or _AGENT_S),
             float(verifier.get("timeout_sec") or _VERIFIER_S),
             None if least is None else float(least),
+            own,
+            tuple(map(self._collecting, verifier.get("collect", ()))),
         )
+
+    def _own_environment(self, verifier: Mapping[str, Any], tests: Path) -> VerifierEnvironment | None:
+        """The verifier's environment, if it is another than the agent's; it is built where the tests are."""
+        table = verifier.get("environment", {})
+        if not table and verifier.get("environment_mode", "shared") == "shared":
+            return None
+        self._check("verifier.environment", table)
+        if table.get("docker_image"):
+            image = self._named(tests, table["docker_image"])
+        elif (tests / "docker-compose.yaml").is_file():
+            raise self._error(f"{tests / 'docker-compose.yaml'} is not supported; expected a Dockerfile there")
+        elif (tests / "Dockerfile").is_file():
+            image = str(tests / "Dockerfile")
+        else:
+            return None
+        settings = table or self._table("environment")
+        directory = table.get("workdir")
+        return VerifierEnvironment(
+            image,
+            None if directory is None else str(directory),
+            _memory_bytes(settings),
+            self._expanded(settings),
+        )
+
+    def _collecting(self, hook: Any) -> Collecting:
+        if not isinstance(hook, dict) or not isinstance(hook.get("command"), str):
+            raise self._error("each of [[verifier.collect]] needs a command")
+        if hook.get("service", "main") != "main":
+            raise self._error(f"[[verifier.collect]] service = {hook['service']!r} is not supported")
+        return Collecting(hook["command"], float(hook.get("timeout_sec") or 60.0))
 
     def _artifact(self, named: Any) -> str:
         path = named.get("source") if isinstance(named, dict) else named
@@ -274,3 +357,7 @@ class _Reader:
             return value
 
         return _VARIABLE.sub(known, text)
+
+
+def _memory_bytes(environment: Mapping[str, Any]) -> int:
+    return int(environment["memory_mb"]) << 20 if environment.get("memory_mb") else _MEMORY_BYTES

@@ -3,10 +3,12 @@
 The rest is checked by `code_env.testing.sessions` on every executor.
 """
 
+import numpy
 import pytest
 
 from code_env import (
     CellResult,
+    ExecutionResult,
     ExecutorClosed,
     Limits,
     Program,
@@ -16,6 +18,7 @@ from code_env import (
     UnsupportedProgram,
     make_executor,
 )
+from code_env.sessions.past import Attempt, SessionOfCells
 from support import somewhere
 
 
@@ -52,6 +55,51 @@ def test_a_hostile_cell_spoils_only_its_own_session(place, cell):
         assert honest.run("x + 1").text == "2"
         with before.restore() as restored:
             assert restored.run("3").text == "3"
+
+
+def test_numpy_draws_alike_in_branches_whenever_it_was_loaded(place):
+    draw = "float(np.random.rand())"
+    with place.open_session() as session:
+        session.run("import numpy as np")
+        drawn = [branch.run(draw).text for branch in session.fork(3)]
+        assert len(set(drawn)) == 1, drawn
+        seeded = [branch.run(draw).text for branch in session.fork(3, reseed=[1, 2, 2**32 - 1])]
+        assert len(set(seeded)) == 3, seeded
+        assert seeded[0] == str(numpy.random.RandomState(1).rand())
+        session.run(f"x = {draw}")
+        assert session.run("x").text == session.run("x").text == drawn[0]
+
+
+@pytest.mark.parametrize("seeds", [[], [1], [1, -1], [1, 2**32], [1, "2"]])
+def test_what_is_no_seed_is_refused(place, seeds):
+    with place.open_session() as session, pytest.raises(ValueError, match=r"2 branches need 2 seeds|a seed must be"):
+        session.fork(2, reseed=seeds)
+
+
+def test_the_time_of_all_cells_is_used_up_before_it_is_too_little_for_a_cell():
+    """Whatever is left, the next cell runs or the session is dead."""
+    for left_s in (0.0, 0.0002, 0.0009, 0.0011):
+        session = _Counted(Program("", limits=Limits(total_cpu_s=1.0)), 1.0 - left_s)
+        session.run("x")
+        assert session.state == ("idle" if left_s > 0.001 else "dead")
+
+
+class _Counted(SessionOfCells):
+    """A session whose cells use so much CPU time."""
+
+    def __init__(self, first, cpu_s):
+        super().__init__(first)
+        self._cpu_s = cpu_s
+
+    def _branch(self):
+        raise NotImplementedError
+
+    def _attempt(self, past, cell):
+        self._program(past, cell, ())
+        return Attempt(ExecutionResult(Status.OK, cells=(CellResult(),), cpu_s=self._cpu_s), ())
+
+    def read(self, path):
+        raise NotImplementedError
 
 
 def test_a_record_that_is_forged_is_data_of_its_session(place):

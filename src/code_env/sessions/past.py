@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import base64
 import contextlib
 import dataclasses
 import secrets
@@ -12,21 +11,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from code_env.errors import SessionBusy, SessionDied
+from code_env.checks import require_whole
+from code_env.errors import SessionBusy, SessionDied, TaskError
 from code_env.executors.program import Program, check_path
 from code_env.executors.result import CellResult, ErrorInfo, ExecutionResult, Status
+from code_env.harness.program.between_cells import order_to_seed, order_to_write
 
-from .session import Checkpoint, Session, SessionState, Spent
+from .session import MAX_SEED, Checkpoint, Session, SessionState, Spent
 
 _SPARE, _SPARE_S = 2.0, 1.0
 """The cells before may take so many times their first time, and so many seconds, on a machine that does other work."""
 
-_SEEDING = """
-import random, sys
-random.seed(seed)
-if "numpy.random" in sys.modules:
-    sys.modules["numpy.random"].seed(seed)
-"""
+_LEAST_S = 1e-3
+"""The least CPU time that a cell can have, in seconds."""
 
 
 class PastCell(NamedTuple):
@@ -76,7 +73,7 @@ class SessionOfCells(Session):
 
     def __init__(self, first: Program) -> None:
         self._first = first
-        self._past = Past().plus(_seeding(secrets.randbits(32)))
+        self._past = Past().plus(order_to_seed(secrets.randbits(32)))
         self._lock = threading.Lock()
         self._busy = self._interrupted = False
         self._ended = ""
@@ -96,7 +93,7 @@ class SessionOfCells(Session):
         with self._working() as past:
             told = self._go_on(past, cell)
             total_s = self._first.limits.total_cpu_s
-            if total_s is not None and self._past.spent.cpu_s >= total_s:
+            if total_s is not None and total_s - self._past.spent.cpu_s < _LEAST_S:
                 self._ended = f"its cells have used the {total_s:g} s of CPU time that they have together"
             return told
 
@@ -116,18 +113,18 @@ class SessionOfCells(Session):
 
     def reseed(self, seed: int) -> None:
         """See `Session.reseed`."""
+        require_whole("seed", seed, ValueError, least=0, most=MAX_SEED)
         with self._working() as past:
-            self._past = past.plus(_seeding(seed))
+            self._past = past.plus(order_to_seed(seed))
 
     def write(self, path: str, data: bytes) -> None:
         """See `Session.write`."""
         check_path(path)
-        text = base64.b64encode(data).decode()
-        folder = f"__import__('os').makedirs(__import__('os').path.dirname({path!r}) or '.', exist_ok=True)\n"
+        most = self._first.limits.file_bytes
+        if len(data) > most:
+            raise TaskError(f"the file {path} has {len(data)} bytes, and limits.file_bytes allows {most}")
         with self._working() as past:
-            self._past = past.plus(
-                f"{folder}open({path!r}, 'wb').write(__import__('base64').b64decode({text!r})) and None\n"
-            )
+            self._past = past.plus(order_to_write(path, data))
 
     def checkpoint(self) -> Checkpoint:
         """See `Session.checkpoint`."""
@@ -222,11 +219,6 @@ class _PastCheckpoint(Checkpoint):
     def release(self) -> None:
         """See `Checkpoint.release`."""
         self._released, self._past = True, Past()
-
-
-def _seeding(seed: int) -> str:
-    """A cell that seeds `random`, and NumPy's generator if it is loaded, and leaves no name."""
-    return f"exec({_SEEDING!r}, {{'seed': {seed}}})"
 
 
 def _told(attempt: Attempt) -> CellResult:

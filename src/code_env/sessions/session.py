@@ -9,7 +9,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
+from code_env.checks import require_whole
 from code_env.executors.result import CellResult
+
+MAX_SEED = 2**32 - 1
+"""The largest seed: NumPy takes no larger one."""
 
 
 class SessionState(StrEnum):
@@ -107,7 +111,8 @@ class Session(abc.ABC):
             data: Its content.
 
         Raises:
-            TaskError: If the path does not lead to a file inside that directory.
+            TaskError: If the path does not lead to a file inside that directory, or the content is larger than
+                `limits.file_bytes`.
             SessionBusy, SessionDied: As `run`.
         """
 
@@ -132,13 +137,14 @@ class Session(abc.ABC):
 
     @abc.abstractmethod
     def reseed(self, seed: int) -> None:
-        """Seed the module `random`, and NumPy's generator if the session has loaded it.
+        """Seed the module `random`, and NumPy's generator, also if the session loads it later.
 
         Args:
-            seed: From 0 to 2**32 - 1.
+            seed: From 0 to `MAX_SEED`.
 
         Raises:
             SessionBusy, SessionDied: As `run`.
+            ValueError: If it is no such number.
         """
 
     def fork(self, n: int, *, reseed: bool | Sequence[int] = False) -> list[Session]:
@@ -151,11 +157,13 @@ class Session(abc.ABC):
 
         Raises:
             SessionBusy, SessionDied: As `checkpoint`.
-            ValueError: If there are not `n` seeds.
+            ValueError: If there are not `n` seeds, or one is no seed.
         """
         seeds = [secrets.randbits(32) for _ in range(n)] if reseed is True else list(reseed or ())
-        if seeds and len(seeds) != n:
+        if reseed is not False and len(seeds) != n:
             raise ValueError(f"{n} branches need {n} seeds; got {len(seeds)}")
+        for seed in seeds:
+            require_whole("a seed", seed, ValueError, least=0, most=MAX_SEED)
         checkpoint = self.checkpoint()
         try:
             branches = [checkpoint.restore() for _ in range(n)]

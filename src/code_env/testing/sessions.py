@@ -175,6 +175,35 @@ def files_can_be_read_and_written_from_outside(executor: Executor) -> None:
 
 
 @check
+def a_file_is_written_whatever_the_cells_have_done(executor: Executor) -> None:
+    """Paths are relative to where the session began, and no name of a cell is in the way."""
+    with _session(executor, Limits(file_bytes=100_000)) as session:
+        session.run("import os\nos.mkdir('sub')\nos.chdir('sub')\nopen = exec = __import__ = os.makedirs = None")
+        session.write("a/b/new.txt", b"new")
+        equal(session.read("a/b/new.txt"), b"new", "file")
+        _gives(session, "os.path.exists('../a/b/new.txt')", "True")
+        try:
+            session.write("large", bytes(100_001))
+        except TaskError:
+            return
+        expect(False, "a file that is larger than limits.file_bytes was taken")
+
+
+@check
+def a_session_stays_in_its_working_directory(executor: Executor) -> None:
+    """Also in a branch, and in one that was restored."""
+    with _session(executor) as session:
+        session.run("import os\nos.mkdir('sub')\nos.chdir('sub')\nfile = open('here', 'w').close()")
+        look = "print(os.path.basename(os.getcwd()), os.listdir('.'))"
+        _gives(session, look, "sub ['here']\n")
+        (branch,) = session.fork(1)
+        with branch:
+            _gives(branch, look, "sub ['here']\n")
+        _gives(session, "os.chdir('..')\nos.path.isdir('sub')", "True")
+        _gives(session, "os.path.isdir('sub')", "True")
+
+
+@check
 def a_file_that_is_not_there_is_an_error(executor: Executor) -> None:
     """`read` of a missing file raises `FileNotFoundError`, and a path outside is refused."""
     with _session(executor) as session:

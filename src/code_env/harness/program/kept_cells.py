@@ -37,6 +37,7 @@ MOST_DESCRIPTORS = 5
 
 _fork, _waitpid, _exit, _dup2, _close, _read = os.fork, os.waitpid, os._exit, os.dup2, os.close, os.read
 _write, _chdir, _fchdir, _WNOHANG, _pread = os.write, os.chdir, os.fchdir, os.WNOHANG, os.pread
+_getcwd = os.getcwd
 _setitimer, _TIMERS = signal.setitimer, (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 _loads = marshal.loads
 
@@ -55,13 +56,13 @@ def serve_cells(names: dict[str, Any], encode: Callable[[Record], bytes], work: 
         while view:
             view = view[_write(REPORT, view) :]
 
-    kernel, sock = Kernel(names, send), Socket(fileno=SOCKET)
+    kernel, sock, place = Kernel(names, send), Socket(fileno=SOCKET), ""
     while True:
         message, fds = receive_descriptors(sock, 16, MOST_DESCRIPTORS)
         if not message:
             _exit(0)
         if message == CELL:
-            _run_cell(kernel, fds, work)
+            place = _run_cell(kernel, fds, work, place)
             sock.send(DONE)
             continue
         _reap()
@@ -83,7 +84,18 @@ def _reap() -> None:
         return
 
 
-def _run_cell(kernel: Kernel, fds: list[int], work: str) -> None:
+def _run_cell(kernel: Kernel, fds: list[int], work: str, place: str) -> str:
+    """Run a cell.
+
+    Args:
+        kernel: What the cells share.
+        fds: The descriptors that came with the message.
+        work: The directory, inside that of the cell, in which the session began.
+        place: The working directory that the cell before has left, absolute or relative to `work`.
+
+    Returns:
+        That which this cell has left.
+    """
     order, *rest = fds
     history, text, number = _loads(_whole(order))
     _close(order)
@@ -92,8 +104,10 @@ def _run_cell(kernel: Kernel, fds: list[int], work: str) -> None:
         _close(fd)
     _fchdir(ROOM)
     _chdir(work)
+    start = _getcwd()
+    _go_to(place)
     _write(REPORT, b"{}\n")
-    run_cell_after(kernel, history, text, number)
+    run_cell_after(kernel, history, text, number, start)
     for kind in _TIMERS:
         _setitimer(kind, 0)
     for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
@@ -103,7 +117,27 @@ def _run_cell(kernel: Kernel, fds: list[int], work: str) -> None:
     _dup2(0, 2)
     _close(REPORT)
     _close(ROOM)
+    left = _left(start)
     _chdir("/")
+    return left
+
+
+def _go_to(place: str) -> None:
+    if place:
+        try:
+            _chdir(place)
+        except OSError:  # The cell before has also removed it.
+            return
+
+
+def _left(start: str) -> str:
+    """The working directory: in the cell's directory relative to where the session began, elsewhere absolute."""
+    try:
+        here = _getcwd()
+    except OSError:
+        return ""
+    room = start[: start.rindex("/") + 1]  # Each branch has another.
+    return f"../{here[len(room) :]}" if f"{here}/".startswith(room) else here
 
 
 def _whole(fd: int) -> bytes:

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from ..wire.records import MAX_RECORDS_BYTES, Record
 from . import figures
+from .between_cells import carry_out, is_order
 from .main_module import COMPILE_ERRORS, describe_error, exit_code_of, flush, leave, to_stderr
 
 _MAX_TEXT_CHARS = 1 << 16
@@ -166,18 +167,19 @@ def run_in_session(
         send: Called with the record.
     """
     kernel = Kernel(names, send)
-    run_cell_after(kernel, history, source.decode("utf-8-sig"), len(history) + 1)
+    run_cell_after(kernel, history, source.decode("utf-8-sig"), len(history) + 1, os.getcwd())
     _exit(0)
 
 
-def run_cell_after(kernel: Kernel, history: list[str], text: str, number: int) -> None:
+def run_cell_after(kernel: Kernel, history: list[str], text: str, number: int, start: str) -> None:
     """Run cells whose output nobody wants, then another cell; send a record of this cell.
 
     Args:
         kernel: What the cells share.
-        history: The cells that nobody wants to see.
+        history: The cells that nobody wants to see, and orders between them (`between_cells.py`).
         text: The other cell.
         number: The number of that cell, for its file name.
+        start: The directory in which the session began.
     """
     first = number - len(history)
     if history:
@@ -187,7 +189,10 @@ def run_cell_after(kernel: Kernel, history: list[str], text: str, number: int) -
             os.dup2(nowhere, fd)
         for before, cell in enumerate(history, start=first):
             with contextlib.suppress(BaseException):
-                kernel.run(_Code(cell, f"<cell {before}>"))
+                if is_order(cell):
+                    carry_out(cell, start)
+                else:
+                    kernel.run(_Code(cell, f"<cell {before}>"))
         for stream in (sys.stdout, sys.stderr):
             flush(stream)
         for fd, kept in zip((1, 2), own, strict=True):

@@ -6,6 +6,7 @@ import pytest
 from code_env import judge_many, load_suite
 from code_env.executors.ray import RayExecutor
 from code_env.testing import CHECKS
+from executors.ray_started import patiently
 
 ray = pytest.importorskip("ray")
 # Ray leaves sockets and files to the garbage collector.
@@ -20,7 +21,7 @@ def cluster():
     """A cluster with one node, to which this process is connected."""
     config = {"worker_niceness": 0}  # At Ray's default, 15, other tests would stop the actors from even starting.
     quiet = {"include_dashboard": False, "log_to_driver": False}
-    ray.init(address="local", num_cpus=2, object_store_memory=100 << 20, _system_config=config, **quiet)
+    patiently(ray.init, address="local", num_cpus=2, object_store_memory=100 << 20, _system_config=config, **quiet)
     yield
     ray.shutdown()
 

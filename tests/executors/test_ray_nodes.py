@@ -5,6 +5,7 @@ import pytest
 from code_env import CallTest, ExecutorError, Task, judge_as_completed, make_executor
 from code_env.executors.ray import RayExecutor
 from code_env.testing import LIFE_CHECKS
+from executors.ray_started import patiently
 
 ray = pytest.importorskip("ray")
 from ray.cluster_utils import Cluster  # noqa: E402
@@ -25,17 +26,6 @@ SETTINGS = {
 """Without its quick checks Ray notices after minutes that a node is gone."""
 
 NODE = {"num_cpus": 1, "object_store_memory": 100 << 20}
-
-
-def patiently(start, *args, **kwargs):
-    """Start a node; Ray gives up after 30 s, which a busy machine needs now and then."""
-    for _ in range(4):
-        try:
-            return start(*args, **kwargs)
-        except Exception as error:
-            if "timed out during startup" not in str(error):
-                raise
-    return start(*args, **kwargs)
 
 
 def test_nodes_die_and_join():

@@ -92,7 +92,8 @@ def test_descriptors_and_threads_stay_flat():
         executor.run_many([Program("print(1)")] * 4)
         before = count()
         executor.run_many([Program("print(1)"), Program("1/0"), Program("x")] * 10)
-        assert count() == before
+        # What other tests have left may end meanwhile.
+        assert all(now <= then for now, then in zip(count(), before, strict=True)), (count(), before)
 
 
 def test_a_copy_is_the_same_executor(executor):

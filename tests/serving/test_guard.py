@@ -48,6 +48,8 @@ def test_web_pages_of_other_sites_are_refused(server):
         {"Origin": "null"},
         {"Sec-Fetch-Site": "cross-site"},
         {"Origin": f"http://127.0.0.1:{server.port + 1}"},
+        {"Host": "[::1"},
+        {"Origin": "http://[x"},
     ):
         assert server.post("/run_code", PROGRAM, **headers)[0] in (400, 403), headers
     own = {"Origin": f"http://127.0.0.1:{server.port}"}

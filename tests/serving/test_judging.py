@@ -2,12 +2,15 @@
 
 import hashlib
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from code_env import judge, load_suite
 from code_env.judging.rows import verdict_row
 from code_env.tasks import row_from_task
+from serving.server_process import served
+from support import wait_until
 
 TASK = {"id": "a", "prompt": "", "tests": [{"kind": "output", "expected": ""}]}
 TIMES = ("cpu_s", "peak_memory_bytes", "timing")
@@ -42,6 +45,41 @@ def test_rewards_are_those_of_an_environment(server, suite):
     _, told = server.post("/judge", request | {"rewards": {"tests": 1.0, "execution": 0.5}})
     assert [one["reward"] for one in told["verdicts"]] == [1.5, 0.0]
     assert told["verdicts"][0]["reward_terms"] == {"tests": 1.0, "execution": 0.5}
+
+
+@pytest.mark.parametrize("more", [{}, {"rewards": {"tests": 1.0}}])
+def test_an_answer_that_is_no_unicode_takes_no_other_with_it(server, more):
+    task = {"id": "a", "prompt": "", "tests": [{"kind": "output", "expected": "1"}]}
+    answers = ["print(1)", "print(1)  # \ud800", "print(1, '\udfff')"]
+    status, told = server.post("/judge", {"task": task, "answers": answers, **more})
+    assert status == 200, told
+    assert [one["outcome"] for one in told["verdicts"]][:1] == ["pass"]
+    assert "\udfff" in told["verdicts"][2]["code"]
+
+
+def test_answers_with_rewards_wait_and_end_as_all_others_do():
+    """They are counted; those of a client that is gone are ended; a server that ends waits for the others."""
+    loops = {
+        "task": TASK | {"limits": {"cpu_s": 600, "wall_s": 600}},
+        "answers": [f"while True: pass  # {n}" for n in range(4)],
+    }
+    with served("--workers", 2, "--grace", 100) as server, ThreadPoolExecutor(1) as threads:
+        figures = lambda: server.send("GET", "/metrics")[1]  # noqa: E731
+        server.post("/judge", {"task": TASK, "answers": ["print(1)"] * 3, "rewards": {"tests": 1.0}})
+        assert 'code_env_verdicts_total{outcome="fail"} 3.0' in figures()
+        for more in ({}, {"rewards": {"tests": 1.0}}):
+            connection = server.connection()
+            connection.request("POST", "/judge", json.dumps(loops | more))
+            wait_until(lambda: "code_env_running 4.0" in figures())
+            connection.close()
+            wait_until(lambda: "code_env_running 0.0" in figures())
+        waits = {"task": TASK, "answers": ["import time; time.sleep(3)"], "rewards": {"tests": 1.0}}
+        waiting = threads.submit(server.post, "/judge", waits)
+        wait_until(lambda: "code_env_running 1.0" in figures())
+        assert server.stop() == 0
+        status, told = waiting.result()
+        assert (status, told["verdicts"][0]["reward"]) == (200, 1.0)
+        assert "Traceback" not in server.said
 
 
 def test_a_task_is_uploaded_once(server, suite):

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import threading
+import time
 
 import pytest
 
@@ -125,6 +126,18 @@ def test_one_cell_runs_at_a_time_and_a_client_that_goes_interrupts_it(small):
         connection.close()
         wait_until(lambda: small.send("GET", f"/sessions/{session}")[1]["state"] == "idle")
         assert run(small, session, "x")["text"] == "1"
+
+
+def test_a_cell_whose_client_is_gone_before_it_begins_does_not_run(small):
+    with a_session(small, limits={"cpu_s": 600, "wall_s": 600}) as session:
+        for after_s in (0.0, 0.0005, 0.001, 0.002, 0.004, 0.008) * 2:
+            connection = small.connection()
+            cell = "x = 1\nimport time\ntime.sleep(300)"
+            connection.request("POST", f"/sessions/{session}/run", json.dumps({"cell": cell}))
+            time.sleep(after_s)
+            connection.close()
+            wait_until(lambda: "code_env_running 0.0" in small.send("GET", "/metrics")[1])
+        assert run(small, session, "x")["error"]["name"] == "NameError"
 
 
 def test_all_end_with_the_server():

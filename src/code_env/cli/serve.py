@@ -74,7 +74,8 @@ def serve(
         listening = listening_socket(host, port) if unix is None else listening_unix_socket(unix)
         with listening, open_executor(executor, workers) as runner:
             note_isolation(runner)
-            address = f"http://{host}:{listening.getsockname()[1]}" if unix is None else f"unix:{unix.resolve()}"
+            name = f"[{host}]" if ":" in host else host
+            address = f"http://{name}:{listening.getsockname()[1]}" if unix is None else f"unix:{unix.resolve()}"
             level = runner.describe().level  # Starts what the first request would otherwise wait for.
             if as_json:
                 print_json({"address": address, "level": level})

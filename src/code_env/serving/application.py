@@ -61,8 +61,10 @@ def application(
     try:
         from starlette.applications import Starlette
         from starlette.exceptions import HTTPException
-        from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+        from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
         from starlette.routing import Route, WebSocketRoute
+
+        from .answers import Answer
 
         work = Work(executor, workers)
     except ImportError:
@@ -73,37 +75,38 @@ def application(
     def answers(handler: _Handler) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             values = await read_object(request, most_body_bytes)
-            return JSONResponse(await unless_gone(request, handler(values, work)))
+            return Answer(await unless_gone(request, handler(values, work)))
 
         return answer
 
     def plays(handler: _EnvHandler) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
-            return JSONResponse(await handler(request, await read_object(request, most_body_bytes, may_be_empty=True)))
+            return Answer(await handler(request, await read_object(request, most_body_bytes, may_be_empty=True)))
 
         return answer
 
     async def open_session(request: Request) -> Response:
         values = await read_object(request, most_body_bytes, may_be_empty=True)
-        return JSONResponse(await sessions.open(values), 201)
+        return Answer(await unless_gone(request, sessions.open(values)), 201)
 
     async def run_cell(request: Request) -> Response:
         values = await read_object(request, most_body_bytes)
-        return JSONResponse(await unless_gone(request, sessions.run(request.path_params["session"], values)))
+        return Answer(await unless_gone(request, sessions.run(request.path_params["session"], values)))
 
     async def fork_session(request: Request) -> Response:
         values = await read_object(request, most_body_bytes, may_be_empty=True)
-        return JSONResponse(await sessions.fork(request.path_params["session"], values), 201)
+        forked = sessions.fork(request.path_params["session"], values)
+        return Answer(await unless_gone(request, forked), 201)
 
     async def one_session(request: Request) -> Response:
         key = request.path_params["session"]
         if request.method == "DELETE":
             await sessions.close(key)
             return Response(status_code=204)
-        return JSONResponse(await sessions.look(key))
+        return Answer(await sessions.look(key))
 
     async def look(request: Request) -> Response:
-        return JSONResponse(await envs.look(request))
+        return Answer(await envs.look(request))
 
     async def judge(values: dict[str, Any], work: Work) -> dict[str, Any]:
         return await judging.judge(values, tasks, work)
@@ -122,10 +125,10 @@ def application(
 
     async def health(request: Request) -> Response:
         status, code = ("stopping", 503) if work.stopping else ("ok", 200)
-        return JSONResponse({"status": status, "version": VERSION}, code)
+        return Answer({"status": status, "version": VERSION}, code)
 
     async def ping(request: Request) -> Response:
-        return JSONResponse("pong")
+        return Answer("pong")
 
     async def metrics(request: Request) -> Response:
         return PlainTextResponse(work.metrics.text())
@@ -133,10 +136,10 @@ def application(
     def doctor(request: Request) -> Response:
         from code_env.doctor import examine
 
-        return JSONResponse(examine("contained", None, None).to_dict())
+        return Answer(examine("contained", None, None).to_dict())
 
     async def description(request: Request) -> Response:
-        return JSONResponse(DESCRIPTION)
+        return Answer(DESCRIPTION)
 
     async def documents(request: Request) -> Response:
         return HTMLResponse(page())
@@ -145,13 +148,13 @@ def application(
         if not isinstance(error, BadRequest):
             raise error
         key = "detail" if isinstance(error.detail, list) else "error"
-        return JSONResponse({key: error.detail}, error.status)
+        return Answer({key: error.detail}, error.status)
 
     async def not_served(request: Request, error: Exception) -> Response:
         if not isinstance(error, HTTPException):
             raise error
         why = f"{error.detail}: {request.method} {request.url.path}; GET / lists all requests"
-        return JSONResponse({"error": why}, error.status_code, error.headers)
+        return Answer({"error": why}, error.status_code, error.headers)
 
     @contextlib.asynccontextmanager
     async def life(app: Any) -> AsyncIterator[None]:

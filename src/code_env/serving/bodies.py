@@ -136,7 +136,7 @@ class Fields:
         value = self._values.get(name, default)
         try:
             number = math.nan if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = math.nan
         if math.isfinite(number):
             return number

@@ -11,7 +11,7 @@ import base64
 import hmac
 from collections.abc import Collection
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -50,17 +50,24 @@ class Guard:
 
     def _refusal(self, path: str, headers: dict[str, str]) -> tuple[int, str] | None:
         host = headers.get("host", "")
-        name = urlsplit(f"//{host}").hostname or ""
+        name = _split(f"//{host}").hostname or ""
         if self._hosts is not None and name not in self._hosts:
             return 400, f"this server answers to {', '.join(sorted(self._hosts))}; the request is for {name!r}"
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and _split(origin).netloc != host:
             return 403, f"requests from web pages of other sites are refused; this one came from {origin}"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return 403, "requests from web pages of other sites are refused"
         if self._token and path != HEALTH and not hmac.compare_digest(_token_in(headers), self._token):
             return 401, "the token is missing or wrong; send it as `Authorization: Bearer TOKEN`"
         return None
+
+
+def _split(address: str) -> SplitResult:
+    try:
+        return urlsplit(address)
+    except ValueError:  # It is no address.
+        return urlsplit("")
 
 
 def _token_in(headers: dict[str, str]) -> bytes:

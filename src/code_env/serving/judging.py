@@ -16,7 +16,7 @@ from typing import Any
 
 from code_env.errors import CodeEnvError
 from code_env.extract import extract_code
-from code_env.integrations._common.scoring import ascore
+from code_env.integrations._common.scoring import score
 from code_env.judging.rows import verdict_row
 from code_env.judging.verdict import Verdict
 from code_env.tasks.formats.code_env import task_from_row
@@ -95,11 +95,13 @@ async def judge(values: dict[str, Any], tasks: Tasks, work: Work) -> dict[str, A
         if rewards is None:
             verdicts = await asyncio.gather(*[_verdict(task, answer, work) for answer in answers])
             return {"verdicts": [_row(task, verdict) for verdict in verdicts]}
-        scores = await ascore([task] * len(answers), answers, rewards, work.executor)
+        scores = await work.score(lambda executor: score([task] * len(answers), answers, rewards, executor))
     except NoTurn as error:
         raise BadRequest(504, str(error)) from None
     except (CodeEnvError, TypeError) as error:
         raise BadRequest(422, str(error)) from None
+    for one in scores:
+        work.metrics.judged(one.verdict)
     return {
         "verdicts": [
             _row(task, one.verdict) | {"reward": one.reward, "reward_terms": dict(one.terms)} for one in scores

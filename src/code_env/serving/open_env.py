@@ -112,6 +112,9 @@ class Environments:
                 except TimeoutError:
                     await _refuse(websocket, "SESSION_ERROR", f"nothing came for {self._idle_s:g} s")
                     return
+                except KeyError:
+                    await _refuse(websocket, "INVALID_JSON", "a text was expected, and bytes came")
+                    return
                 answer = await self._in_thread(partial(session.answer, text))
                 if answer is None:
                     await websocket.close()

@@ -12,7 +12,7 @@ import base64
 from collections.abc import AsyncIterator
 from typing import Any
 
-from code_env.errors import TaskError
+from code_env.errors import TaskError, UnsupportedProgram
 from code_env.executors.limits import Limits
 from code_env.executors.program import Program
 from code_env.executors.result import CellResult, ErrorInfo, ExecutionResult, Status
@@ -170,6 +170,8 @@ async def _run(program: Program, work: Work, within_s: float) -> ExecutionResult
             result = await work.run(program, within_s)
         except NoTurn as error:
             raise BadRequest(504, str(error)) from None
+        except UnsupportedProgram as error:
+            raise BadRequest(422, str(error)) from None
         if result.status is not Status.SANDBOX_ERROR:
             return result
     raise BadRequest(504, f"the sandbox failed: {result.error.message if result.error else result.status}")

@@ -64,7 +64,7 @@ class Sessions:
             def opened() -> Session:
                 return self._work.executor.open_session(limits=limits, files=files, idle_s=idle_s)
 
-            session = await self._work.call(opened)
+            session = await self._work.call(opened, undo=Session.close)
         return {"session": self._kept([session])[0], "ttl_s": idle_s}
 
     async def run(self, key: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class Sessions:
             raise BadRequest(422, f"reseed must be true, false or a list of seeds; got {reseed!r}")
         session = self._session(key)
         with _told_as_http():
-            branches = await self._work.call(lambda: session.fork(n, reseed=reseed))
+            branches = await self._work.call(lambda: session.fork(n, reseed=reseed), undo=_close_all)
         return {"sessions": self._kept(branches)}
 
     async def look(self, key: str) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class Sessions:
         """Close all sessions."""
         sessions = list(self._sessions.values())
         self._sessions.clear()
-        await asyncio.to_thread(lambda: [session.close() for session in sessions])
+        await asyncio.to_thread(_close_all, sessions)
 
     def _open(self) -> list[Session]:
         return [session for session in self._sessions.values() if session.state is not SessionState.DEAD]
@@ -159,6 +159,11 @@ class Sessions:
         if session.state is SessionState.DEAD:
             raise BadRequest(410, f"the session has ended: {session.ended}; open another one")
         return session
+
+
+def _close_all(sessions: Sequence[Session]) -> None:
+    for session in sessions:
+        session.close()
 
 
 @contextlib.contextmanager

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar, cast
 
-from code_env.executors.base import Executor
+from code_env.errors import ExecutorClosed
+from code_env.executors.base import Executor, Isolation
 from code_env.executors.program import Program
 from code_env.executors.remote.answering import NotRun
 from code_env.executors.result import ExecutionResult
@@ -26,6 +27,9 @@ T = TypeVar("T")
 
 _AHEAD = 4
 """How many programs the executor has at a time, as a multiple of its workers: it lends the place of one that sleeps."""
+
+
+_AGAIN_S = 0.05
 
 
 class NoTurn(NotRun):
@@ -47,6 +51,7 @@ class Work:
         self.stopping = False
         self._places = asyncio.Semaphore(_AHEAD * workers)
         self._threads = ThreadPoolExecutor(_AHEAD * workers, thread_name_prefix="code_env-cell")
+        self._scorers = ThreadPoolExecutor(_AHEAD * workers, thread_name_prefix="code_env-score")
         self._tasks: set[asyncio.Task[Any] | None] = set()
 
     async def run(self, program: Program, within_s: float | None = None) -> ExecutionResult:
@@ -77,25 +82,59 @@ class Work:
         self.metrics.judged(verdict)
         return verdict
 
-    async def call(self, call: Callable[[], T], interrupt: Callable[[], None] | None = None) -> T:
+    async def score(self, call: Callable[[Executor], T]) -> T:
+        """Make a call that runs programs, in a thread; each of them waits for its own turn. Cancelling ends them.
+
+        Args:
+            call: The call; it gets the executor to use.
+
+        Raises:
+            NoTurn: If the server stopped before it was done.
+        """
+        executor = _Queued(self)
+        doing = asyncio.get_running_loop().run_in_executor(self._scorers, call, executor)
+        try:
+            return await asyncio.shield(doing)
+        except asyncio.CancelledError:
+            executor.close()
+            doing.add_done_callback(lambda done: done.exception())  # Nobody else asks for it.
+            raise
+
+    async def call(
+        self,
+        call: Callable[[], T],
+        interrupt: Callable[[], None] | None = None,
+        undo: Callable[[T], object] | None = None,
+    ) -> T:
         """Make a call that waits for the executor, in a thread, when its turn comes.
 
         Args:
             call: The call.
             interrupt: Makes the call end early; used if this is cancelled.
+            undo: Takes back what the call has done, if this was cancelled meanwhile; runs in a thread.
 
         Raises:
             NoTurn: If the server stopped before it was done.
         """
+        cancelled = False
+
+        def called() -> T | None:
+            return None if cancelled else call()
+
         async with self._place(None):
-            doing = asyncio.get_running_loop().run_in_executor(self._threads, call)
+            doing = asyncio.get_running_loop().run_in_executor(self._threads, called)
             try:
-                return await asyncio.shield(doing)
+                return cast(T, await asyncio.shield(doing))
             except asyncio.CancelledError:
-                if interrupt is not None:
+                cancelled = True
+                # Again and again, because an interrupt of what is about to begin is lost.
+                while interrupt is not None and not doing.done():
                     interrupt()
+                    await asyncio.wait([doing], timeout=_AGAIN_S)
                 await asyncio.wait([doing])  # Its place is free only then.
-                doing.exception()  # Nobody else asks for it.
+                done = None if doing.exception() else doing.result()  # Nobody else asks for it.
+                if done is not None and undo is not None:
+                    self._threads.submit(undo, done)
                 raise
 
     async def stop(self, grace_s: float) -> None:
@@ -131,3 +170,35 @@ class Work:
         finally:
             self._tasks.discard(task)
             self._places.release()
+
+
+class _Queued(Executor):
+    """The executor for one request that is served in a thread: its programs wait among those of all requests.
+
+    Args:
+        work: Where they run.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self._work, self._loop = work, asyncio.get_running_loop()
+        self._running: set[Future[ExecutionResult]] = set()
+        self._closed = False
+
+    def submit(self, program: Program) -> Future[ExecutionResult]:
+        """Run a program when its turn comes."""
+        if self._closed:
+            raise ExecutorClosed("the client is gone")
+        future = asyncio.run_coroutine_threadsafe(self._work.run(program), self._loop)
+        self._running.add(future)
+        future.add_done_callback(self._running.discard)
+        return future
+
+    def describe(self) -> Isolation:
+        """Describe the server's executor."""
+        return self._work.executor.describe()
+
+    def close(self) -> None:
+        """End all that runs."""
+        self._closed = True
+        for future in tuple(self._running):
+            future.cancel()

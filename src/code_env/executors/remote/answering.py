@@ -43,7 +43,9 @@ class Answering:
         frame = json.loads(text)
         if "programs" in frame:
             for number, program in self._peers.programs(frame).items():
-                self._running[number] = asyncio.create_task(self._answer(number, program))
+                task = self._running[number] = asyncio.create_task(self._answer(number, program))
+                # Also of a task that is cancelled before it begins.
+                task.add_done_callback(lambda _, number=number: self._running.pop(number, None))  # type: ignore[misc]
         else:
             for number in frame["cancel"]:
                 if number in self._running:
@@ -69,4 +71,4 @@ class Answering:
             except UnsupportedProgram as error:
                 self._done.put(("refused", number, str(error)))
             finally:
-                del self._running[number]
+                self._running.pop(number, None)  # At once, because `next` waits for what still runs.

@@ -96,6 +96,17 @@ def test_descriptors_and_threads_stay_flat():
         assert all(now <= then for now, then in zip(count(), before, strict=True)), (count(), before)
 
 
+def test_cells_may_be_longer_than_an_argument(executor):
+    """Linux takes no argument of 128 KiB; the cells of a session are sent again with each new one."""
+    long = f"len({'x' * 40_000!r})"
+    result = executor.run(Program(long, notebook=True, cells=(long,) * 6))
+    assert (result.status, len(result.cells)) == (Status.OK, 6), result.error
+    with executor.open_session() as session:
+        session.write("data", bytes(200_000))
+        assert [session.run(long).text for _ in range(4)] == ["40000"] * 4
+        assert session.run("len(open('data').read())").text == "200000"
+
+
 def test_a_copy_is_the_same_executor(executor):
     assert copy.deepcopy({"executor": executor})["executor"] is executor
 

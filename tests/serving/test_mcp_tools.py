@@ -1,6 +1,7 @@
 """`code-env serve --mcp`, called by the client of the package `mcp`."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 from code_env import load_suite
 from code_env.harness.process.watching import children_of, descendants
+from code_env.serving.mcp_tools import tools
 from code_env.tasks.formats.code_env import row_from_task
 from support import PATIENCE_S, ImportedLate, is_alive, wait_until
 
@@ -78,6 +80,17 @@ def test_its_own_client_uses_every_tool():
     ):
         assert words in error
     wait_until(lambda: not any(map(is_alive, started)))
+
+
+def test_an_answer_that_is_no_unicode_is_judged(executor):
+    async def judged():
+        async with mcp_client.Client(tools(executor, 1, idle_s=60)) as client:
+            task = {"id": "a", "prompt": "", "tests": [{"kind": "output", "expected": "1"}]}
+            answers = ["print(1)", "print(1)  # \ud800"]
+            return await client.call_tool("judge", {"task": task, "answers": answers})
+
+    told = asyncio.run(judged())
+    assert [one["passed"] for one in json.loads(told.content[0].text)["verdicts"]] == [True, False]
 
 
 def test_without_its_package_the_command_says_so(tmp_path):

@@ -105,19 +105,22 @@ class ProgramProcess(RunningProgram):
             order |= {"channel": joined[CHANNEL_VARIABLE], "bell": joined.get(BELL_VARIABLE)}
         else:
             environment |= {name: str(fd) for name, fd in joined.items()}
-        # A file without a name: no thread has to feed the input, and no program finds the file in a directory.
-        with tempfile.TemporaryFile() as stdin:
+        # Files without names: no thread has to feed them, no program finds them in a directory, and an order, which can
+        # hold all cells of a session, may be longer than an argument.
+        with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as ordered:
             stdin.write(self.program.stdin.encode("utf-8", "surrogatepass"))
             stdin.seek(0)
+            ordered.write(json.dumps(order).encode())
+            ordered.seek(0)
             return subprocess.Popen(
                 # -s, -P: neither the user's packages nor the harness's own directory on the path.
-                [python, "-s", "-P", str(_BOOT), json.dumps(order)],
+                [python, "-s", "-P", str(_BOOT), str(ordered.fileno())],
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=self._work,
                 env=environment,
-                pass_fds=(report, *joined.values()),
+                pass_fds=(ordered.fileno(), report, *joined.values()),
                 start_new_session=True,
                 bufsize=0,
             )

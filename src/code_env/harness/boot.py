@@ -1,7 +1,7 @@
 """The first code in a sandbox's interpreter: loads the harness and runs what the executor asked for.
 
-The executor runs this file by its path, `python boot.py '<json>'`, so that the package around it is not imported. The
-JSON object says what this process is; `report`, `channel` and `bell` are descriptors::
+The executor runs this file by its path, `python boot.py FD`, so that the package around it is not imported. FD is the
+descriptor of a file with a JSON object that says what this process is; `report`, `channel` and `bell` are descriptors::
 
     {"role": "program", "file": "main.py", "argv": [], "limits": {...}, "report": 4, "parent": 71}
     {"role": "served",  ..., "channel": 5}     a program that a peer drives: see program/serving.py
@@ -19,8 +19,9 @@ import sys
 
 
 def main() -> None:
-    """Do what the JSON object in the first argument says."""
-    order = json.loads(sys.argv[1])
+    """Do what the JSON object in the file says."""
+    with open(int(sys.argv[1]), "rb") as file:
+        order = json.loads(file.read())
     directory = os.path.dirname(os.path.abspath(__file__))
     package = "code_env_harness"
     spec = importlib.util.spec_from_file_location(

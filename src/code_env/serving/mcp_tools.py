@@ -116,6 +116,13 @@ def tools(executor: Executor, workers: int, *, idle_s: float) -> MCPServer[Any]:
     async def judge(task: dict[str, Any], answers: list[str], rewards: dict[str, Any] | None = None) -> dict[str, Any]:
         """Judge answers to a task, a row as docs/task-format.md describes it. Without `valid` the sandbox failed."""
         with told():
-            return await judging.judge({"task": task, "answers": answers, "rewards": rewards}, tasks, work)
+            judged = await judging.judge({"task": task, "answers": answers, "rewards": rewards}, tasks, work)
+        return _as_unicode(judged)
 
     return server
+
+
+def _as_unicode(value: dict[str, Any]) -> dict[str, Any]:
+    """The same without lone surrogates, which answers of models can hold and the protocol cannot."""
+    whole: dict[str, Any] = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    return whole

@@ -52,7 +52,7 @@ def test_sessions_by_replay_keep_the_same_promises(check, other):
 
 
 def test_there_are_enough_checks():
-    assert len({check.__name__ for check in CHECKS + LIFE_CHECKS}) == len(CHECKS) + len(LIFE_CHECKS) == 110
+    assert len({check.__name__ for check in CHECKS + LIFE_CHECKS}) == len(CHECKS) + len(LIFE_CHECKS) == 112
 
 
 class LyingExecutor(type(make_executor("subprocess"))):

@@ -121,21 +121,6 @@ def test_a_command_collects_what_the_verifier_looks_at(folder):
     assert slow.message.startswith("cp /srv/state /logs/artifacts/state: it reached its limit of time")
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ('[[verifier.collect]]\ncommand = "true"\nservice = "db"', r"service = 'db' is not supported"),
-        ("[[verifier.collect]]\ntimeout_sec = 1", "needs a command"),
-        ("[verifier.environment]\ngpus = 1", r"\[verifier.environment\] gpus is not supported"),
-        ('[verifier.environment]\nos = "windows"', r"\[verifier.environment\] os = 'windows' is not supported"),
-        ('[[steps]]\nname = "a"\nverifier = {env = {A = "b"}}', r"\[steps.verifier\] env is not supported"),
-    ],
-)
-def test_what_is_not_supported_is_named(folder, table, message):
-    with pytest.raises(TaskError, match=message):
-        read_folder(folder(table, "true"))
-
-
 def test_tests_in_several_containers_are_not_supported(folder):
     place = folder(TABLE, "true", build_file="")
     assert read_folder(place).stages[0].verifier is None

@@ -98,8 +98,10 @@ def test_steps(folder):
 REFUSED = {
     "[environment]\ngpus = 1": r"\[environment\] gpus is not supported",
     "[environment.healthcheck]\ncommand = 'x'": r"\[environment\] healthcheck is not supported",
-    "[verifier.environment]\ndocker_image = 'x'": r"\[verifier\] environment is not supported",
-    "[[verifier.collect]]\ncommand = 'x'": r"\[verifier\] collect is not supported",
+    "[verifier.environment]\ngpus = 1": r"\[verifier.environment\] gpus is not supported",
+    "[verifier.environment]\nos = 'windows'": r"\[verifier.environment\] os = 'windows' is not supported",
+    "[[verifier.collect]]\ncommand = 'x'\nservice = 'db'": r"\[\[verifier.collect\]\] service = 'db' is not supported",
+    "[[verifier.collect]]\ntimeout_sec = 1": r"each of \[\[verifier.collect\]\] needs a command",
     "[environment]\nos = 'windows'": "os = 'windows' is not supported",
     "multi_step_reward_strategy = 'best'": "must be mean or final; got 'best'",
     "artifacts = ['a']": "an artifact must have an absolute path below /; got 'a'",

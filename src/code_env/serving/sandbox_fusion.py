@@ -8,6 +8,7 @@ not begin in time, and to a fault of the sandbox.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator
 from typing import Any
@@ -33,7 +34,7 @@ _CLIENT_SPARE_S = 10.0
 """A client waits so much longer than its program may take."""
 
 _ANSWER_S = 2.0
-"""So long before its client gives up, a request that has not begun gets 504."""
+"""So long before its client gives up, a request without an answer gets 504."""
 
 _DEFAULT_MEMORY_MB = 1024
 """For `memory_limit_MB` of -1; also what verl asks for."""
@@ -165,15 +166,18 @@ def _program(seconds: float, memory_mb: float, **fields: Any) -> Program:
 
 
 async def _run(program: Program, work: Work, within_s: float) -> ExecutionResult:
-    for _ in range(_TRIES):
-        try:
-            result = await work.run(program, within_s)
-        except NoTurn as error:
-            raise BadRequest(504, str(error)) from None
-        except UnsupportedProgram as error:
-            raise BadRequest(422, str(error)) from None
-        if result.status is not Status.SANDBOX_ERROR:
-            return result
+    try:
+        async with asyncio.timeout(within_s):  # For the turn here, that in the executor, and all tries.
+            for _ in range(_TRIES):
+                result = await work.run(program)
+                if result.status is not Status.SANDBOX_ERROR:
+                    return result
+    except TimeoutError:
+        raise BadRequest(504, f"there was no answer within {within_s:g} s, and the client gives up then") from None
+    except NoTurn as error:
+        raise BadRequest(504, str(error)) from None
+    except UnsupportedProgram as error:
+        raise BadRequest(422, str(error)) from None
     raise BadRequest(504, f"the sandbox failed: {result.error.message if result.error else result.status}")
 
 

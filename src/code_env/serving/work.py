@@ -1,7 +1,6 @@
 """What all requests share: the executor, the queue in front of it, and its end.
 
-Requests wait in the order in which they came, and are never refused. A request can say how long it will wait for its
-turn, because its client gives up after some time.
+Requests wait in the order in which they came, and are never refused.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _AGAIN_S = 0.05
 
 
 class NoTurn(NotRun):
-    """A request did not get its turn in time, or the server is stopping: it should be sent again."""
+    """The server is stopping: what has not run should be sent again."""
 
 
 class Work:
@@ -54,18 +53,17 @@ class Work:
         self._scorers = ThreadPoolExecutor(_AHEAD * workers, thread_name_prefix="code_env-score")
         self._tasks: set[asyncio.Task[Any] | None] = set()
 
-    async def run(self, program: Program, within_s: float | None = None) -> ExecutionResult:
+    async def run(self, program: Program) -> ExecutionResult:
         """Run a program when its turn comes; cancelling ends it.
 
         Args:
             program: The program.
-            within_s: How long to wait for the turn, in seconds; for ever if None.
 
         Raises:
-            NoTurn: If it did not get its turn, or the server stopped before it was done.
+            NoTurn: If the server stopped before it was done.
             UnsupportedProgram: If the executor cannot do what it asks.
         """
-        async with self._place(within_s):
+        async with self._place():
             result = await self.executor.arun(program)
         self.metrics.ran(result)
         return result
@@ -77,7 +75,7 @@ class Work:
             NoTurn: If the server stopped before there was a verdict.
             UnsupportedProgram: If the executor cannot do what the task asks.
         """
-        async with self._place(None):
+        async with self._place():
             verdict = await ajudge(task, code, self.executor, response=response)
         self.metrics.judged(verdict)
         return verdict
@@ -121,7 +119,7 @@ class Work:
         def called() -> T | None:
             return None if cancelled else call()
 
-        async with self._place(None):
+        async with self._place():
             doing = asyncio.get_running_loop().run_in_executor(self._threads, called)
             try:
                 return cast(T, await asyncio.shield(doing))
@@ -147,13 +145,10 @@ class Work:
             task.cancel()
 
     @contextlib.asynccontextmanager
-    async def _place(self, within_s: float | None) -> AsyncIterator[None]:
+    async def _place(self) -> AsyncIterator[None]:
         self.metrics.waiting.inc()
         try:
-            async with asyncio.timeout(within_s):
-                await self._places.acquire()
-        except TimeoutError:
-            raise NoTurn(f"the queue was too long to begin within {within_s:g} s") from None
+            await self._places.acquire()
         finally:
             self.metrics.waiting.dec()
         task = asyncio.current_task()

@@ -28,8 +28,8 @@ class Surroundings:
     directory: str
     """Where commands start."""
     memory_bytes: int
-    own: Mapping[str, str]
-    """Environment variables of the task's own."""
+    task_variables: Mapping[str, str]
+    """Environment variables that the task sets, beside those of the image."""
     holds_tests: bool = False
     """Whether the image has the tests, in `TESTS`."""
 
@@ -41,7 +41,7 @@ class Surroundings:
     def variables(self, more: Mapping[str, str]) -> dict[str, str]:
         """The environment variables of a command, with some more."""
         first = {"PATH": self.image.search_path, "HOME": "/root"}
-        return {**first, **self.image.variables, **self.own, **more}
+        return {**first, **self.image.variables, **self.task_variables, **more}
 
     def tests_of(self, stage: Stage) -> Path:
         """The directory on this machine with the tests of a stage."""

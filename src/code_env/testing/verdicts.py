@@ -78,6 +78,14 @@ def a_loop_in_one_test_leaves_the_others(executor: Executor) -> None:
     _passes(executor, task, "def same(n):\n    while n == 0: pass\n    return n", [False, True])
 
 
+@check
+def a_sleep_in_one_test_leaves_the_others(executor: Executor) -> None:
+    """A test that sleeps until its wall time limit fails, and the tests after it are still judged."""
+    tests = (CallTest(args=(0,), expected=0), CallTest(args=(1,), expected=1))
+    task = Task("same", "Write same(n).", tests, entry_point="same", limits=Limits(wall_s=2))
+    _passes(executor, task, "import time\ndef same(n):\n    if n == 0: time.sleep(60)\n    return n", [False, True])
+
+
 @core_check
 def an_early_exit_passes_nothing(executor: Executor) -> None:
     """A program that ends before it was tested has passed no test, with any exit code."""

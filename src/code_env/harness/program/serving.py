@@ -30,6 +30,7 @@ from ..process.children import POLLIN, Child, start_child
 from ..process.confinement import Confinement
 from ..process.limits import ProcessLimits
 from ..process.sockets import socket_pair
+from ..process.watching import descendants
 from ..process.workspace import Workspace
 from ..wire.channel import PER_MESSAGE, Channel, ChannelError, Kind, frame, json_bytes, parse_json
 from ..wire.endings import Ended
@@ -172,7 +173,7 @@ class _Server:
         child = start_child(limits, body, enter=enter, gate=gate, rlimits=asked.rlimits)
         tests = _ModulesTests(child, mine.fileno())
         child.forks_tests = per_message
-        if per_message and gate is not None:
+        if per_message:
             child.spare = tests.end
         theirs.close()
         module = Channel(mine.fileno())
@@ -258,7 +259,8 @@ class _ModulesTests:
         self._told = select.poll()
         self._told.register(fd, POLLIN)
         self._ended_for: str | None = None
-        self._give_up_at = 0.0
+        self._give_up_at: float | None = None
+        self._has_loaded = False
         self.can_report = True
         """Whether the module still has its end of `fd`."""
 
@@ -266,24 +268,31 @@ class _ModulesTests:
         """Kill the processes that the module has started, but not the module, so that it can run the next test.
 
         Returns:
-            Whether to go on: False if there was no process to kill, or if the module does not report the killed test.
+            Whether to go on: False if the module itself is at fault, or if it does not report the test in time.
         """
-        if not self.can_report:
+        if not (self.can_report and self._has_loaded):
             return False
         if self._told.poll(0):
             return True  # The module has reported the test already.
-        if self._ended_for is not None:
+        if self._give_up_at is not None:
             return _monotonic() < self._give_up_at
-        tests = [pid for pid in self._module.clock.pids() if pid != self._module.pid]
+        module = self._module.pid
+        # Without a gate, the clock watches only the module.
+        tests = {*self._module.clock.pids(), *descendants(module)} - {module}
         for pid in tests:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         if tests:
-            self._ended_for, self._give_up_at = reason, _monotonic() + _REACTION_S
-        return bool(tests)
+            self._ended_for = reason
+        elif reason != "timeout":
+            return False
+        # If there is no process, a test that used the time has just ended, and the module is about to report it.
+        self._give_up_at = _monotonic() + _REACTION_S
+        return True
 
     def corrected(self, message: bytes) -> bytes:
         """Return the module's message on a test, with the reason for the kill, which the module does not know."""
+        self._has_loaded, self._give_up_at = True, None
         if self._ended_for is None:
             return message
         reason, self._ended_for = self._ended_for, None

@@ -2,15 +2,32 @@
 
 import contextlib
 import json
+import shutil
 import site
 import subprocess
 import sys
 import tempfile
+from ast import literal_eval
 from pathlib import Path
+
+import pytest
 
 from support import PATIENCE_S, ROOT
 
 _TESTS = ROOT / "tests"
+
+
+def newer_python(least):
+    """The path of a Python of at least this version; pyenv may have one that is on no path."""
+    names = [f"python3.{minor}" for minor in range(least[1], least[1] + 4)]
+    candidates = [sys.executable, *filter(None, map(shutil.which, names))]
+    candidates += sorted(map(str, Path.home().glob(".pyenv/versions/3.*/bin/python")))
+    for candidate in candidates:
+        asked = [candidate, "-c", "import sys; print(sys.version_info[:2])"]
+        told = subprocess.run(asked, capture_output=True, text=True, timeout=PATIENCE_S)
+        if told.returncode == 0 and literal_eval(told.stdout) >= least:
+            return candidate
+    return pytest.skip(f"there is no Python {'.'.join(map(str, least))} or newer")
 
 
 @contextlib.contextmanager

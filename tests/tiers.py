@@ -35,6 +35,7 @@ LEFT_OUT = (
     "tests/harness/wire/test_not_plain.py::test_shared_references_that_double",
     "tests/harbor/test_answers.py::test_no_cheat",
     "tests/harbor/test_answers.py::test_references",
+    "tests/harbor/test_in_harbor.py",
     "tests/harbor/test_trial.py::test_no_cheat",
     "tests/harbor/test_trial.py::test_nothing_else",
     "tests/harbor/test_trials_with_pytest.py::test_tests_run_as",

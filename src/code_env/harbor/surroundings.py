@@ -14,10 +14,16 @@ from code_env.images import Image, ImageCache
 from code_env.images.trees import resolved_in
 from code_env.tasks.formats.harbor import HarborTask, Stage
 
+from .tars import packed_text
+
 TESTS = "/tests"
 """The directory of the tests in a verifier's box."""
 
 _SHELLS = ("bash", "sh")
+
+_COMMAND = "/tmp/command"
+_LONGEST_ARGUMENT = 128 * 1024 - 1
+"""The longest argument of a command that Linux takes, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,14 @@ class Surroundings:
     def shell(self) -> str:
         """The path of the image's shell."""
         return self.image.program(*_SHELLS)
+
+    def shell_words(self, command: str, box: Box) -> list[str]:
+        """The words that run a command by the shell; a long one is put into the box as a file."""
+        if len(command.encode("utf-8", "replace")) <= _LONGEST_ARGUMENT:
+            return [self.shell, "-c", command]
+        with packed_text(_COMMAND, command) as file:
+            box.unpack(file)
+        return [self.shell, _COMMAND]
 
     def variables(self, more: Mapping[str, str]) -> dict[str, str]:
         """The environment variables of a command, with some more."""

@@ -14,17 +14,22 @@ _SCRIPTS = (".sh", ".py")
 
 
 @contextlib.contextmanager
-def packed(directories: Mapping[str, Path]) -> Iterator[IO[bytes]]:
-    """A tar of directories of this machine, by their paths in a box, with files that everybody there may run."""
+def packed(paths: Mapping[str, Path], *, runnable: bool = True) -> Iterator[IO[bytes]]:
+    """A tar of directories and files of this machine, by their paths in a box.
 
-    def runnable(member: tarfile.TarInfo) -> tarfile.TarInfo:
-        member.mode |= 0o755
+    Args:
+        paths: Which.
+        runnable: Whether everybody there may run the files; by default yes.
+    """
+
+    def changed(member: tarfile.TarInfo) -> tarfile.TarInfo:
+        member.mode |= 0o755 if runnable else 0
         return owned_by_root(member)
 
     with tempfile.TemporaryFile() as file:
         with tarfile.open(fileobj=file, mode="w") as tar:
-            for name, directory in directories.items():
-                tar.add(directory, name.lstrip("/"), filter=runnable)
+            for name, path in paths.items():
+                tar.add(path, name.lstrip("/"), filter=changed)
         file.seek(0)
         yield file
 

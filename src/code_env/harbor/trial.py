@@ -22,7 +22,7 @@ from code_env.text import printable
 from .carrying import carry
 from .scoring import Contradiction, Score, TrialOutcome, read_reward
 from .surroundings import TESTS, Surroundings, of_agent, of_verifier
-from .tars import changed_scripts, packed, packed_text, texts_in
+from .tars import changed_scripts, packed, texts_in
 
 WRITABLE_BYTES = 2 << 30
 """How much an agent may write unless told otherwise, in bytes."""
@@ -32,10 +32,6 @@ _LOGS, _VERIFIER_LOGS, _SOLUTION = "/logs", "/logs/verifier", "/solution"
 _ARTIFACTS = "/logs/artifacts"
 _PLUGIN, _ADDS, _MARK = "/code_env_tripwire", "/logs/tripwire", "tripwire.here"
 _SHOWN_CHARS = 4000
-_COMMAND = "/tmp/command"
-_LONGEST_ARGUMENT = 128 * 1024 - 1
-"""The longest argument of a command that Linux takes, in bytes."""
-
 
 _Plugin = Literal["left out", "here", "adds tests"]
 """What a run of the tests has of our plugin of pytest."""
@@ -166,11 +162,7 @@ class Trial:
         Raises:
             ExecutorError: If the box has ended.
         """
-        words = [self._agents.shell, "-c", command]
-        if len(command.encode("utf-8", "replace")) > _LONGEST_ARGUMENT:
-            with packed_text(_COMMAND, command) as file:
-                self._box.unpack(file)
-            words[1:] = [_COMMAND]
+        words = self._agents.shell_words(command, self._box)
         return self._run(words, self.stage.agent_s if limit_s is None else limit_s)
 
     def solve(self) -> Ran:
@@ -223,7 +215,7 @@ class Trial:
     def _collect(self, stage: Stage) -> str:
         """Run what collects the agent's work; return why that has failed, or an empty text."""
         for hook in stage.collecting:
-            ran = self._run([self._agents.shell, "-c", hook.command], hook.limit_s)
+            ran = self._run(self._agents.shell_words(hook.command, self._box), hook.limit_s)
             if ran.code != 0:
                 how = f"the exit code is {ran.code}"
                 if ran.limit is not None:

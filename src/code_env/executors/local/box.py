@@ -6,13 +6,14 @@ import contextlib
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
 from code_env.errors import ExecutorError
 
-from .jail.box import receive, send
+from .jail.box import INTERRUPT, receive, send
 from .servers import BOOT, refuse_unsupported_machine
 from .users import box_user
 
@@ -41,7 +42,7 @@ class Ran(NamedTuple):
     signal: int | None
     """The number of the signal that ended it, if one did."""
     limit: str | None
-    """`timeout` or `memory` if this limit was reached."""
+    """`timeout` or `memory` if this limit was reached, or `interrupt`."""
     output: str
     """The end of what it wrote to stdout and stderr."""
     writes: list[str]
@@ -85,6 +86,7 @@ class Box:
         user, group = box_user()
         config = {"root": root, "user": user, "group": group, "writable_bytes": writable_bytes}
         config |= {"memory_bytes": memory_bytes, "network": network, "shown": dict(shown)}
+        self._sending = threading.Lock()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs:
             self._process = subprocess.Popen(
@@ -167,6 +169,10 @@ class Box:
         """Unpack a tar at the root."""
         self._ask("unpack", file.fileno())
 
+    def interrupt(self) -> None:
+        """End the command that runs, from another thread; what it has started goes on. Without a command do nothing."""
+        self._send(INTERRUPT)
+
     def end(self) -> None:
         """End the box from another thread, which may be waiting for it; `close` is still needed."""
         with contextlib.suppress(OSError):
@@ -194,7 +200,8 @@ class Box:
         return self._answer()
 
     def _send(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
-        with contextlib.suppress(OSError):  # If the box has ended, reading its answer says so.
+        # If the box has ended, reading its answer says so.
+        with self._sending, contextlib.suppress(OSError):
             send(self._control, message, descriptors)
 
     def _answer(self) -> dict[str, Any]:

@@ -214,6 +214,11 @@ def read_folder(path: Path | str, variables: Mapping[str, str] = MappingProxyTyp
         raise TaskError(f"{folder / 'task.toml'}: {error}") from error
 
 
+def named_image(place: Path, name: Any) -> str:
+    """The image that a task names: a path from the place where it would be built, or another name."""
+    return str(place / name) if (place / name).exists() else str(name)
+
+
 class _Reader:
     def __init__(self, folder: Path, config: dict[str, Any], variables: Mapping[str, str]) -> None:
         self._folder, self._config, self._variables = folder, config, variables
@@ -263,17 +268,12 @@ class _Reader:
         place = self._folder / "environment"
         named = environment.get("docker_image")
         if named:
-            return self._named(place, named)
+            return named_image(place, named)
         if (place / "Dockerfile").is_file():
             return str(place / "Dockerfile")
         if (place / "docker-compose.yaml").is_file():
             raise self._error("environment/docker-compose.yaml is not supported; expected environment/Dockerfile")
         raise self._error("it names no docker_image, and there is no environment/Dockerfile")
-
-    @staticmethod
-    def _named(place: Path, name: Any) -> str:
-        """An image that a task names: a path from the place where it would be built, or another name."""
-        return str(place / name) if (place / name).exists() else str(name)
 
     def _stages(self) -> list[Stage]:
         steps = self._config.get("steps")
@@ -317,7 +317,7 @@ class _Reader:
             return None
         self._check("verifier.environment", table)
         if table.get("docker_image"):
-            image = self._named(tests, table["docker_image"])
+            image = named_image(tests, table["docker_image"])
         elif (tests / "docker-compose.yaml").is_file():
             raise self._error(f"{tests / 'docker-compose.yaml'} is not supported; expected a Dockerfile there")
         elif (tests / "Dockerfile").is_file():

@@ -57,6 +57,9 @@ _MOST_READS = 256
 TOO_MANY = ""
 """Stands among the names of written files for notices that the kernel has dropped."""
 
+INTERRUPT = {"do": "interrupt"}
+"""The message that ends a command. It has no answer: the command has one, and without a command nothing is done."""
+
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
 
@@ -220,6 +223,8 @@ class _Server:
             if received is None:
                 os._exit(0)
             request, descriptors = received
+            if request == INTERRUPT:  # The command has ended meanwhile.
+                continue
             try:
                 answer = getattr(self, request.pop("do"))(*descriptors, **request)
             except (OSError, ValueError, LookupError, RecursionError, tarfile.TarError) as error:
@@ -256,12 +261,15 @@ class _Server:
         poll = select.poll()
         for fd in descriptors:
             poll.register(fd, select.POLLIN)
-        poll.register(self._control, select.POLLRDHUP)
+        poll.register(self._control, select.POLLIN | select.POLLRDHUP)
         told = time.monotonic()
         while code is None and limit is None:
             ready = dict(poll.poll(watch.wait_s() * 1000))
             if self._control.fileno() in ready:
-                os._exit(0)
+                if receive(self._control) is None:
+                    os._exit(0)
+                limit = "interrupt"
+                break
             if time.monotonic() > told + _ALIVE_S:
                 told = time.monotonic()
                 send(self._control, {"alive": True})

@@ -41,6 +41,7 @@ LEFT_OUT = (
     "tests/harbor/test_trials_with_pytest.py::test_tests_run_as",
     "tests/harbor/test_trial.py::test_the_solution",
     "tests/images/test_builds.py::test_an_image_of_an_engine",
+    "tests/images/test_debian.py",
     "tests/images/test_languages.py::test_no_",
     "tests/images/test_programs.py::test_it_conforms",
     "tests/integrations/test_agentfly.py::test_d9_failing_code_gets_no_reward[while",

@@ -1,9 +1,15 @@
 """An executor whose programs run in an image."""
 
 import dataclasses
+from functools import partial
 
+from adversarial.batches import breaches
 from code_env import Program
+from code_env.abuses import ABUSES, Canaries, settle
 from code_env.executors.local import LocalExecutor
+from support import HONEST
+
+KINDS_OF_ABUSE = ("files", "heap", "contamination", "kernel", "network", "processes")
 
 
 class InImage(LocalExecutor):
@@ -22,3 +28,10 @@ class InImage(LocalExecutor):
 
     def _new_session(self, first):
         return super()._new_session(self._there(first))
+
+
+def breaches_of_kind(executor, kind, some, place, leave_out=()):
+    """What abuses of a kind get at, of a sample, by their names."""
+    of_kind = [abuse for abuse in ABUSES if abuse.kind == kind and abuse.name not in leave_out]
+    programs = {abuse.name: partial(Canaries.program, abuse=abuse) for abuse in some(of_kind, 12, lambda one: one.name)}
+    return breaches(executor, programs, place, executor.run_many(HONEST), settle(executor))

@@ -101,6 +101,13 @@ def test_a_malformed_row_is_an_error(row, told):
         verified("x", ROW | row)
 
 
+def test_content_may_be_text():
+    message = {"type": "message", "role": "assistant", "content": "def f(n): return 2 * n"}
+    assert verified({"output": [message]})["reward"] == 1.0
+    with pytest.raises(TaskError, match="text or a list of parts was expected as a message's content; got int"):
+        verified({"output": [message | {"content": 7}]})
+
+
 def test_a_malformed_response_is_an_error():
     with pytest.raises(TaskError, match="response: an object with a list `output` was expected"):
         verified({"text": "x"})

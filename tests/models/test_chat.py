@@ -43,7 +43,6 @@ FAULTS = {
     "half an object": json.dumps(completion("x")).encode()[:40],
     "an empty body": b"",
     "no choices": completion("x", choices=[]),
-    "no content": completion(None),
     "another object": {"hello": 1},
 }
 
@@ -58,6 +57,24 @@ def test_after_a_fault_the_same_is_asked_again(fault, endpoint, model):
 def test_an_empty_answer_is_an_answer(endpoint, model):
     endpoint.script["hello"] = [""]
     assert ask(model, "hello").text == ""
+
+
+@pytest.mark.parametrize(
+    ("message", "reason", "text"),
+    [
+        ({"content": None, "reasoning_content": "Let me think"}, "length", ""),
+        ({"content": None, "refusal": "I must not."}, "stop", "I must not."),
+        ({"content": ""}, None, ""),
+    ],
+)
+def test_an_answer_without_content_is_an_answer_too(message, reason, text, endpoint, model, tmp_path):
+    """A model that thinks until its limit gives one, and so does one that refuses."""
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": reason}
+    endpoint.script["Say hello."] = [completion("", choices=[choice])]
+    suite = TaskSuite("s", [Task("a", "Say hello.", (CallTest((), expected=1),), entry_point="f")])
+    generate(suite, model, tmp_path / "samples.jsonl")
+    row = json.loads((tmp_path / "samples.jsonl").read_text())
+    assert (row["completion"], row["finish_reason"], len(endpoint.requests)) == (text, reason, 1)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from code_env import CodeExecEnv, ExecutionResult, OutputTest, RecordPassAtK, RewardError, Status, Task, TaskSuite
 from code_env.registration import make_code_exec_vec
 from code_env.rewards import pass_at_k, pass_at_k_rewards
+from code_env.wrappers import TokenActions
 from code_env.wrappers.vector import ClipReward, GroupPassAtKReward
 from code_env.wrappers.vector import RecordPassAtK as RecordPassAtKOfMany
 
@@ -172,3 +173,15 @@ def test_a_window_has_numbers_that_fit(vec, executor, kwargs):
         RecordPassAtKOfMany(vec, **kwargs)
     with pytest.raises(RewardError):
         RecordPassAtK(CodeExecEnv(SUITE, executor), **kwargs)
+
+
+def test_an_episode_that_is_cut_off_in_the_middle_of_an_answer_has_no_sample(executor):
+    env = TokenActions(CodeExecEnv("functions", executor), "functions", observe_prompt=False)
+    env = RecordPassAtK(gym.wrappers.TimeLimit(env, 2))
+    env.reset(seed=0)
+    for _ in range(2):
+        _, _, _, truncated, info = env.step(int(env.get_wrapper_attr("action_masks")().argmax()))
+    assert truncated
+    assert "verdicts" not in info
+    assert env.window.estimate(1) is None or env.window.estimate(1).tasks == 0
+    env.close()

@@ -94,10 +94,14 @@ def _output_text(response: Any) -> str:
     if not isinstance(output, list):
         raise TaskError(f"response: an object with a list `output` was expected; got {shape(response)}")
     messages = [item for item in output if isinstance(item, Mapping) and item.get("type") == "message"]
-    return "\n".join(_text(message.get("content") or ()) for message in messages)
+    return "\n".join(_text(message.get("content") or "") for message in messages)
 
 
 def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise TaskError(f"response: text or a list of parts was expected as a message's content; got {shape(content)}")
     parts = [part for part in content if isinstance(part, Mapping) and part.get("type") == "output_text"]
     return "".join(str(part.get("text", "")) for part in parts)
 

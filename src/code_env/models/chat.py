@@ -29,9 +29,9 @@ class Completion:
     """One answer of a model."""
 
     text: str
-    """The answer."""
-    finish_reason: str
-    """Why the model stopped: `stop` at its end, `length` at the limit of tokens."""
+    """The answer; empty if the model said nothing, as one that thinks until it reaches its limit."""
+    finish_reason: str | None
+    """Why the model stopped: `stop` at its end, `length` at the limit of tokens; None if the server does not say."""
     prompt_tokens: int
     """Tokens of the conversation; 0 if the server does not say."""
     completion_tokens: int
@@ -160,12 +160,17 @@ def _completion_of(answer: Any) -> Completion:
         _NoCompletion: If there is none in it.
     """
     choices: Any = getattr(answer, "choices", None)
-    text = getattr(getattr(choices[0], "message", None), "content", None) if choices else None
+    message = getattr(choices[0], "message", None) if choices else None
+    if message is None:
+        raise _NoCompletion("an object with choices[0].message was expected")
+    # A model that refuses, or that thinks until its limit of tokens, has no content.
+    text = message.content or getattr(message, "refusal", None) or ""
     if not isinstance(text, str):
-        raise _NoCompletion("an object with choices[0].message.content was expected")
+        raise _NoCompletion("text was expected in choices[0].message.content")
     usage = getattr(answer, "usage", None)
     counts = [getattr(usage, name, None) or 0 for name in ("prompt_tokens", "completion_tokens")]
-    return Completion(text, str(choices[0].finish_reason), *counts)
+    reason = getattr(choices[0], "finish_reason", None)
+    return Completion(text, None if reason is None else str(reason), *counts)
 
 
 def _reason(error: Exception) -> str:

@@ -20,7 +20,7 @@ class ModelPolicy:
         """The model."""
         self.prompt_tokens = self.completion_tokens = 0
         """Tokens of all conversations and of all answers so far."""
-        self.finish_reasons: list[str] = []
+        self.finish_reasons: list[str | None] = []
         """Why the model stopped, for each answer of the last call; see `Completion.finish_reason`."""
 
     def __call__(self, observations: Sequence[str], infos: Sequence[dict[str, Any]]) -> list[str]:
@@ -30,7 +30,7 @@ class ModelPolicy:
             ModelError: If the model gives no answer.
         """
         answers = [""] * len(infos)
-        self.finish_reasons = [""] * len(infos)
+        self.finish_reasons = [None] * len(infos)
         for number, completion in self.model.complete_each(info["messages"] for info in infos):
             answers[number] = completion.text
             self.finish_reasons[number] = completion.finish_reason

@@ -99,10 +99,11 @@ class RecordPassAtK(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Step, and add pass@k to the info at the end of an episode."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         if terminated or truncated:
-            verdicts = info["verdicts"]
+            verdicts = info.get("verdicts", ())  # Missing if the episode was cut off in the middle of an answer.
             judged = [verdict for verdict in verdicts if verdict.valid]
             passed = sum(verdict.passed for verdict in judged)
-            self.window.add(info["task_id"], len(judged), passed, len(verdicts) - len(judged))
+            if verdicts:
+                self.window.add(info["task_id"], len(judged), passed, len(verdicts) - len(judged))
             info[STATS_KEY] = self.window.values()
         return observation, reward, terminated, truncated, info
 

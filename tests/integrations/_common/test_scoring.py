@@ -1,11 +1,13 @@
 import asyncio
 import logging
+from concurrent.futures import Future
 
 import gymnasium as gym
 import pytest
 
 from code_env import (
     CallTest,
+    Executor,
     ExecutorClosed,
     ExecutorNotFound,
     Limits,
@@ -19,6 +21,7 @@ from code_env import (
     load_suite,
     make_executor,
 )
+from code_env.errors import ExecutorMisconfigured
 from code_env.integrations._common import runs, scoring
 from code_env.integrations._common.scoring import ascore, score
 from support import WHEN, BrokenExecutor, killed_meanwhile, unstartable
@@ -206,6 +209,24 @@ def test_servers_killed_in_mid_batch():
         assert [one.reward for one in scores] == [1.0] * 20
 
 
+class Misconfigured(Executor):
+    """Refuses all programs, as `e2b` does with a wrong key."""
+
+    def __init__(self, other):
+        self._other = other
+
+    def submit(self, program):
+        told = Future()
+        told.set_exception(ExecutorMisconfigured("check the key"))
+        return told
+
+    def describe(self):
+        return self._other.describe()
+
+    def close(self):
+        pass
+
+
 def test_misuse_is_an_error(executor):
     with pytest.raises(ValueError, match="each response needs one task; got 2 responses and 1 tasks"):
         score([HELLO], ["a", "b"], None, executor)
@@ -217,6 +238,8 @@ def test_misuse_is_an_error(executor):
         score([HELLO], [""], None, "locale")
     with pytest.raises(UnsupportedProgram):
         score([Task("x", "", (OutputTest("1"),), language="cobol")], ["x"], None, executor)
+    with pytest.raises(ExecutorMisconfigured, match="check the key"):
+        score([HELLO], ["x"], None, Misconfigured(executor))
     closed = make_executor("local", workers=1)
     closed.close()
     with pytest.raises(ExecutorClosed):

@@ -156,3 +156,20 @@ def test_a_malformed_row_is_refused(fields, message):
     with pytest.raises(TaskError) as caught:
         task_from_row({**ROW, **fields})
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("answer", "passes"),
+    [
+        ("    return x * 10.0\n", True),
+        ("    return float('inf') if x > 0 else float('-inf')\n", True),
+        ("    return 5.0\n", False),
+        ("    return float('inf')\n", False),
+        ("    return 1e308\n", False),
+    ],
+)
+def test_only_infinity_is_near_infinity(answer, passes, executor):
+    task = task_from_row(
+        row(solution="    return x * 10.0\n", base_input=[[1e308]], plus_input=[[-1e308]], contract="")
+    )
+    assert judge(task, answer, executor).passed == passes

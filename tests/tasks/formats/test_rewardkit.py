@@ -74,3 +74,10 @@ def test_a_malformed_row_is_refused(row, message):
     assert format_of_row(row) == "rewardkit"
     with pytest.raises(TaskError, match=message):
         load_suite([row])
+
+
+@pytest.mark.parametrize("more", ["expected_output", "ground_truth"])
+def test_a_row_of_our_own_with_a_field_too_many_keeps_its_tests(more):
+    row = {"id": "a", "prompt": "p", "tests": [{"kind": "output", "expected": "1"}], more: "2"}
+    with pytest.raises(TaskError, match=f"{more}: a row has no such field"):
+        load_suite([row])

@@ -20,6 +20,7 @@ from code_env.envs.code_exec_vector import MAX_ENVS
 from code_env.errors import (
     ExecutorClosed,
     ExecutorError,
+    ExecutorMisconfigured,
     ExecutorNotFound,
     IsolationUnavailable,
     RewardError,
@@ -52,7 +53,10 @@ _REST_OF_THE_DATA = Task(
 """A task that stands for the tasks of other batches. An environment refuses a reward if no task of its suite has the
 data that the reward needs, and it is chance whether a batch has a task with this data. No response is for this task."""
 
-MISUSE = (ExecutorClosed, ExecutorNotFound, IsolationUnavailable, TooManySessions, UnsupportedProgram)
+MISUSE = (
+    *(ExecutorClosed, ExecutorMisconfigured, ExecutorNotFound),
+    *(IsolationUnavailable, TooManySessions, UnsupportedProgram),
+)
 """Errors about the setup, whose messages say how to correct it. Going on without rewards would only hide them."""
 
 

@@ -59,7 +59,9 @@ def _near(actual, expected, atol):
     numbers = (bool, int, float, complex)
     if isinstance(expected, numbers) and isinstance(actual, numbers) and actual != expected:
         both_nan = actual != actual and expected != expected
-        return both_nan or abs(actual - expected) <= atol + 1e-7 * abs(expected)
+        # Every number is within an infinite distance of an infinite one.
+        is_finite = abs(expected) != float("inf")
+        return both_nan or (is_finite and abs(actual - expected) <= atol + 1e-7 * abs(expected))
     return actual == expected
 
 

@@ -27,8 +27,8 @@ _TRUTHS = ("expected_output", "test_cases", "ground_truth")
 
 
 def is_row(row: Mapping[str, Any]) -> bool:
-    """Whether a row has the fields of this format."""
-    return not {"prompt", "messages"}.isdisjoint(row) and not set(_TRUTHS).isdisjoint(row)
+    """Whether a row has the fields of this format, and not the tests of our own."""
+    return "tests" not in row and not {"prompt", "messages"}.isdisjoint(row) and not set(_TRUTHS).isdisjoint(row)
 
 
 def task_from_row(row: Mapping[str, Any]) -> Task:

@@ -11,9 +11,9 @@ The two numbers are those of the case and of the `assert` statement; `required` 
 A call of the program that `call_batching` foresees, `add(1, 2)`, becomes `@call(0, add)`. Names with an `@` cannot
 clash with names of the test code.
 
-In a `unittest.TestCase` class, each method whose name begins with `test` is one case. There, each simple statement with
-a call is put into `with @cases.held_back(): ...`. So in `self.assertEqual(f(x), sorted(x))`, `sorted` gets `x` as it
-was before `f` changed it.
+In a `unittest.TestCase` class, each test method is one case; `runner_tests` finds these classes. There, each simple
+statement with a call is put into `with @cases.held_back(): ...`. So in `self.assertEqual(f(x), sorted(x))`, `sorted`
+gets `x` as it was before `f` changed it.
 
 While changes are held back, a call that returns one of its arguments returns a copy. So where a statement checks
 whether two values are the same object, each value becomes `@cases.original(...)`. Between the parts of
@@ -29,7 +29,7 @@ import builtins
 import functools
 import symtable
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -37,6 +37,7 @@ from typing import Any
 from .call_batching import Foreseen, foresee
 from .nodes import Nodes, parse
 from .required import Case, Found, find_cases, source_of
+from .runner_tests import RunnerTests, find_tests, is_main_block, run_main_blocks
 
 RECORDER = "@cases"
 """The name under which the test code's namespace holds its `Cases`."""
@@ -62,28 +63,6 @@ def case_sources(code: str) -> tuple[str, ...]:
     return tuple(compile_suite(code, "<tests>").sources) or (NO_CASES,)
 
 
-def _test_classes(tree: ast.Module) -> list[ast.ClassDef]:
-    """Return the classes at the top level with a base class whose name ends in `TestCase`."""
-    return [
-        node
-        for node in tree.body
-        if isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith("TestCase") for base in node.bases)
-    ]
-
-
-def _methods(tree: ast.Module) -> list[tuple[str, str]]:
-    """Return the class and the name of each test method, in the order of the text."""
-    return [
-        (kind.name, name)
-        for kind in _test_classes(tree)
-        for name in dict.fromkeys(
-            node.name
-            for node in kind.body
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test")
-        )
-    ]
-
-
 @dataclass(frozen=True)
 class Suite:
     """Test code, rewritten and compiled."""
@@ -91,8 +70,8 @@ class Suite:
     code: CodeType
     sources: Sources
     """For each case, its source on one line; for a test method, its name."""
-    methods: list[tuple[str, str]]
-    """Class and name of each test method; their cases come last."""
+    tests: RunnerTests
+    """What a test runner would run; its cases come last."""
     free_names: frozenset[str]
     """Names that the test code reads and does not bind: they come from elsewhere."""
     owners: frozenset[str]
@@ -109,21 +88,21 @@ class Suite:
     @property
     def tests_nothing(self) -> bool:
         """Whether the code asserts nothing and uses no name of an answer, so that every answer would pass."""
-        return not self.sources and not self.methods and not self.free_names.difference(vars(builtins))
+        return not self.sources and not self.free_names.difference(vars(builtins))
 
 
 class Sources(Sequence[str]):
     """The sources of a suite's cases. They are made at the first use, because this takes as long as the compilation."""
 
-    def __init__(self, code: str, cases: list[Case], methods: list[tuple[str, str]]) -> None:
-        self._code, self._methods = code, methods
+    def __init__(self, code: str, cases: list[Case], tests: RunnerTests) -> None:
+        self._code, self._tests = code, tests
         self.needed = [case.needed for case in cases]
-        """For each case except the test methods, which of its `assert` statements must be reached."""
+        """For each case with `assert` statements, which of them must be reached."""
         self._texts: list[str] = []
         self._asserts: list[str] = []
 
     def __len__(self) -> int:
-        return len(self.needed) + len(self._methods)
+        return len(self.needed) + len(self._tests.cases)
 
     def __getitem__(self, index: Any) -> Any:
         self._make()
@@ -136,10 +115,16 @@ class Sources(Sequence[str]):
 
     def _make(self) -> None:
         if not self._texts:
-            tree = parse(self._code)
-            found = find_cases(tree, Nodes(tree), {kind.name for kind in _test_classes(tree)})
-            self._texts = found.sources() + [".".join(method) for method in self._methods]
+            tree = _parsed(self._code)
+            found = find_cases(tree, Nodes(tree), self._tests.parts)
+            self._texts = found.sources() + [".".join(filter(None, one)) for one in self._tests.cases]
             self._asserts = list(map(source_of, found.asserts))
+
+
+def _parsed(code: str) -> ast.Module:
+    tree = parse(code)
+    run_main_blocks(tree)
+    return tree
 
 
 def compile_suite(code: str, filename: str, entry_point: str | None = None) -> Suite:
@@ -153,29 +138,27 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     Raises:
         SyntaxError: If the test code does not parse.
     """
-    tree = parse(code)
+    tree = _parsed(code)
     nodes = Nodes(tree)
     harmless = leaves_nothing(nodes)
     free_names = _free_names(code)
     owners, used_as_data = _owners(nodes), _used_as_data(nodes)
     defines_check = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
     foreseen = Foreseen() if entry_point is None else foresee(tree, nodes, entry_point)
-    methods = _methods(tree)
-    test_classes = {kind.name for kind in _test_classes(tree)}
-    found = find_cases(tree, nodes, test_classes)
+    tests = find_tests(tree)
+    foreseen.is_all = foreseen.is_all and not tests.functions  # They run later.
+    found = find_cases(tree, nodes, tests.parts)
     compares_objects = bool(nodes.of(ast.Is, ast.IsNot)) or any(
         node.attr in _IDENTITY_METHODS for node in nodes.of(ast.Attribute)
     )
     _make_ahead(foreseen.calls)
-    _record(tree.body, _places(found), test_classes, compares_objects=compares_objects)
+    _record(tree.body, _places(found), tests.parts, compares_objects=compares_objects)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compiled = compile(tree, filename, "exec", dont_inherit=True)
-    sources = Sources(code, found.cases, methods)
+    sources = Sources(code, found.cases, tests)
     leaves_check_uncalled = defines_check and not _calls_check(tree)
-    return Suite(
-        compiled, sources, methods, free_names, owners, used_as_data, leaves_check_uncalled, foreseen, harmless
-    )
+    return Suite(compiled, sources, tests, free_names, owners, used_as_data, leaves_check_uncalled, foreseen, harmless)
 
 
 def _calls_check(tree: ast.Module) -> bool:
@@ -183,15 +166,9 @@ def _calls_check(tree: ast.Module) -> bool:
     return any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "check"
         for statement in tree.body
-        if not isinstance(statement, ast.FunctionDef | ast.ClassDef) and not _is_main_block(statement)
+        if not isinstance(statement, ast.FunctionDef | ast.ClassDef) and not is_main_block(statement)
         for node in ast.walk(statement)
     )
-
-
-def _is_main_block(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.If) and "__name__" in {
-        node.id for node in ast.walk(statement.test) if isinstance(node, ast.Name)
-    }
 
 
 def _free_names(code: str) -> frozenset[str]:
@@ -249,7 +226,7 @@ def _places(found: Found) -> dict[ast.stmt, tuple[int, int]]:
 def _record(
     block: list[ast.stmt],
     places: dict[ast.stmt, tuple[int, int]],
-    test_classes: set[str],
+    test_classes: Set[str],
     *,
     compares_objects: bool,
 ) -> None:

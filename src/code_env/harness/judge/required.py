@@ -78,7 +78,7 @@ def find_cases(tree: ast.Module, nodes: Nodes, test_classes: Set[str]) -> Found:
     Args:
         tree: The test code.
         nodes: All nodes of the tree.
-        test_classes: Names of its `unittest.TestCase` classes, whose methods are cases of another kind.
+        test_classes: Names of classes whose methods `unittest` runs; these are cases of another kind.
     """
     uncalled = _uncalled_helpers(tree, nodes)
     for passed_over in (test_classes | uncalled, test_classes):
@@ -152,7 +152,7 @@ class _Finder:
         return _Part([])
 
     def _assert(self, node: ast.Assert) -> _Part:
-        if _is_constant(node.test):
+        if is_constant(node.test):
             return _Part([], certain=not _is_true(node.test))
         number = len(self.asserts)
         self.asserts.append(node)
@@ -192,10 +192,10 @@ def _may_leave(statement: ast.stmt) -> bool:
 _LEAVING = (ast.Return, ast.Break, ast.Continue)
 
 
-def _is_constant(test: ast.expr) -> bool:
+def is_constant(test: ast.expr) -> bool:
     """Whether the text shows if the test is true; this is so for `(x == 1, "message")`, a common mistake."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _is_constant(test.operand)
+        return is_constant(test.operand)
     return isinstance(test, ast.Constant) or (isinstance(test, ast.Tuple) and bool(test.elts))
 
 

@@ -14,10 +14,11 @@ from ..wire.endings import ENDED, Problem
 from ..wire.plain import Decoder
 from .asserting import CALL, RECORDER, compile_helpers, compile_suite
 from .cases import Cases, brief_error
+from .function_testing import run_functions
 from .handles import Handle, Origin, ProgramDied, named_handle
 from .remote import GRACE_S, RemoteModule
 from .time_limit import time_limit
-from .unit_testing import run_methods
+from .unit_testing import run_further_methods, run_methods
 
 MODULES = {name: name for name in ("cmath", "collections", "copy", "datetime", "decimal", "fractions", "functools")}
 MODULES |= {name: name for name in ("heapq", "inspect", "itertools", "json", "math", "numpy", "operator", "os")}
@@ -184,7 +185,11 @@ class SuiteRun:
             exec(self._suite.code, names)
             if self._suite.leaves_check_uncalled and entry_point is not None:
                 names["check"](names[entry_point])
-            run_methods(self._suite.methods, names, self.cases)
+            fault = run_functions(self._suite.tests, names, self.cases)
+            run_methods(self._suite.tests.methods, names, self.cases)
+            if fault is not None:
+                raise fault
+            run_further_methods(self._suite.tests.methods, names)
         except ProgramDied:
             raise
         # An exception in the tests, because of a value of the program, ends the tests.

@@ -1,12 +1,14 @@
 """Runs the test methods of `unittest.TestCase` classes as cases.
 
 The methods are found in the text, so their number does not depend on a program. A method that is skipped has not
-passed.
+passed. Methods that only the classes themselves have, because the tests make them while they run, are no cases. They
+run too, and if one fails, the tests have not run to their end.
 """
 
 from __future__ import annotations
 
 import itertools
+import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +44,38 @@ def run_methods(methods: list[tuple[str, str]], names: dict[str, Any], cases: Ca
         tests = [(number, names[name](method)) for number, (_, method) in group]
         # A `TestSuite` also runs `setUpClass` and `tearDownClass`.
         unittest.TestSuite(test for _, test in tests).run(_result({id(t): n for n, t in tests}, cases))
+
+
+def run_further_methods(methods: list[tuple[str, str]], names: dict[str, Any]) -> None:
+    """Run the test methods that classes of the tests have beside these.
+
+    Raises:
+        AssertionError: If one fails.
+        ProgramDied: If the program's process ended.
+    """
+    if "unittest" not in sys.modules:
+        return
+    import unittest
+
+    known = set(methods)
+    kinds = [(name, kind) for name, kind in names.items() if isinstance(kind, type)]
+    for kind in dict.fromkeys(kind for _, kind in kinds if issubclass(kind, unittest.TestCase)):
+        if kind.__module__ != names["__name__"]:
+            continue
+        known_as = {name for name, one in kinds if one is kind}
+        further = [
+            name
+            for name in unittest.defaultTestLoader.getTestCaseNames(kind)
+            if not known & {(known_name, name) for known_name in known_as}
+        ]
+        result = unittest.TestResult()
+        unittest.TestSuite(map(kind, further)).run(result)
+        for test, told in [*result.errors, *result.failures]:
+            raise AssertionError(f"{test.id().rpartition('.')[2]}: {told.strip().splitlines()[-1]}")
+        for test, _ in result.skipped:
+            raise AssertionError(f"{test.id().rpartition('.')[2]} was skipped")
+        if result.unexpectedSuccesses:
+            raise AssertionError("a test was expected to fail")
 
 
 def _result(numbers: dict[int, int], cases: Cases) -> unittest.TestResult:

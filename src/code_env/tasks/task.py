@@ -17,6 +17,7 @@ from code_env.harness.wire.plain import encode, tags
 from code_env.languages import PYTHON, canonical_name, find_language
 
 from .kinds import AnyTest, AssertTest, CallTest, HarborTest
+from .usual_imports import USUAL_IMPORTS, imports_for
 
 MAX_PROMPT_CHARS = 65_536
 """The largest length of a prompt, in characters; every environment's observation space allows it. See `CodeText`."""
@@ -188,5 +189,6 @@ class Task:
         future = "".join(found.rstrip("; \t\n") + "\n" for found in _FUTURE_IMPORT.findall(answer))
         if future:
             answer = _FUTURE_IMPORT.sub("", answer)
-        newline = "" if self.prefix.endswith("\n") else "\n"
-        return f"{future}{self.prefix}{newline}{answer}"
+        prefix = imports_for(answer) if self.prefix == USUAL_IMPORTS else self.prefix
+        newline = "" if prefix.endswith("\n") or not prefix else "\n"
+        return f"{future}{prefix}{newline}{answer}"

@@ -15,6 +15,7 @@ from typing import Any
 from code_env.errors import TaskError
 
 from ..task import Task
+from ..usual_imports import USUAL_IMPORTS
 from .contest import function_name, limits_of, paired_tests, quantity
 from .fields import (
     entry_point,
@@ -58,6 +59,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
         prompt=with_starter(question, starter),
         tests=tuple(in_field("input_output", lambda: paired_tests(cases, question, function))),
         entry_point=entry_point(function, starter) if function else None,
+        prefix=USUAL_IMPORTS,
         limits=limits_of(
             in_field("time_limit", lambda: quantity(row.get("time_limit"), "seconds")),
             in_field("memory_limit", lambda: quantity(row.get("memory_limit"), "bytes")),

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..task import Task
+from ..usual_imports import USUAL_IMPORTS
 from .contest import function_name, paired_tests
 from .fields import entry_point, in_field, json_object, metadata, optional_text, row_id, text, with_starter
 
@@ -33,5 +34,6 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
         prompt=with_starter(problem, starter),
         tests=tuple(in_field("tests", lambda: paired_tests(cases, problem, function))),
         entry_point=entry_point(function, starter, problem) if function else None,
+        prefix=USUAL_IMPORTS,
         metadata=metadata(row, "difficulty", "source"),
     )

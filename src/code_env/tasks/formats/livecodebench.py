@@ -24,6 +24,7 @@ from code_env.errors import TaskError
 
 from ..kinds import AnyTest, CallTest, StdinTest
 from ..task import Task
+from ..usual_imports import USUAL_IMPORTS
 from .contest import arguments, function_name
 from .fields import (
     entry_point,
@@ -77,6 +78,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
         prompt=with_starter(statement, starter),
         tests=tuple(tests),
         entry_point=entry_point(function, starter) if calls and function else None,
+        prefix=USUAL_IMPORTS,
         metadata=metadata(row, "question_title", "platform", "contest_id", "contest_date", "difficulty"),
     )
 

@@ -16,6 +16,7 @@ from code_env.errors import TaskError
 
 from ..kinds import CallTest
 from ..task import Task
+from ..usual_imports import USUAL_IMPORTS
 from . import code_env
 from .contest import function_name
 from .fields import chat_text, entry_point, from_json, in_field, json_list, metadata, row_id, value_of
@@ -51,6 +52,7 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
         prompt=prompt,
         tests=tuple(tests),
         entry_point=entry_point(function, prompt) if calls and function else None,
+        prefix=USUAL_IMPORTS,
         metadata=metadata(row, "data_source", "ability"),
     )
 

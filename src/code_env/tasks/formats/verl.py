@@ -21,6 +21,7 @@ from code_env.harness.judge.asserting import compile_suite
 
 from ..kinds import AnyTest, AssertTest
 from ..task import Task
+from ..usual_imports import USUAL_IMPORTS
 from . import code_env
 from .contest import function_name, paired_tests
 from .fields import chat_text, entry_point, in_field, json_object, metadata, optional_text, row_id, texts, value_of
@@ -69,6 +70,7 @@ def task_from_truth(truth: Mapping[str, Any], statement: str = "") -> Task:
         prompt="",
         tests=tuple(_tests(truth, statement, function)),
         entry_point=entry_point(function, statement) if function else None,
+        prefix=USUAL_IMPORTS,
     )
 
 

@@ -213,6 +213,27 @@ if __name__ == '__main__':
     "a statement": """
 assert f([2,1]) == [1,2]
 """,
+    "an import of the answer": """
+from solution import f
+def test_1():
+    assert f([2, 1]) == [1, 2]
+""",
+    "an import of the answer under another name": """
+import os, sys
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from main import f as sort
+assert sort([2, 1]) == [1, 2]
+""",
+    "an import of all of the answer": "from your_module import *\nassert f([2, 1]) == [1, 2]",
+    "the answer as a module": "import solution\nassert solution.f([2, 1]) == [1, 2]",
+    "the answer as a module under another name": "import solution as s\nassert s.f([2, 1]) == [1, 2]",
+    "an import in a function": """
+import unittest
+class T(unittest.TestCase):
+    def test_1(self):
+        from answer import f as sort
+        self.assertEqual(sort([2, 1]), [1, 2])
+""",
 }
 
 PARTLY_RIGHT = {"methods of both", "pytest.raises", "assert False"}

@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from .answer_imports import without_answer_imports
 from .call_batching import Foreseen, foresee
 from .nodes import Nodes, parse
 from .required import Case, Found, find_cases, source_of
@@ -115,16 +116,17 @@ class Sources(Sequence[str]):
 
     def _make(self) -> None:
         if not self._texts:
-            tree = _parsed(self._code)
+            tree, _ = _parsed(self._code)
             found = find_cases(tree, Nodes(tree), self._tests.parts)
             self._texts = found.sources() + [".".join(filter(None, one)) for one in self._tests.cases]
             self._asserts = list(map(source_of, found.asserts))
 
 
-def _parsed(code: str) -> ast.Module:
+def _parsed(code: str) -> tuple[ast.Module, frozenset[str]]:
+    """Return the tree of test code as it runs here, and the names that it imports from the answer."""
     tree = parse(code)
     run_main_blocks(tree)
-    return tree
+    return tree, without_answer_imports(tree)
 
 
 def compile_suite(code: str, filename: str, entry_point: str | None = None) -> Suite:
@@ -138,10 +140,10 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     Raises:
         SyntaxError: If the test code does not parse.
     """
-    tree = _parsed(code)
+    tree, imported = _parsed(code)
     nodes = Nodes(tree)
     harmless = leaves_nothing(nodes)
-    free_names = _free_names(code)
+    free_names = _free_names(code) | imported
     owners, used_as_data = _owners(nodes), _used_as_data(nodes)
     defines_check = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
     foreseen = Foreseen() if entry_point is None else foresee(tree, nodes, entry_point)

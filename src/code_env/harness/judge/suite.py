@@ -122,6 +122,7 @@ class SuiteRun:
         module = sys.modules["tests"] = types.ModuleType("tests")
         self.names: dict[str, Any] = module.__dict__
         self.names[RECORDER], self.names[CALL] = self.cases, self._call
+        self.names["__file__"] = "tests.py"
         for code in compiled.before:
             exec(code, self.names)
         for name in compiled.modules - set(self.names):

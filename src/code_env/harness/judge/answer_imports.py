@@ -1,0 +1,58 @@
+"""Test code that imports the answer, as `from solution import add`: the names are those of the answer.
+
+The answer is no file beside the tests, so the import statements are left out, and the names that they bind become names
+that the tests take from the answer.
+"""
+
+from __future__ import annotations
+
+import ast
+
+ANSWER_MODULES = frozenset(("solution", "main", "__main__", "answer", "submission", "program", "your_module"))
+"""The names under which test code imports an answer."""
+
+
+def without_answer_imports(tree: ast.Module) -> frozenset[str]:
+    """Remove the imports of the answer from test code; return the names that they took from it.
+
+    `from solution import add as plus` becomes `plus = add`, and `solution.add` becomes `add` after `import solution`.
+    """
+    remover = _Remover()
+    remover.visit(tree)
+    return frozenset(remover.names)
+
+
+class _Remover(ast.NodeTransformer):
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self._modules: set[str] = set()
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | list[ast.stmt]:
+        if node.module not in ANSWER_MODULES:
+            return node
+        self.names |= {alias.name for alias in node.names} - {"*"}
+        return [
+            ast.Assign([_name(alias.asname, ast.Store(), node)], _name(alias.name, ast.Load(), node), **_at(node))
+            for alias in node.names
+            if alias.asname not in (None, alias.name)
+        ] or ast.Pass(**_at(node))
+
+    def visit_Import(self, node: ast.Import) -> ast.AST:
+        self._modules |= {alias.asname or alias.name for alias in node.names if alias.name in ANSWER_MODULES}
+        node.names = [alias for alias in node.names if alias.name not in ANSWER_MODULES]
+        return node if node.names else ast.Pass(**_at(node))
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id in self._modules:
+            self.names.add(node.attr)
+            return _name(node.attr, node.ctx, node)
+        return node
+
+
+def _name(name: str | None, context: ast.expr_context, node: ast.stmt | ast.expr) -> ast.Name:
+    return ast.Name(str(name), context, **_at(node))
+
+
+def _at(node: ast.stmt | ast.expr) -> dict[str, int]:
+    return {"lineno": node.lineno, "col_offset": node.col_offset}

@@ -32,15 +32,17 @@ class _Remover(ast.NodeTransformer):
             return node
         self.names |= {alias.name for alias in node.names} - {"*"}
         return [
-            ast.Assign([_name(alias.asname, ast.Store(), node)], _name(alias.name, ast.Load(), node), **_at(node))
+            ast.copy_location(
+                ast.Assign([_name(alias.asname, ast.Store(), node)], _name(alias.name, ast.Load(), node)), node
+            )
             for alias in node.names
             if alias.asname not in (None, alias.name)
-        ] or ast.Pass(**_at(node))
+        ] or ast.copy_location(ast.Pass(), node)
 
     def visit_Import(self, node: ast.Import) -> ast.AST:
         self._modules |= {alias.asname or alias.name for alias in node.names if alias.name in ANSWER_MODULES}
         node.names = [alias for alias in node.names if alias.name not in ANSWER_MODULES]
-        return node if node.names else ast.Pass(**_at(node))
+        return node if node.names else ast.copy_location(ast.Pass(), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
@@ -51,8 +53,4 @@ class _Remover(ast.NodeTransformer):
 
 
 def _name(name: str | None, context: ast.expr_context, node: ast.stmt | ast.expr) -> ast.Name:
-    return ast.Name(str(name), context, **_at(node))
-
-
-def _at(node: ast.stmt | ast.expr) -> dict[str, int]:
-    return {"lineno": node.lineno, "col_offset": node.col_offset}
+    return ast.copy_location(ast.Name(str(name), context), node)

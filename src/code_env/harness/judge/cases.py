@@ -40,6 +40,11 @@ class CaseRecord:
         """The source of the case, on one line."""
         return self.sources[self.index] if self.sources else NO_CASES
 
+    def refuse(self, message: str) -> None:
+        """Record that the case has failed, because something was refused to the tests."""
+        if not self.message:
+            self.message = " ".join(f"{self.source}: {message}"[:_MAX_MESSAGE].split())
+
     @property
     def outcome(self) -> dict[str, Any]:
         """The result of the case, as plain data."""
@@ -74,6 +79,7 @@ class Cases:
         self.program_is_dead: Callable[[], bool] = lambda: False
         self.on_method_end: Callable[[int], None] = lambda index: None
         self._has_asserts = bool(sources)
+        self._refused: str | None = None
 
     def case(self, index: int, number: int) -> _Case:
         """Return a context manager for one run of `assert` statement `number`, which belongs to case `index`."""
@@ -115,9 +121,24 @@ class Cases:
             text += f" ({message if isinstance(message, str) else brief(message)})"
         raise AssertionError(text)
 
+    def refuse(self, message: str) -> None:
+        """Record that the tests tried what is refused to them: what is running fails, whatever they catch."""
+        running = [record for record in self.records if record.unsettled]
+        for record in running:
+            record.refuse(message)
+        if not running:
+            self._refused = self._refused or message
+
+    def enter(self, record: CaseRecord) -> None:
+        """Record that a case begins; it fails if something was refused to the statements before it."""
+        record.unsettled += 1
+        if self._refused is not None:
+            record.refuse(self._refused)
+            self._refused = None
+
     def begin(self, index: int) -> None:
         """Record that a test method begins."""
-        self.records[index].unsettled += 1
+        self.enter(self.records[index])
 
     def succeed(self, index: int) -> None:
         """Record that a test method has run to its end; it has passed if no failure was recorded."""
@@ -152,6 +173,8 @@ class Cases:
                 record.unfinished = True
             elif not record.ran and not record.message:
                 record.message = not_reached
+        if self._refused is not None:
+            self.records[-1].refuse(self._refused)
         if ended_by is not None and not any(record.message for record in self.records):
             self.records[-1].message = f"the tests ended early: {ended_by}"
             self.records[-1].unfinished = True
@@ -168,7 +191,7 @@ class _Case:
         self._cases, self._record, self._number, self._around = cases, record, number, around
 
     def __enter__(self) -> None:
-        self._record.unsettled += 1
+        self._cases.enter(self._record)
         self._around(True)
 
     def __exit__(

@@ -18,7 +18,7 @@ from ..wire.by_name import is_coroutine, name_of_callable
 from ..wire.containers import Containers
 from ..wire.plain import Decoder, Encoder, NotPlain, encode
 from ..wire.subclasses import Members
-from .handles import Handle, HandleMisuse, ProgramDied, RemoteIterator, number_of_coroutine
+from .handles import Handle, HandleMisuse, NotHandedOver, ProgramDied, Refusals, RemoteIterator, number_of_coroutine
 
 TRUSTED_CODE = ("<tests>", "<setup>", "<prefix>")
 """The file names under which the code of a task is compiled."""
@@ -57,11 +57,24 @@ class Handed:
             TypeError: If the argument cannot be handed over.
             NotPlain: If it is too large.
         """
-        return Encoder(self._form, self._members.alike).encode(value)
+        return self._told(Encoder(self._form, self._members.alike))(value)
 
     def arguments(self, known: Containers) -> Callable[[object], Any]:
         """Return a function that gives the form of each argument of one call, as `argument` does."""
-        return Encoder(self._form, self._members.alike, known).encode
+        return self._told(Encoder(self._form, self._members.alike, known))
+
+    @staticmethod
+    def _told(encoder: Encoder) -> Callable[[object], Any]:
+        """Return the encoder's function. If it refuses a value, the tests have failed, whatever they catch."""
+
+        def encode(value: object) -> Any:
+            try:
+                return encoder.encode(value)
+            except NotHandedOver as error:
+                Refusals.tell(str(error))
+                raise
+
+        return encode
 
     def result(self, value: object, known: Containers | None = None) -> Any:
         """Return the form of a value that a function of the tests returns to the program.
@@ -203,6 +216,8 @@ class Handed:
             return {"bn": known}
         if isinstance(value, Handle | RemoteIterator):
             return self._form_of_result(value, why)
+        if type(value) is slice:
+            return {"sl": [self._number(value), [encode(part) for part in (value.start, value.stop, value.step)]]}
         if isinstance(value, Iterator):
             return {"it": [self._number(value), isinstance(value, types.GeneratorType)]}
         if callable(value) and not isinstance(value, type):
@@ -231,7 +246,9 @@ class Handed:
         # Not a class that the program made by a call of `type`.
         if issubclass(kind, Exception) and (_target(kind) or kind.__module__ == "tests" or _is_standard(kind)):
             return self._class(value) if value is kind else self._error(value)
-        raise TypeError(f"a test handed the program a {why}; only plain data can be handed over")
+        if type(value) is object:
+            return {"ob": [self._number(value)]}
+        raise NotHandedOver(f"a test handed the program a {why}; only plain data can be handed over")
 
     def _number(self, value: Any) -> int:
         # Each lookup of a method gives a new object.

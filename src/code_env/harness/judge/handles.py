@@ -15,14 +15,31 @@ import functools
 import types
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ..wire.operations import OPERATIONS
 from ..wire.shapes import ARITHMETIC, REFLECTED, SPECIAL, names_of, special_methods
 
 
 class HandleMisuse(AssertionError):
-    """A test used an object of the program in a way that would let the program decide its outcome."""
+    """A test used an object of the program in a way that would let the program decide its outcome.
+
+    A test that expects an exception might catch this one, so it is told of when it is made.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        Refusals.tell(message)
+
+
+class NotHandedOver(TypeError):
+    """A test handed the program what cannot be handed over."""
+
+
+class Refusals:
+    """Who is told that something was refused to the tests."""
+
+    tell: ClassVar[Callable[[str], None]] = staticmethod(lambda message: None)
 
 
 class Origin(enum.Enum):
@@ -111,6 +128,11 @@ class Handle:
             raise HandleMisuse(f"setting {name!r} on {self!r}: only objects of a class under test can be changed")
         self._code_env_remote.set(self, name, value)
 
+    def __delattr__(self, name: str) -> None:
+        if self._code_env_origin is not Origin.INSTANCE and not isinstance(self, ObjectHandle):
+            raise HandleMisuse(f"deleting {name!r} of {self!r}: only objects of a class under test can be changed")
+        self._code_env_remote.operate("delattr", (self, name))
+
     def __dir__(self) -> Any:
         return self._code_env_remote.operate("dir", (self,))
 
@@ -190,6 +212,8 @@ def _refuse(operation: str) -> Callable[..., Any]:
 
 def _forward(name: str, *, reflected: bool = False) -> Callable[..., Any]:
     def method(self: Handle, *args: Any) -> Any:
+        if name == "exit":
+            args = args[1:2]  # The exception is enough; its traceback does not cross.
         operands = (*args, self) if reflected else (self, *args)
         result = self._code_env_remote.operate(name, operands)
         kind = _EXACT.get(name)  # Python requires results of exactly these types.

@@ -15,7 +15,7 @@ from ..wire.plain import Decoder
 from .asserting import CALL, RECORDER, compile_helpers, compile_suite
 from .cases import Cases, brief_error
 from .function_testing import run_functions
-from .handles import Handle, Origin, ProgramDied, named_handle
+from .handles import Handle, Origin, ProgramDied, Refusals, named_handle
 from .remote import GRACE_S, RemoteModule
 from .time_limit import time_limit
 from .unit_testing import run_further_methods, run_methods
@@ -157,6 +157,7 @@ class SuiteRun:
         self._module = module
         module.expected = self._compiled.expected
         self.cases.program_is_dead = lambda: module.is_dead
+        Refusals.tell = self.cases.refuse
         names = set(self.names_wanted()) & module.callables
         for name in names if self._compiled.entry_point is None else [self._compiled.entry_point, *names]:
             handle = named_handle(module, name, self._compiled.origin_of(name))

@@ -254,4 +254,6 @@ _MAKERS: dict[str, Callable[[Borrowed, Any], Any]] = {
     "co": _coroutine,
     "ec": _class,
     "er": _error,
+    "ob": lambda b, body: object(),
+    "sl": lambda b, body: slice(*map(b.decode, body[1])),
 }

@@ -9,10 +9,11 @@ from typing import Any
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "and": operator.and_,
     "bool": bool,
+    "delattr": delattr,
     "dir": dir,
     "divmod": divmod,
     "enter": lambda o: type(o).__enter__(o),
-    "exit": lambda o, *_: type(o).__exit__(o, None, None, None),
+    "exit": lambda o, e: type(o).__exit__(o, None if e is None else type(e), e, getattr(e, "__traceback__", None)),
     "float": float,
     "format": format,
     "hash": hash,

@@ -156,7 +156,10 @@ def can_change(form: Any) -> bool:
 
 
 _IMMUTABLE_TAGS = frozenset(
-    ("i", "f", "b", "c", "rg", "de", "fr", "dt", "td", "ns", "r", "bn", "en", "ma", "cb", "it", "co", "ec", "er")
+    (
+        *("i", "f", "b", "c", "rg", "de", "fr", "dt", "td", "ns", "r", "bn", "en", "ma"),
+        *("cb", "it", "co", "ec", "er", "ob", "sl"),
+    )
 )
 
 
@@ -222,13 +225,13 @@ _ENCODERS_BY_TYPE: dict[type, EncodeAs] = {
 _ENCODERS = {id(kind): encode_as for kind, encode_as in _ENCODERS_BY_TYPE.items()}
 
 
-REFERENCES = frozenset(("h", "r", "it", "ge", "co", "cb", "ec", "er", "m", "bn", "en"))
+REFERENCES = frozenset(("h", "r", "it", "ge", "co", "cb", "ec", "er", "ob", "sl", "m", "bn", "en"))
 """Tags of values that are not plain data.
 
 `h` is a handle, and `r` an object of the program that comes back to it. `it`, `ge` and `co` are an iterator, a
-generator and a coroutine. `cb`, `ec` and `er` are a function, a class of exceptions and an exception of the tests, and
-`m` is an object of the tests that comes back to them. `bn` is an object with a builtin name, `en` a member of an
-enumeration.
+generator and a coroutine. `cb`, `ec`, `er`, `ob` and `sl` are a function, a class of exceptions, an exception, an
+`object()` and a slice of the tests, and `m` is an object of the tests that comes back to them. `bn` is an object with
+a builtin name, `en` a member of an enumeration.
 """
 
 

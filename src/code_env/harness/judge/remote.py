@@ -34,6 +34,7 @@ from .handles import (
     handle_class,
     remote_coroutine,
 )
+from .turns import in_turn
 
 GRACE_S = 2.0
 """Seconds that the peer has beyond the limit on wall time: to wait, or as CPU time to work on a program's data."""
@@ -54,6 +55,7 @@ def _refuse_object(tag: str, body: Any) -> object:
     raise NotPlain(f"the program's {str(kind)[:200]}")
 
 
+@in_turn("call", "call_ahead", "get", "operate", "next_values", "resume", "wait_for")
 class RemoteModule:
     """The conversation with an answer that is loaded as a module in the program's sandbox.
 
@@ -179,12 +181,8 @@ class RemoteModule:
         """Call an object of the program with arguments of the tests; see `Remote`."""
         known = Containers()
         form = self._handed.arguments(known)
-        reply = self._ask(
-            "call",
-            target=handle._code_env_target,
-            args=[form(arg) for arg in args],
-            kwargs={name: form(arg) for name, arg in kwargs.items()},
-        )
+        forms = {"args": list(map(form, args)), "kwargs": {name: form(arg) for name, arg in kwargs.items()}}
+        reply = self._ask("call", target=handle._code_env_target, **forms)
         return self._outcome(reply, handle._code_env_origin.of_call, known)
 
     def call_ahead(self, handle: Handle, index: int, inputs: list[Any]) -> Any:

@@ -37,6 +37,26 @@ ENDING = {
     ),
     "closing stdout": Idiom("import sys\nprint('a')\nsys.stdout.close()", "", "a\n"),
     "a file left open is flushed": Idiom("f = open('/dev/stdout', 'w')\nf.write('a\\n')", "", "a\n"),
+    "a file that a class holds is flushed": Idiom("class IO:\n    out = open(1, 'w')\nIO.out.write('a\\n')", "", "a\n"),
+    "a file in a cycle of objects is flushed": Idiom(
+        "class W:\n    def __init__(self):\n        self.f = open(1, 'w')\n        self.write = self.put\n"
+        "    def put(self, s): self.f.write(s)\nw = W()\nw.write('a\\n')",
+        "",
+        "a\n",
+    ),
+    "a file under a hidden name is flushed": Idiom("__out = open(1, 'w')\n__out.write('a\\n')", "", "a\n"),
+    "a file that builtins holds is flushed": Idiom(
+        "import builtins\nbuiltins.out = open(1, 'w')\nbuiltins.out.write('a\\n')", "", "a\n"
+    ),
+    "a stream over a detached one is flushed": Idiom(
+        "import io, sys\nsys.stdout = io.BufferedWriter(sys.stdout.detach())\nsys.stdout.write(b'a\\n')\n"
+        "sys.stdout.flush()",
+        "",
+        "a\n",
+    ),
+    "__del__ of a cycle of objects": Idiom(
+        "class D:\n    def __init__(self): self.me = self\n    def __del__(self): print('del')\nd = D()", "", "del\n"
+    ),
     "__del__ at the end": Idiom(
         "class A:\n    def __del__(self): print('del')\na = A()\nprint('end')", "", "end\ndel\n"
     ),

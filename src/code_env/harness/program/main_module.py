@@ -13,6 +13,7 @@ import atexit
 import builtins
 import codecs
 import contextlib
+import gc
 import io
 import itertools
 import linecache
@@ -29,7 +30,8 @@ from ..process.limits import MAX_TEXT
 _exit, _compile, _exec, _str, _type = os._exit, compile, exec, str, type
 _format_exception = traceback.format_exception
 _exit_functions, _run_exit_functions, _threads = atexit._ncallbacks, atexit._run_exitfuncs, _thread._count
-_islice, _TextIOWrapper = itertools.islice, io.TextIOWrapper
+_islice, _TextIOWrapper, _collect, _get_objects = itertools.islice, io.TextIOWrapper, gc.collect, gc.get_objects
+_WRITERS = frozenset((io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom))
 
 
 def compile_program(source: bytes, filename: str) -> types.CodeType:
@@ -188,7 +190,16 @@ def run_as_main(code: types.CodeType, names: dict[str, Any], report: Callable[[d
         to_stderr(described["traceback"])
     if _rules is not None and (shown := _rules.at_end(names)) is not None:
         report(shown)
-    leave(exit_code, names)
+    leave(exit_code, names, in_cycles=_may_end_in_cycles(code))
+
+
+def _may_end_in_cycles(code: types.CodeType) -> bool:
+    """Whether a program uses what acts when it is deleted: a class or a cycle of objects may refer to it."""
+    inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
+    return not _ACTS_AT_ITS_END.isdisjoint(code.co_names) or any(map(_may_end_in_cycles, inner))
+
+
+_ACTS_AT_ITS_END = frozenset(("open", "fdopen", "FileIO", "BufferedWriter", "TextIOWrapper", "__del__", "finalize"))
 
 
 def exit_code_of(error: SystemExit) -> int:
@@ -209,8 +220,14 @@ def to_stderr(text: str) -> None:
         sys.stderr.write(text)
 
 
-def leave(exit_code: int, names: dict[str, Any]) -> NoReturn:
-    """Do, in the same order, all that a program can see of the interpreter's end, then exit at once."""
+def leave(exit_code: int, names: dict[str, Any], *, in_cycles: bool = False) -> NoReturn:
+    """Do, in the same order, all that a program can see of the interpreter's end, then exit at once.
+
+    Args:
+        exit_code: The exit code, if nothing fails meanwhile.
+        names: The names of the program's module.
+        in_cycles: Whether to delete also what only cycles of objects refer to, which takes time.
+    """
     try:
         try:
             if _threads():  # Without threads there is nothing to wait for, and the call would cost time.
@@ -229,7 +246,15 @@ def leave(exit_code: int, names: dict[str, Any]) -> NoReturn:
                 original = getattr(sys, f"__{name}__", None)
                 if own is not original:
                     setattr(sys, name, original)
+            own = original = stdout = stderr = None  # A stream over another one passes its text on when it is deleted.
             _forget_names(names)
+            if in_cycles:
+                # A collection could close a file before the stream over it has passed its text on.
+                for found in _get_objects():
+                    if _type(found) in _WRITERS:
+                        flush(found)
+                found = None
+                _collect()
         except BaseException:  # Python ignores exceptions of a `__del__` too.
             pass
     except BaseException:
@@ -273,16 +298,17 @@ def _forget_names(names: dict[str, Any]) -> None:
         kind = _type(names[name])
         if kind in _USED:
             used.append(name)  # A `__del__` can use it, so it is removed last.
-        elif kind not in _SIMPLE and not name.startswith("__"):
+        elif kind not in _SIMPLE and name not in _KEPT:
             names[name] = None
     for name in used:
-        if not name.startswith("__"):
+        if name not in _KEPT:
             names[name] = None
 
 
 _OWN_NAMES = len(vars(types.ModuleType("__main__"))) + 4
 """How many names a fresh `__main__` has, see `prepare_main`."""
 
+_KEPT = frozenset(("__builtins__", "__name__", "__file__", "__annotations__", "__doc__"))
 _USED = frozenset((types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type))
 _SIMPLE = frozenset((int, float, complex, bool, str, bytes, type(None)))
 """Types of values whose deletion has no visible effect."""

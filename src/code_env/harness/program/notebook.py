@@ -152,7 +152,7 @@ def run_as_notebook(
     if exit_code == 0 and output is not None:
         for number, cell in enumerate(cells, start=1):
             kernel.send(_run_cell(kernel, number, cell, output))
-    leave(exit_code, names)
+    leave(exit_code, names, in_cycles=True)
 
 
 def run_in_session(

@@ -192,3 +192,18 @@ def test_it_is_the_same_as_alone(executor, monkeypatch):
     monkeypatch.setattr(pending, "may_be_together", lambda task: False)
     for one, other in zip(together, judge_many(answers, executor), strict=True):
         assert dataclasses.replace(one, execution=None) == dataclasses.replace(other, execution=None)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "import random\nrandom.seed(1)\ndef f(): return int(random.random() * 1000)",
+        "from random import *\nseed(1)\ndef f(): return int(random() * 1000)",
+        "import random\nown = random.Random(1)\ndef f(): return int(own.random() * 1000)",
+        "import random\nrandom.getstate = None\ndef f(): return 134",
+    ],
+)
+def test_a_seed_of_the_answers_top_level_holds_in_each_call(answer, executor):
+    """Python's `random` seeds itself anew in each fork; 134 is what a first call gives in plain Python."""
+    task = Task("t", "", (CallTest((), expected=134), CallTest((), expected=134)), entry_point="f")
+    assert judge(task, answer, executor).passed

@@ -12,6 +12,7 @@ import _thread
 import contextlib
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable
 from types import CodeType
@@ -107,6 +108,7 @@ class Alone:
         self._callee, self._load_again, self._channel = callee, load_again, channel
         self._budget, self._workspace, self._loading_s = budget, workspace, round(loading_s, 6)
         self._has_threads = _threads() > 0
+        self._drawn = _random_state()
 
     def run(self, first: int, inputs: list[Any]) -> None:
         """Make a call with each of the inputs, and report how each call ended and its reply."""
@@ -127,6 +129,8 @@ class Alone:
         def body(to_parent: int) -> NoReturn:
             _close(self._channel.fd)
             self._workspace.enter(room)
+            if self._drawn is not None:  # `random` seeds itself anew in each fork, also where the answer has seeded it.
+                _set_random_state(self._drawn)
             if self._has_threads:  # A fork has only the thread that forked.
                 self._load_again()
             view = memoryview(callee.pack(callee.call(args, kwargs)))
@@ -155,3 +159,17 @@ class Alone:
         used["cpu_s"] = max(used["cpu_s"], self._loading_s)
         self._workspace.remove(room)
         return json_bytes(used), bytes(result)
+
+
+def _random_state() -> Any:
+    """The state of Python's random generator, if the answer has loaded it."""
+    module = sys.modules.get("random")
+    try:
+        return None if module is None else module.getstate()
+    except Exception:  # The answer has put something of its own there.
+        return None
+
+
+def _set_random_state(state: Any) -> None:
+    with contextlib.suppress(Exception):
+        sys.modules["random"].setstate(state)

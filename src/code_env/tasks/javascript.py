@@ -1,9 +1,9 @@
 """Finds the cases of test code in JavaScript: the places in its text where something is asserted.
 
-A case is a call of `assert`, of a method of it, or of `console.assert`. In the text that runs, `$cases[3]` replaces
-`assert`, so that each place is known when it is reached; see `harness/interpreted/javascript/suite.js`. The number of
-cases depends on the text only. An assertion written in another way, such as a call of a function taken out of `assert`,
-is not a case; if it fails, it ends the tests.
+A case is a call of `assert`, of a method of it, or of `console.assert`, but for those that always fail. In the text
+that runs, `$cases[3]` replaces `assert`, so that each place is known when it is reached; see
+`harness/interpreted/javascript/suite.js`. The number of cases depends on the text only. An assertion written in another
+way, such as a call of a function taken out of `assert`, is not a case; if it fails, it ends the tests.
 """
 
 from __future__ import annotations
@@ -108,10 +108,15 @@ def _words_of_site(tokens: list[_Token], index: int) -> int:
         return 0
     if words[:3] == ["console", ".", "assert"] and words[3:] == ["("]:
         return 3
-    if words[0] != "assert":
+    if words[0] != "assert" or _fails_always([token.text for token in tokens[index : index + 5]]):
         return 0
     method = words[1:2] == ["."] and words[3:] == ["("]
     return 1 if words[1:2] == ["("] or method else 0
+
+
+def _fails_always(words: list[str]) -> bool:
+    """Whether a call of `assert` fails whatever an answer does: no right answer reaches it."""
+    return words[1:4] == [".", "fail", "("] or words[1:3] == ["(", "false"] or words[1:] == [".", "ok", "(", "false"]
 
 
 def _source(code: str, tokens: list[_Token], index: int) -> str:

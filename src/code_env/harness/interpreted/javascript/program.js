@@ -79,15 +79,23 @@ function find({ lookUp, exported }, name, alone) {
 function entryPoint(program, name) {
   const dot = name.indexOf('.');
   const found = find(program, dot < 0 ? name : name.slice(0, dot), dot < 0);
-  if (dot < 0) return found;
+  if (dot < 0) {
+    // A method of a class `Solution`, or of the only exported class, is accepted where a function was asked for.
+    const kind = found ?? find(program, 'Solution', false);
+    return typeof kind?.prototype?.[name] === 'function' ? onNew(kind, name) : found;
+  }
   const method = name.slice(dot + 1);
   // If there is no class, a plain function with the method's name is accepted.
   if (typeof found !== 'function') return find(program, method, true);
   if (typeof found.prototype?.[method] !== 'function' && typeof found[method] === 'function') {
     return (...args) => apply(found[method], found, args);
   }
+  return onNew(found, method);
+}
+
+function onNew(kind, method) {
   return (...args) => {
-    const instance = new found();
+    const instance = new kind();
     return apply(instance[method], instance, args);
   };
 }

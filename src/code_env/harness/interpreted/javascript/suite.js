@@ -184,7 +184,7 @@ function makeGuard({ changes, restore }) {
 // Returns the names that the tests do not bind themselves. A look-up can run code of the answer, so each function is
 // looked up only once.
 function scopeFor(program, name, target, checks, guard) {
-  const known = { __proto__: null, $cases: checks, require: createRequire(resolve('tests.js')), module: { exports: {} } };
+  const known = { __proto__: null, $cases: checks, assert, require: createRequire(resolve('tests.js')), module: { exports: {} } };
   if (target !== undefined) known.candidate = target;
   if (target !== undefined && !name.includes('.')) known[name] = target;
   const globals = { __proto__: null };
@@ -207,9 +207,12 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end }) {
   const intrinsics = keep();
   const { checks, finish, areReached } = makeCases(sources, sites, strict);
   const { on } = process;
+  const setsExitCode = /\bexitCode\b/.test(code);
 
   return async (program, write, leave) => {
-    const tell = (endedBy) => {
+    const tell = (error) => {
+      // Tests can say by the exit code that they have failed.
+      const endedBy = error === null && setsExitCode && process.exitCode ? `the exit code is ${process.exitCode}` : error;
       const records = finish(endedBy);
       for (let i = 0; i < records.length; i += 1) {
         const { ran, message, unfinished } = records[i];
@@ -233,6 +236,7 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end }) {
     if (!isThere) leave(0);
     try {
       const guard = makeGuard(intrinsics);
+      if (setsExitCode) process.exitCode = undefined;
       const target = name === null ? undefined : guarded(found, guard);
       await compileTests(setup, code)(scopeFor(program, name, target, checks, guard))();
     } catch (error) {

@@ -59,7 +59,8 @@ def test_a_file_may_be_laid_out_loosely(write, content):
 @pytest.mark.parametrize("name", ["my.json", "my.json.gz"])
 def test_a_json_file_may_be_one_array(write, name):
     rows = [ROW, {**ROW, "id": "b"}]
-    for content in (json.dumps(rows, indent=1).encode(), lines(*rows)):
+    array = json.dumps(rows, indent=1).encode()
+    for content in (array, b"\n " + array, b"\xef\xbb\xbf" + array, lines(*rows)):
         path = write(gzip.compress(content) if name.endswith(".gz") else content, name)
         assert [task.id for task in load_suite(path)] == ["a", "b"]
 

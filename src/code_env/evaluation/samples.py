@@ -45,6 +45,8 @@ def read_samples(path: Path, suite: TaskSuite, field: str = "completion") -> lis
     samples: list[Sample] = []
     for number, line in read_rows(path):
         row = _last_action(line, field)
+        if type(row.get("task_id")) is int:  # Ids of tasks are texts, and a data set can have numbers.
+            row["task_id"] = str(row["task_id"])
         try:
             for name in ("task_id", field):
                 if not isinstance(row.get(name), str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import zlib
@@ -26,6 +27,9 @@ from .task import Task
 SuiteSource = str | Path | Iterable[Task | Mapping[str, Any]]
 """The forms in which a suite may be given: a name, a path, or tasks and rows of tasks. A `TaskSuite` is also
 allowed."""
+
+_BEGIN_BYTES = 4096
+"""How much of a file is looked at to see whether it is one JSON array."""
 
 
 def load_suite(name_or_path: SuiteSource, format: str | None = None) -> TaskSuite:
@@ -130,9 +134,10 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     number = 1
     try:
         with opener(path, "rb") as file:
-            if path.name.removesuffix(".gz").endswith(".json") and file.read(1) == b"[":
+            begin = file.read(_BEGIN_BYTES).removeprefix(codecs.BOM_UTF8).lstrip()
+            if path.name.removesuffix(".gz").endswith(".json") and begin.startswith(b"["):
                 file.seek(0)
-                for number, row in enumerate(json.load(file), start=1):
+                for number, row in enumerate(json.loads(file.read().removeprefix(codecs.BOM_UTF8)), start=1):
                     yield number, _object(row)
                 return
             file.seek(0)

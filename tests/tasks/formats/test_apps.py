@@ -76,7 +76,7 @@ def test_rows_are_known_by_their_fields():
     ("fields", "message"),
     [
         ({"question": None}, "question: text was expected; got NoneType"),
-        ({"input_output": ""}, "input_output: JSON text was expected; got '': "),
+        ({"input_output": ""}, "input_output: tests were expected; got none: leave out rows without tests"),
         ({"input_output": "[]"}, "input_output: an object, or JSON text of one, was expected; got a list of nothing"),
         ({"input_output": {"inputs": ["1"], "outputs": []}}, "input_output: as many inputs as outputs were expected"),
         ({"input_output": {"inputs": [], "outputs": []}}, "input_output: inputs: at least one was expected"),

@@ -16,7 +16,11 @@ from code_env.tasks.formats.contest import call_tests, limits_of, paired_tests, 
         ("2 seconds", "seconds", 2.0),
         ("1.0 second", "seconds", 1.0),
         ("0.5 - 1 seconds", "seconds", 1.0),
+        ("0.5-1 seconds", "seconds", 1.0),
         ("1500 ms", "seconds", 1.5),
+        ("1.5e3 ms", "seconds", 1.5),
+        (0.25, "seconds", 0.25),
+        (2e-5, "seconds", 2e-5),
         (2, "seconds", 2.0),
         ("256 megabytes", "bytes", 256 * 2**20),
         ("256.0 MB", "bytes", 256 * 2**20),
@@ -29,7 +33,7 @@ def test_a_quantity_has_a_number_and_a_unit(value, unit, expected):
     assert quantity(value, unit) == expected
 
 
-@pytest.mark.parametrize("value", ["soon", "2 hours", "0 seconds", ["2"], "-"])
+@pytest.mark.parametrize("value", ["soon", "2 hours", "0 seconds", -1, "-1 s", ["2"], "-"])
 def test_what_is_no_quantity_is_refused(value):
     with pytest.raises(TaskError, match="a number above 0 with a unit"):
         quantity(value, "seconds")

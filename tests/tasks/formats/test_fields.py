@@ -1,3 +1,6 @@
+import datetime
+
+import numpy as np
 import pytest
 
 from code_env.errors import TaskError
@@ -60,3 +63,11 @@ def test_equal_and_blank_solutions_count_once_and_never():
     assert fields.references(["a", "a", " "]) == {"reference": "a", "metadata": {}}
     assert fields.references(["a", "b"]) == {"reference": "a", "metadata": {"solutions": ["a", "b"]}}
     assert fields.references([]) == {"reference": None, "metadata": {}}
+
+
+def test_an_id_is_a_number_of_any_kind():
+    ids = [7, 7.0, np.int64(7), np.float64(7.0), "7"]
+    assert [fields.row_id({"id": value}, "id") for value in ids] == ["7"] * 5
+    digests = {fields.row_id({"id": value, "when": datetime.date(2024, 1, 1)}, "id") for value in (7.5, True, None, "")}
+    assert {len(digest) for digest in digests} == {16}
+    assert len(digests) == 4

@@ -104,6 +104,10 @@ POINT = {"data/secret/1.ans": "Case #1: 3.50"}
             {"data/testdata.yaml": "output_validator_flags: float_tolerance 1e-2", **POINT},
             Comparison("numbers", 1e-2, 1e-2),
         ),
+        (
+            {"data/secret/test_group.yaml": "output_validator_args: [float_tolerance, 1e-2]", **POINT},
+            Comparison("numbers", 1e-2, 1e-2),
+        ),
         ({"problem.yaml": "validator_flags: space_change_sensitive"}, Comparison("exact")),
     ],
 )
@@ -116,6 +120,7 @@ def test_a_tolerance_comes_from_flags_and_statement(package, files, rule):
     [
         ({"problem.yaml": "nothing here"}, "problem.yaml: lines of the form `key: value` were expected; got none"),
         ({"problem.yaml": b"name: \xff"}, "problem.yaml: text in UTF-8 was expected"),
+        ({"output_validator/validate.py": ""}, "problem.yaml: validation: no checker was expected"),
         ({"problem.yaml": "validation: custom"}, "problem.yaml: validation: default was expected"),
         (
             {"problem.yaml": "type: interactive"},

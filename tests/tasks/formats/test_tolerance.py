@@ -28,6 +28,7 @@ BOTH = [
         "10^{-6}.",
         1e-6,
     ),
+    ("The absolute or relative error of each number must not exceed 1e-6.", 1e-6),
     ("If the error is less than 10^(-8), your answer is correct.", 1e-8),
     (
         "Print x. If there are many, print any. The absolute or relative error must not exceed 2.5e-7. Good luck!",
@@ -42,6 +43,8 @@ def test_a_stated_error_is_found(statement, bound):
 
 
 def test_an_error_may_be_absolute_or_relative_only():
+    sentence = "The absolute difference between your answer and the jury's must not exceed 1e-6."
+    assert stated_tolerance(sentence) == Comparison("numbers", rel=0.0, abs=1e-6)
     assert stated_tolerance("The absolute error must not exceed 1e-6.") == Comparison("numbers", rel=0.0, abs=1e-6)
     assert stated_tolerance("The relative error must not exceed 1e-6.") == Comparison("numbers", rel=1e-6, abs=0.0)
 
@@ -61,6 +64,10 @@ def test_an_error_may_be_absolute_or_relative_only():
         "Print the answer with 6 digits after the point.",
         "Within 10 - 6 = 4 days, print 1e-6.",
         "If there is an error in the program, print 0.5.",
+        "It is guaranteed that the difference between any two heights is at most 0.1.",
+        "The absolute difference between any two sums is at least 0.01.",
+        "The measurement error of each sensor is less than 0.05.",
+        "It is guaranteed that the answer is within 0.001 of the nearest integer value.",
     ],
 )
 def test_a_statement_without_one_grants_none(statement):

@@ -51,6 +51,8 @@ def task_from_row(row: Mapping[str, Any]) -> Task:
         TaskError: If a field is missing or malformed.
     """
     question, starter = text(row, "question"), optional_text(row, "starter_code")
+    if row.get("input_output") in (None, ""):
+        raise TaskError("input_output: tests were expected; got none: leave out rows without tests")
     cases = json_object(row, "input_output")
     function = in_field("input_output", lambda: function_name(cases))
     known = references(_solutions(row))

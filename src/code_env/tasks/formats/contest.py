@@ -157,7 +157,7 @@ def limits_of(seconds: float | None = None, memory_bytes: float | None = None) -
     return Limits(**values)
 
 
-_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
+_QUANTITY = re.compile(r"(?<![\w.])([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)")
 _UNITS = {
     "seconds": {"": 1.0, "s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3},
     "bytes": {

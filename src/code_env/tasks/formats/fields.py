@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import numbers
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -175,14 +176,17 @@ def row_id(row: Mapping[str, Any], *names: str) -> str:
     With a digest, the id does not depend on the row's position in the file.
 
     Example:
-        >>> row_id({"problem_id": 7}, "problem_id")
-        '7'
+        >>> row_id({"problem_id": 7}, "problem_id"), row_id({"problem_id": 7.0}, "problem_id")
+        ('7', '7')
     """
     for name in names:
         value = row.get(name)
-        if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
-            return str(value)
-    return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()[:16]
+        # Of NumPy or pandas; pandas writes a column of whole numbers with gaps as floats.
+        if isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value).is_integer():
+            value = str(int(value)) if isinstance(value, numbers.Integral) else str(int(float(value)))
+        if isinstance(value, str) and value:
+            return value
+    return hashlib.sha256(json.dumps(row, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def metadata(row: Mapping[str, Any], *names: str, **more: Any) -> dict[str, Any]:

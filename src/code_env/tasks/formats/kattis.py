@@ -72,7 +72,7 @@ def task_from_package(package: Path) -> Task:
         TaskError: If the package is malformed or needs a checker.
     """
     settings = in_field("problem.yaml", partial(read_settings, _read(package / "problem.yaml")))
-    in_field("problem.yaml", lambda: _refuse_checkers(settings))
+    in_field("problem.yaml", lambda: _refuse_checkers(package, settings))
     statement = _statement(package)
     public, hidden = _public_cases(package), list(_cases(package / "data" / "secret"))
     if not public and not hidden:
@@ -132,10 +132,13 @@ def _statement(package: Path) -> str:
     raise TaskError("statement.txt, or a problem.* in problem_statement or statement, was expected; got neither")
 
 
-def _refuse_checkers(settings: dict[str, Any]) -> None:
+def _refuse_checkers(package: Path, settings: dict[str, Any]) -> None:
     validation, kind = settings.get("validation", "default"), settings.get("type", "pass-fail")
     if validation != "default":
         raise TaskError(f"validation: default was expected, for checkers do not run here; got {validation!r}")
+    # The format of 2023-07 has no key for it.
+    if "validation" not in settings and (package / "output_validator").is_dir():
+        raise TaskError("validation: no checker was expected, for checkers do not run here; got output_validator/")
     if kind not in ("pass-fail", "scoring"):
         raise TaskError(f"type: pass-fail or scoring was expected; got {kind!r}")
 
@@ -163,14 +166,14 @@ def _rule(package: Path, settings: dict[str, Any], statement: str, answers: list
 def _flags(package: Path, settings: dict[str, Any]) -> Iterator[str]:
     """The validator's flags for the whole problem, and for its data."""
     for found in (settings, *map(_group_settings, (package / "data", package / "data" / "secret"))):
-        for key in ("validator_flags", "output_validator_flags"):
+        for key in ("validator_flags", "output_validator_flags", "output_validator_args"):
             if isinstance(found.get(key), str):
-                yield found[key]
+                yield found[key].strip("[]").replace(",", " ")
 
 
 def _group_settings(directory: Path) -> dict[str, Any]:
-    path = directory / "testdata.yaml"
-    return read_settings(_read(path)) if path.is_file() else {}
+    paths = [directory / name for name in ("testdata.yaml", "test_group.yaml")]
+    return next((read_settings(_read(path)) for path in paths if path.is_file()), {})
 
 
 def _granted(flags: list[str]) -> Comparison | None:

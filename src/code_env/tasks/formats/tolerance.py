@@ -32,6 +32,13 @@ _AT_MOST = re.compile(
     re.I,
 )
 
+_PROMISED = re.compile(r"\bguarantee[sd]?\b", re.I)
+_OF_AN_ANSWER = re.compile(
+    r"\b(?:answers?|outputs?|results?|solutions?|print(?:ed)?|your|judges?|jury|checker)\b", re.I
+)
+_OF_A_QUANTITY = re.compile(r"\b(?:differences?|deviations?|between)\b", re.I)
+_OF_MANY = re.compile(r"\b(?:each|every|any)\b", re.I)
+
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|\n\s*\n")
 _LARGEST_BOUND = 0.1
 """A larger number is not a bound on an error, but a quantity of the problem."""
@@ -49,11 +56,21 @@ def stated_tolerance(statement: str) -> Comparison | None:
     """
     for sentence in _SENTENCE.split(statement):
         flat = " ".join(sentence.split())
-        if _MEASURED.search(flat) or _AT_MOST.search(flat):
+        if _may_grant(flat):
             bound = _bound(flat)
             if bound is not None:
                 return _comparison(flat, bound)
     return None
+
+
+def _may_grant(sentence: str) -> bool:
+    """Whether a sentence is about the error of an answer, and not about how close numbers of the problem are."""
+    is_measured = _MEASURED.search(sentence) is not None
+    if _PROMISED.search(sentence) or not (is_measured or _AT_MOST.search(sentence)):
+        return False
+    if _OF_AN_ANSWER.search(sentence):
+        return True
+    return not _OF_A_QUANTITY.search(sentence) and (is_measured or not _OF_MANY.search(sentence))
 
 
 def _bound(sentence: str) -> float | None:

@@ -162,3 +162,22 @@ def test_a_full_disk_is_one_sentence_and_what_was_written_is_kept(tmp_path):
         write(path, ROWS[3], ROWS[0])
     write(path, ROWS[0], ROWS[2], ROWS[1], resume=True)
     assert [json.loads(line) for line in path.read_text().splitlines()] == ROWS
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_two_commands_do_not_write_to_one_file(tmp_path, resume):
+    path = tmp_path / "results.jsonl"
+    with opened(path) as first:
+        with (
+            pytest.raises(OutputError, match="another command is writing to it; wait for its end"),
+            opened(path, resume=resume),
+        ):
+            raise AssertionError("it was opened")
+        for row in ROWS:
+            first.write(row)
+        with pytest.raises(OutputError, match="another command is writing to it"), opened(path, resume=resume):
+            raise AssertionError("it was opened")
+        assert (tmp_path / "results.jsonl.partial").stat().st_size > 0
+    assert [json.loads(line) for line in path.read_text().splitlines()] == ROWS
+    with opened(path, resume=True) as again:
+        assert again.numbers == {0, 1, 2, 3}

@@ -1,5 +1,6 @@
 """Collections of trajectories: complete, durable, and gone on with after a kill."""
 
+import dataclasses
 import json
 import os
 import random
@@ -56,7 +57,7 @@ def make(executor):
     made = []
 
     def make_env(num_envs=4, **kwargs):
-        made.append(make_code_exec_vec(num_envs, SUITE, executor, **kwargs))
+        made.append(make_code_exec_vec(num_envs, kwargs.pop("suite", SUITE), executor, **kwargs))
         return made[-1]
 
     yield make_env
@@ -285,13 +286,14 @@ def test_a_file_of_something_else_is_left_as_it_is(make, tmp_path, content):
         ({}, {"max_turns": 2}),
         ({}, {"limits": {"cpu_s": 1}}),
         ({}, {"rewards": {"pass@1": 1.0}}),
+        ({}, {"suite": TaskSuite("s", [dataclasses.replace(SUITE[0], tests=SUITE[0].tests[:1]), *SUITE[1:]])}),
     ],
     ids=repr,
 )
 def test_other_arguments_are_another_collection(make, tmp_path, kwargs, env_kwargs):
     path = tmp_path / "rows.jsonl"
     collect(make(), references, 8, path)
-    words = "other prompts, limits, rewards, order, group size, settings of the model or options of the environment"
+    words = "other prompts, tests, limits, rewards, order, group size, executor"
     with pytest.raises(RolloutError, match=words):
         collect(make(**env_kwargs), references, 8, path, resume=True, **kwargs)
 

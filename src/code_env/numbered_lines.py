@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from code_env.errors import OutputError
-from code_env.output_file import output_path
+from code_env.output_file import output_path, try_lock
 
 PARTIAL_SUFFIX = ".partial"
 
@@ -73,6 +73,9 @@ class NumberedLines:
         partial = partial_path(path)
         finished = path.exists() and path.stat().st_size > 0
         if partial.exists() and not resume:
+            with _open(partial, "r") as opened:
+                if not try_lock(opened, partial):
+                    raise _is_written(path)
             raise OutputError(
                 f"{partial} is of a command that was interrupted: go on with --resume, or remove the file"
             )
@@ -98,6 +101,8 @@ class NumberedLines:
         """Open the `.partial` file of a file, or make one. If the block ends without an exception, both become one."""
         partial = partial_path(path)
         with _open(partial, "r+" if partial.exists() else "x+") as opened:
+            if not try_lock(opened, partial):
+                raise _is_written(path)
             try:
                 lines = cls(opened)
                 length = lines._read(partial, is_ours)
@@ -106,7 +111,7 @@ class NumberedLines:
                 opened.truncate(length)
                 yield lines
                 lines._copy(path)
-                partial.unlink()
+                partial.unlink(missing_ok=True)
             finally:
                 if os.fstat(opened.fileno()).st_size == 0:  # A file without lines would only refuse the next command.
                     partial.unlink(missing_ok=True)
@@ -180,6 +185,10 @@ def _open(path: Path, mode: str) -> FileIO:
         return FileIO(path, mode)
     except OSError as error:
         raise OutputError(f"the lines cannot be written: {error}") from None
+
+
+def _is_written(path: Path) -> OutputError:
+    return OutputError(f"{path}: another command is writing to it; wait for its end, or give another --output")
 
 
 def _of_other_work(path: Path, differs: str) -> OutputError:

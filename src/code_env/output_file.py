@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
 from typing import IO
 
@@ -63,3 +64,16 @@ def new_folder(path: Path) -> Iterator[Path]:
         raise OutputError(f"{path} cannot be written: {error}") from None
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def try_lock(file: FileIO, path: Path) -> bool:
+    """Lock an open file until it is closed; return False if another holder has it, or has removed it meanwhile."""
+    try:
+        import fcntl
+    except ImportError:  # Without locks, the user must not start two commands for one file.
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except OSError:
+        return False

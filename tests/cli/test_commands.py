@@ -173,6 +173,10 @@ def test_an_interrupted_eval_keeps_what_it_has_and_the_results_of_before(tmp_pat
     assert [(row["sample"], row["passed"]) for row in rows] == [(0, True), (1, False), (2, True), (3, False)]
     assert rows[3]["failed_cases"][0]["status"] == "timeout"
     assert not partial.exists()
+    # With a smaller limit, what is there stays there.
+    told = json.loads(run("eval", samples, "--suite", suite, "--resume", "--limit", 2, "--json", cwd=tmp_path))
+    assert told["samples"] == 2
+    assert len((tmp_path / "samples_results.jsonl").read_text().splitlines()) == 4
     # With another way to find the code, the finished results are of other work, and replaced.
     told = json.loads(run("eval", samples, "--suite", suite, "--resume", "--limit", 3, "--raw", "--json", cwd=tmp_path))
     assert told["samples"] == 3

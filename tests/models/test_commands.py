@@ -59,7 +59,7 @@ def test_episodes_of_another_model_or_settings_are_not_gone_on_with(endpoint, tm
         (("--model", "n"), "the model 'm' played the file's episodes, not the model 'n'; use the same, or name"),
         ((), "the model 'm' played the file's episodes, not a policy without a model's name; use the same, or name"),
         (("--model", "m", "--temperature", 1), "settings of the model"),
-        (("--model", "m", "--timeout", 1), "other prompts, limits,"),
+        (("--model", "m", "--timeout", 1), "other prompts, tests, limits,"),
     ):
         assert words in run(*asked, *other, cwd=tmp_path, code=2)
     run(*asked, "--model", "m", cwd=tmp_path)

@@ -226,7 +226,7 @@ def test_a_step_with_several_programs_has_an_answer_for_each(tmp_path):
     env.close()
     sample = next(one for one in inspect_log(path, tmp_path)["samples"] if one["id"] == "adds")
     assert [one["content"] for one in sample["messages"]] == ["Write add.", WRONG, RIGHT]
-    assert (sample["scores"]["verdict"]["value"], sample["output"]["completion"]) == ("C", RIGHT)
+    assert (sample["scores"]["verdict"]["value"], sample["output"]["completion"]) == (0.5, RIGHT)
     steps = next(one["steps"] for one, _ in harbor_job(path, tmp_path) if one["extra"]["task"] == "adds")
     assert [step["message"] for step in steps] == ["Write add.", WRONG, RIGHT]
 

@@ -9,6 +9,7 @@ from code_env import StdinTest, Task, TaskSuite, evaluation
 from code_env.errors import ReportError
 from code_env.evaluation import Sample, summarize
 from code_env.report.items import item_of, last_program
+from code_env.report.page import json_bytes
 from code_env.report.runs import Runs
 from code_env.rollout import collect
 from report.conftest import rows_of, write_rows
@@ -55,6 +56,21 @@ def test_a_step_with_several_programs_is_one_turn(tmp_path):
     items = [item_of(json.loads(line)) for line in path.read_text().splitlines()]
     assert [len(item["turns"][0]["programs"]) for item in items] == [2, 2]
     assert {item["task"]: last_program(item)["code"] for item in items} == {"a": "print('a')", "b": "print('b')"}
+    with Runs([path], ks=(1, 2)) as runs:
+        list(runs.items())
+        (figures,) = runs.figures()
+    # Each program is an answer: half of them pass, and one of each two does.
+    assert figures["tasks"] == [[item["task"], 2, 1, 0] for item in items]
+    assert [(one["k"], one["value"]) for one in figures["pass_at_k"]] == [(1, 0.5), (2, 1.0)]
+
+
+def test_rewards_of_episodes_without_a_verdict_do_not_count(trajectories, tmp_path):
+    rows = [json.loads(line) for line in trajectories.read_text().splitlines()]
+    missing = [row | {"valid": False, "passed": False, "return": 0.0} for row in rows[:1]]
+    with Runs([write_rows(tmp_path / "r.jsonl", missing + rows[1:])]) as runs:
+        list(runs.items())
+        (figures,) = runs.figures()
+    assert figures["rewards"]["mean"] == pytest.approx(sum(row["return"] for row in rows[1:]) / len(rows[1:]))
 
 
 def test_figures_are_those_of_the_summary(results, tmp_path):
@@ -141,6 +157,37 @@ def test_other_files_are_refused_by_their_line(results, tmp_path, line, reason):
     path.write_text(path.read_text() + line + "\n")
     with Runs([path]) as runs, pytest.raises(ReportError, match=reason):
         list(runs.items())
+
+
+def test_a_file_may_be_laid_out_loosely(results, tmp_path):
+    path = tmp_path / "r.jsonl"
+    first, second = (json.dumps(row) for row in results[:2])
+    path.write_text(f"{first}\n\n{second}")
+    with Runs([path]) as runs:
+        assert [item["number"] for _, item in runs.items()] == [0, 1]
+    path.write_text(f"{first}\n{second[:-1]}")
+    with Runs([path]) as runs:
+        assert [item["number"] for _, item in runs.items()] == [0]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("timing", None), ("passed", None), ("code", 1), ("message", None), ("task_id", [1])]
+)
+def test_a_field_of_another_type_is_refused_by_its_line(results, tmp_path, field, value):
+    path = write_rows(tmp_path / "r.jsonl", [results[0], results[1] | {field: value}])
+    with Runs([path]) as runs, pytest.raises(ReportError, match=rf"r.jsonl:2: .*{field.removesuffix('_id')} must be"):
+        list(runs.items())
+
+
+def test_an_episode_without_a_turn_is_refused(trajectories, tmp_path):
+    row = json.loads(trajectories.read_text().splitlines()[0])
+    path = write_rows(tmp_path / "r.jsonl", [row | {"turns": []}])
+    with Runs([path]) as runs, pytest.raises(ReportError, match="it has no turn"):
+        list(runs.items())
+
+
+def test_a_page_holds_what_browsers_read():
+    assert json_bytes({"a": [float("inf"), 1.5, "\ud800", (float("nan"),)]}) == rb'{"a":[null,1.5,"\ud800",[null]]}'
 
 
 def test_a_missing_file_is_refused(tmp_path):

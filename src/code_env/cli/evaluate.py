@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,7 +53,7 @@ from .console import (
 from .generate import answer_suite, samples_line, samples_path
 
 _EXAMPLE_CHARS = 200
-_DIFFERS = "sample, limit, executor, version or --raw"
+_DIFFERS = "sample, task, limit, executor, version or --raw"
 
 
 @app.command("eval")
@@ -111,7 +112,7 @@ def evaluate(
             with chat_model(context) as asked:
                 told = answer_suite(tasks, asked, samples, samples_per_task, limit, resume=resume)
         chosen = evaluation.read_samples(samples, tasks, field) if samples else evaluation.reference_samples(tasks)
-        chosen = chosen[:limit]
+        wanted = len(chosen[:limit])
         target = output or _named_after(Path(samples.name if samples else f"{tasks.name}_references"), "_results")
         if samples is not None and target.resolve() == samples.resolve():
             raise CodeEnvError(f"the results would replace the samples in {samples}; give another --output")
@@ -119,9 +120,10 @@ def evaluate(
         with open_executor(executor, workers) as runner:
             about = judged_by(runner) | {"extract": extract}
             is_ours = _rows_of(chosen, tasks, about)
-            with NumberedLines.opened(target, is_ours, len(chosen), differs=_DIFFERS, resume=resume) as file:
-                _judge(tasks, chosen, runner, file, extract, about)
-                summary = evaluation.summarize(tasks, file.rows(), ks)
+            with NumberedLines.opened(target, is_ours, wanted, differs=_DIFFERS, resume=resume) as file:
+                _judge(tasks, chosen[:wanted], runner, file, extract, about)
+                # The file can have more, of a call with a larger limit.
+                summary = evaluation.summarize(tasks, itertools.islice(file.rows(), wanted), ks)
         asked_ks = set() if k == ALL_KS else set(ks)  # The user did not choose what is shown by default.
         missing = asked_ks - {estimate.k for estimate in summary.pass_at_k}
     if as_json:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from code_env.judging.rows import verdict_row
 from code_env.judging.verdict import Verdict
 from code_env.numbered_lines import Row
+from code_env.tasks.digests import task_digest
 from code_env.tasks.task import Task
 
 from .samples import Sample
@@ -28,6 +29,7 @@ def sample_row(number: int, sample: Sample, task: Task, verdict: Verdict, about:
         "sample": number,
         "task_id": sample.task_id,
         "prompt": task.prompt,
+        "task_digest": task_digest(task),
         "completion": sample.completion,
         "model": sample.model,
         "finish_reason": sample.finish_reason,
@@ -38,6 +40,6 @@ def sample_row(number: int, sample: Sample, task: Task, verdict: Verdict, about:
 
 
 def is_row_of(row: Row, sample: Sample, task: Task, about: Mapping[str, str]) -> bool:
-    """Whether a line tells of this sample, judged within these limits and by this executor."""
-    wanted = dataclasses.asdict(sample) | {"limits": dataclasses.asdict(task.limits)}
+    """Whether a line tells of this sample, judged by these tests, within these limits and by this executor."""
+    wanted = dataclasses.asdict(sample) | {"limits": dataclasses.asdict(task.limits), "task_digest": task_digest(task)}
     return all(row[name] == value for name, value in (wanted | dict(about)).items())

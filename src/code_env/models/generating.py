@@ -27,9 +27,9 @@ def generate(
 ) -> int:
     """Have a model answer each task, and write a file of samples, as `code-env eval` reads it.
 
-    A line holds `sample` (its number), `task_id`, `completion`, `model`, `settings` (the model's `max_tokens`,
-    `temperature` and `system`), `finish_reason`, `prompt_tokens` and `completion_tokens`. If the model fails, what came
-    is kept in a file whose name ends in `.partial`.
+    A line holds `sample` (its number), `task_id`, `prompt`, `completion`, `model`, `settings` (the model's
+    `max_tokens`, `temperature` and `system`), `finish_reason`, `prompt_tokens` and `completion_tokens`. If the model
+    fails, what came is kept in a file whose name ends in `.partial`.
 
     Args:
         suite: The tasks.
@@ -54,7 +54,8 @@ def generate(
     asked_of = {"model": model.name, "settings": model.settings}
 
     def is_ours(row: Row) -> bool:
-        same = {"task_id": tasks[row["sample"]].id, **asked_of}
+        task = tasks[row["sample"]]
+        same = {"task_id": task.id, "prompt": task.prompt, **asked_of}
         return all(row[name] == value for name, value in same.items())
 
     with NumberedLines.opened(Path(path), is_ours, wanted, differs=_DIFFERS, resume=resume, replace=False) as lines:
@@ -65,6 +66,7 @@ def generate(
             row = {
                 "sample": number,
                 "task_id": tasks[number].id,
+                "prompt": tasks[number].prompt,
                 "completion": completion.text,
                 **asked_of,
                 "finish_reason": completion.finish_reason,

@@ -12,7 +12,7 @@ from code_env.judging.verdict import Outcome, Stage
 from code_env.rewards.pass_at_k import mean_pass_at_k
 from code_env.text import clip
 
-from .items import Item, last_program, why_not
+from .items import Item, counts_of, last_program, why_not
 
 _NORMAL_95 = 1.96
 """A normal distribution has 95 % of its mass within so many standard deviations of its mean."""
@@ -60,8 +60,7 @@ class RunFigures:
             if not item["passed"] and (why := why_not(item)):
                 self._failures[why] += 1
         counts = self._tasks[item["task"]]
-        counts[0 if item["valid"] else 2] += 1
-        counts[1] += item["passed"]
+        counts[:] = [before + more for before, more in zip(counts, counts_of(item), strict=True)]
         terms: Counter[str] = Counter()
         for turn in item["turns"]:
             terms.update(turn["terms"])
@@ -71,7 +70,7 @@ class RunFigures:
                 self._timing += StepTiming(**one["timing"])
                 if one["outcome"] == Outcome.NO_VERDICT:
                     self._causes[clip(one["message"], _CAUSE_CHARS)] += 1
-        if item["reward"] is not None:
+        if item["reward"] is not None and item["valid"]:
             self._rewards.append((item["number"], item["reward"], dict(terms)))
 
     def as_data(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ response of the policy) and `finish_reason` (why the model stopped; None if that
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from code_env.errors import ReportError
 from code_env.judging.rows import VerdictRow
@@ -20,6 +20,12 @@ from code_env.text import first_line
 Item = dict[str, Any]
 
 _PROGRAM = tuple(VerdictRow.__annotations__)
+_TYPES: dict[str, type] = {
+    **dict.fromkeys(("code", "outcome", "judge", "status", "message", "stdout", "stderr"), str),
+    "passed": bool,
+    "failed_cases": list,
+    "timing": dict,
+}
 _ABOUT = ("executor", "level", "version")
 
 _MESSAGE_CHARS = 300
@@ -33,7 +39,9 @@ def item_of(row: Row) -> Item:
         ReportError: If the line is not of a results file or a file of trajectories.
     """
     try:
-        return _episode_item(row) if "collection" in row else _sample_item(row)
+        item = _episode_item(row) if "collection" in row else _sample_item(row)
+        _check(item)
+        return item
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise ReportError(
@@ -41,10 +49,40 @@ def item_of(row: Row) -> Item:
         ) from None
 
 
+def _check(item: Item) -> None:
+    """Check what figures are computed from."""
+    if not item["turns"]:
+        raise ValueError("it has no turn")
+    known = {"task": item["task"], "passed": item["passed"], "valid": item["valid"]}
+    checked = [(known, {"task": str, "passed": bool, "valid": bool})]
+    checked += [(program, _TYPES) for turn in item["turns"] for program in turn["programs"]]
+    for values, types in checked:
+        for name, kind in types.items():
+            if not isinstance(values[name], kind):
+                raise TypeError(f"{name} must be of type {kind.__name__}; got {type(values[name]).__name__}")
+
+
 def last_program(item: Item) -> dict[str, Any]:
     """Return the program that stands for the item: of the last turn one that passed, otherwise the first."""
     programs: list[dict[str, Any]] = item["turns"][-1]["programs"]
     return next((program for program in programs if program["passed"]), programs[0])
+
+
+class Counts(NamedTuple):
+    """How many samples of an item were judged, how many of these passed, and how many have no verdict."""
+
+    judged: int
+    passed: int
+    missing: int
+
+
+def counts_of(item: Item) -> Counts:
+    """Return how many samples an item has: the programs of its last turn, if a step takes several."""
+    programs = item["turns"][-1]["programs"]
+    if len(programs) == 1:
+        return Counts(int(item["valid"]), int(item["passed"]), int(not item["valid"]))
+    missing = sum(program["outcome"] == Outcome.NO_VERDICT for program in programs)
+    return Counts(len(programs) - missing, sum(program["passed"] for program in programs), missing)
 
 
 def why_not(item: Item) -> str:

@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import html
 import json
+import math
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 
 from code_env.output_file import replaced_file
 from code_env.rewards.pass_at_k import DEFAULT_KS
+from code_env.text import printable
 
 from .runs import Entry, Runs
 
@@ -55,7 +57,7 @@ def write_report(
 
 def title_of(paths: Sequence[Path]) -> str:
     """Return the title of a page about these files."""
-    return f"{', '.join(path.name for path in paths)}: report"
+    return printable(f"{', '.join(path.name for path in paths)}: report")
 
 
 def page_parts(runs: Runs, title: str, entries: list[Entry], *, follow: bool = False) -> Iterator[str]:
@@ -108,9 +110,25 @@ def _in_blocks(runs: Runs, entries: list[Entry]) -> Iterator[list[Any]]:
 
 
 def _data_element(name: str, data: Any) -> str:
-    # JSON escapes lone surrogates. With a fixed time the same files give the same page.
-    packed = gzip.compress(json.dumps(data, separators=(",", ":")).encode(), compresslevel=6, mtime=0)
+    # With a fixed time the same files give the same page.
+    packed = gzip.compress(json_bytes(data), compresslevel=6, mtime=0)
     return f'<script type="application/octet-stream" id="{name}">{base64.b64encode(packed).decode()}</script>\n'
+
+
+def json_bytes(data: Any) -> bytes:
+    """Return data as JSON that browsers read: lone surrogates are escapes, and numbers that are not finite are null."""
+    try:
+        return json.dumps(data, separators=(",", ":"), allow_nan=False).encode()
+    except ValueError:
+        return json.dumps(_finite(data), separators=(",", ":"), allow_nan=False).encode()
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return list(map(_finite, data))
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def _asset(name: str) -> str:

@@ -41,16 +41,20 @@ class RunFile:
     def items(self) -> Iterator[Item]:
         """Yield the items that were added since the last call. A line that is not complete yet is left for later.
 
+        A last line without a line end counts if it is complete: a part of an object is no JSON.
+
         Raises:
             ReportError: If a line is malformed; the message names it.
         """
         while True:
             begin = self._file.tell()
             line = self._file.readline()
-            if not line.endswith(b"\n"):
+            if not line or (not line.endswith(b"\n") and not _is_complete(line)):
                 self._file.seek(begin)
                 return
             self._line += 1
+            if not line.strip():
+                continue
             try:
                 row = json.loads(line)
                 if not isinstance(row, dict):
@@ -71,3 +75,11 @@ class RunFile:
     def close(self) -> None:
         """Close the file. Idempotent."""
         self._file.close()
+
+
+def _is_complete(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True

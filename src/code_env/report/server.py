@@ -17,7 +17,7 @@ from code_env.rewards.pass_at_k import DEFAULT_KS
 from code_env.serving.sockets import LOOPBACK
 
 from .items import Item
-from .page import page_parts, title_of
+from .page import json_bytes, page_parts, title_of
 from .runs import Entry, Runs
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def application(growing: GrowingPage) -> Starlette:
         from starlette.applications import Starlette
         from starlette.middleware import Middleware
         from starlette.middleware.trustedhost import TrustedHostMiddleware
-        from starlette.responses import HTMLResponse, JSONResponse
+        from starlette.responses import HTMLResponse, JSONResponse, Response
         from starlette.routing import Route
     except ImportError:
         raise ReportError("a page that follows its files needs a server: install code-exec-env[view]") from None
@@ -121,7 +121,7 @@ def application(growing: GrowingPage) -> Starlette:
             after = int(request.query_params.get("after", ""))
         except ValueError:
             return JSONResponse({"error": "after: a whole number was expected"}, 400, _HEADERS)
-        return JSONResponse(growing.news(after), headers=_HEADERS)
+        return Response(json_bytes(growing.news(after)), headers=_HEADERS, media_type="application/json")
 
     def failed(request: Request, error: Exception) -> Response:
         return JSONResponse({"error": str(error)}, 500, _HEADERS)

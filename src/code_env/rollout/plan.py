@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,24 @@ from gymnasium.vector import VectorEnv
 from code_env.checks import require_whole
 from code_env.envs.code_exec_vector import CodeExecVectorEnv
 from code_env.errors import RolloutError
+from code_env.judging.rows import judged_by
 from code_env.models import ChatModel
+from code_env.tasks.digests import task_digest
 from code_env.tasks.suite import Order, TaskOrder
 from code_env.wrappers.ledger import ledger_names
+
+
+def _weights_of(vec_env: VectorEnv[Any, Any, Any]) -> Any:
+    """The rewards as `gym.make_vec` got them, as plain data; None if it has not made the environments."""
+    return _told(vec_env.spec.kwargs.get("rewards")) if vec_env.spec is not None else None
+
+
+def _told(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _told(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return list(map(_told, value))
+    return getattr(value, "__qualname__", type(value).__name__) if callable(value) else repr(value)
 
 
 class Plan:
@@ -46,11 +61,13 @@ class Plan:
         tasks, rng = TaskOrder(base.suite, order), np.random.default_rng(seed)
         self._task_ids = [tasks.draw(rng).id for _ in range(episodes // group_size)]
         rules = dataclasses.replace(base.rules, suite=base.suite[:1], cache_size=0)
-        tasks_told = [(task.id, task.prompt, dataclasses.astuple(task.limits)) for task in base.suite]
+        tasks_told = [(task.id, task_digest(task)) for task in base.suite]
         self.model = None if model is None else model.name
         """The model's name; None for another policy."""
         settings = None if model is None else sorted(model.settings.items())
-        parts = (tasks_told, repr(rules), seed, order, group_size, list(ledger_names(vec_env)), self.model, settings)
+        rewards = [list(ledger_names(vec_env)), _weights_of(vec_env)]
+        judge = sorted(judged_by(base.executor).items())
+        parts = (tasks_told, repr(rules), seed, order, group_size, rewards, self.model, settings, judge)
         self.fingerprint = hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
         """Identifies the lines of this collection: a hash of all that makes another collection."""
 

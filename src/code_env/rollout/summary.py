@@ -34,10 +34,12 @@ class RolloutSummary:
     """Actions that were judged in the played episodes."""
     seconds: float = 0.0
     """How long the played episodes took, in seconds."""
+    valid: int = 0
+    """Episodes with a verdict. This and the next counts include the episodes that were in the file."""
     passed: int = 0
-    """Episodes in which the task was solved. This and the next counts include the episodes that were in the file."""
+    """Episodes in which the task was solved."""
     returns: float = 0.0
-    """The sum of the rewards of these episodes."""
+    """The sum of the rewards of the episodes with a verdict."""
     outcomes: Counter[str] = field(default_factory=Counter)
     """How many programs had each outcome."""
     statuses: Counter[str] = field(default_factory=Counter)
@@ -58,13 +60,13 @@ class RolloutSummary:
 
     @property
     def mean_return(self) -> float:
-        """Mean return: the sum of rewards of an episode, averaged over the episodes."""
-        return self.returns / self.done if self.done else 0.0
+        """Mean return: the sum of rewards of an episode, averaged over the episodes with a verdict."""
+        return self.returns / self.valid if self.valid else 0.0
 
     @property
     def pass_rate(self) -> float:
-        """Share of the episodes in which the task was solved."""
-        return self.passed / self.done if self.done else 0.0
+        """Share of the episodes with a verdict in which the task was solved."""
+        return self.passed / self.valid if self.valid else 0.0
 
     @property
     def episodes_per_second(self) -> float:
@@ -73,8 +75,10 @@ class RolloutSummary:
 
     def add(self, row: dict[str, Any]) -> None:
         """Count an episode."""
-        self.passed += row["passed"]
-        self.returns += row["return"]
+        if row["valid"]:
+            self.valid += 1
+            self.passed += row["passed"]
+            self.returns += row["return"]
         for turn in row["turns"]:
             for index, program in enumerate(turn["programs"]):
                 self.outcomes[program["outcome"]] += 1

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from code_env.errors import RolloutError
+from code_env.output_file import try_lock
 
 from .plan import Plan
 
@@ -39,7 +40,8 @@ class TrajectoryFile:
         except OSError as error:
             raise RolloutError(f"the trajectories cannot be written: {error}") from None
         with file:
-            _lock(file, path)
+            if not try_lock(file, path):
+                raise RolloutError(f"{path}: another collection is writing to it")
             if not resume and path.stat().st_size:
                 raise RolloutError(f"{path} is there already; resume to go on with it, or name another file")
             found, length = _read(path, plan)
@@ -69,17 +71,6 @@ class TrajectoryFile:
             raise RolloutError(f"the trajectories cannot be written: {error}; resume when they can") from None
 
 
-def _lock(file: FileIO, path: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # Without locks, the user must not start two collections for one file.
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise RolloutError(f"{path}: another collection is writing to it") from None
-
-
 def _sync_directory(path: Path) -> None:
     """Make sure that the file's name is on the disk too."""
     with contextlib.suppress(OSError):  # Not every file system can sync a directory.
@@ -105,8 +96,9 @@ def _why_not_ours(row: dict[str, Any], plan: Plan) -> str:
     if row.get("model") != plan.model:
         return f"{_played_by(row.get('model'))} played the file's episodes, not {_played_by(plan.model)}; use the same"
     return (
-        "the file's episodes belong to a collection with other prompts, limits, rewards, order, group size, settings "
-        "of the model or options of the environment, such as turns and samples; use the same"
+        "the file's episodes belong to a collection with other prompts, tests, limits, rewards, order, group size, "
+        "executor, version of code_env, settings of the model or options of the environment, such as turns and "
+        "samples; use the same"
     )
 
 
@@ -135,6 +127,7 @@ def _read(path: Path, plan: Plan) -> tuple[list[dict[str, Any]], int]:
                 known = {
                     "episode": row["episode"],
                     "passed": bool(row["passed"]),
+                    "valid": bool(row["valid"]),
                     "return": float(row["return"]),
                     "turns": [
                         {

@@ -188,3 +188,12 @@ def test_more_kinds_of_task(executor):
     row = TaskSuite("f", [task]).to_rows()[0]
     found = reward_function(executor=executor)(completions=["def f(x): return x"], task=[row["task"]])
     assert found == [1.0]
+
+
+def test_rows_of_other_data_sets_are_left_to_other_functions(make, executor):
+    reward, logged = make(executor=executor), {}
+    task = ROWS["double"]["task"]
+    found = call(reward, [RIGHT, "4", "print(3)", "5"], task=[task, None, task, None], log_metric=logged.__setitem__)
+    assert found == [1.0, None, 0.0, None]
+    assert logged["code_reward/passed"] == 0.5
+    assert call(reward, ["4", "5"], task=[None, None]) == [None, None]

@@ -55,23 +55,26 @@ class RewardFunction(_Rewarding):
         self,
         prompts: Sequence[Any] | None = None,
         completions: Sequence[Any] | None = None,
-        task: Sequence[str] | None = None,
+        task: Sequence[str | None] | None = None,
         log_metric: _LogMetric | None = None,
         **columns: Any,
     ) -> list[float | None]:
-        """Return the reward of each completion; None if there is no verdict.
+        """Return the reward of each completion; None if there is no verdict, or no task.
 
         Args:
             prompts: Not used.
             completions: The completions that the policy wrote: text, or messages that end with the answer.
-            task: The task of each completion, as JSON text.
+            task: The task of each completion, as JSON text; None for rows of other data sets, which are left to other
+                reward functions.
             log_metric: Takes numbers for TRL's log.
             columns: All other keywords that TRL passes; not used.
 
         Raises:
             CodeEnvError: If a task is malformed, or the rewards or the executor do not exist or do not fit.
         """
-        return self._told(score(*_answered(completions, task), self._rewards, self._executor, self._limits), log_metric)
+        ours, tasks, responses = _answered(completions, task)
+        scores = score(tasks, responses, self._rewards, self._executor, self._limits)
+        return _spread(self._told(scores, log_metric), ours)
 
 
 class AsyncRewardFunction(_Rewarding):
@@ -81,13 +84,14 @@ class AsyncRewardFunction(_Rewarding):
         self,
         prompts: Sequence[Any] | None = None,
         completions: Sequence[Any] | None = None,
-        task: Sequence[str] | None = None,
+        task: Sequence[str | None] | None = None,
         log_metric: _LogMetric | None = None,
         **columns: Any,
     ) -> list[float | None]:
         """Return the same as `RewardFunction.__call__`."""
-        answered = _answered(completions, task)
-        return self._told(await ascore(*answered, self._rewards, self._executor, self._limits), log_metric)
+        ours, tasks, responses = _answered(completions, task)
+        scores = await ascore(tasks, responses, self._rewards, self._executor, self._limits)
+        return _spread(self._told(scores, log_metric), ours)
 
 
 def reward_function(
@@ -141,13 +145,23 @@ def async_reward_function(
     return AsyncRewardFunction(rewards, executor, name, limits)
 
 
-def _answered(completions: Sequence[Any] | None, task: Sequence[str] | None) -> tuple[list[Task], list[str]]:
-    """Return the tasks and the answers to them."""
+def _answered(
+    completions: Sequence[Any] | None, task: Sequence[str | None] | None
+) -> tuple[list[bool], list[Task], list[str]]:
+    """Return which rows have a task, the tasks, and the answers to them."""
     if completions is None:
         raise TypeError("completions are missing; TRL passes them by that name")
     if task is None:
         raise TaskError(NO_TASK)
-    return [task_from_text(text) for text in task], [_answer(completion) for completion in completions]
+    ours = [text is not None for text in task]
+    answered = [(text, one) for text, one in zip(task, completions, strict=True) if text is not None]
+    return ours, [task_from_text(text) for text, _ in answered], [_answer(completion) for _, completion in answered]
+
+
+def _spread(rewards: list[float | None], ours: list[bool]) -> list[float | None]:
+    """Return the rewards with None in the places of rows without a task."""
+    each = iter(rewards)
+    return [next(each) if is_ours else None for is_ours in ours]
 
 
 def _answer(completion: Any) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from code_env.report.figures import outcome_of
-from code_env.report.items import Item, last_program
+from code_env.report.items import Item, counts_of, last_program
 from code_env.rewards.pass_at_k import mean_pass_at_k
 
 from .common import Origin, explanation, finite, json_text, result_line, why_no_verdict
@@ -58,6 +58,7 @@ class _Results:
     def __init__(self) -> None:
         self._about: dict[str, Any] = {}
         self._samples: dict[str, int] = defaultdict(int)
+        self._scored = 0
         self._verdicts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         self._terms: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(lambda: [0, 0.0]))
 
@@ -71,9 +72,11 @@ class _Results:
         self._about = self._about or item["about"]
         self._samples[task] += 1
         if item["valid"]:
+            self._scored += 1
+            judged, passed, _ = counts_of(item)
             counts = self._verdicts[task]
-            counts[0] += 1
-            counts[1] += item["passed"]
+            counts[0] += judged
+            counts[1] += passed
             for name, value in _terms(item).items():
                 sums = self._terms[name][task]
                 sums[0] += 1
@@ -82,7 +85,6 @@ class _Results:
 
     def head(self, origin: Origin) -> dict[str, Any]:
         """Return what stands in the log before the samples."""
-        scored = sum(judged for judged, _ in self._verdicts.values())
         total = sum(self._samples.values())
         version = self._about.get("version", "")
         written = origin.written.isoformat(timespec="seconds")
@@ -105,7 +107,7 @@ class _Results:
                 "metadata": self._about,
             },
             "plan": {"name": "code_env", "steps": []},
-            "results": {"total_samples": total, "completed_samples": scored, "scores": self._scores(total)},
+            "results": {"total_samples": total, "completed_samples": self._scored, "scores": self._scores(total)},
             # When the run began is not known; without a time the viewer shows "NaN days" as its duration.
             "stats": {"started_at": written, "completed_at": written},
         }
@@ -115,8 +117,7 @@ class _Results:
         estimate = mean_pass_at_k(tasks, 1)
         if estimate is None:
             return []
-        scored = sum(judged for judged, _ in tasks)
-        scores = [_score(_VERDICT, "accuracy", estimate.value, estimate.standard_error, scored, total)]
+        scores = [_score(_VERDICT, "accuracy", estimate.value, estimate.standard_error, self._scored, total)]
         for name, by_task in self._terms.items():
             mean, error = _mean([added / count for count, added in by_task.values()])
             counted = sum(int(count) for count, _ in by_task.values())
@@ -191,8 +192,10 @@ def _sample(item: Item, epoch: int) -> dict[str, Any]:
 
 
 def _sample_scores(item: Item, program: dict[str, Any]) -> dict[str, Any]:
+    counts = counts_of(item)
     verdict = {
-        "value": "C" if item["passed"] else "I",
+        # A step that takes several programs is right in part.
+        "value": counts.passed / counts.judged if counts.judged > 1 else "C" if item["passed"] else "I",
         "answer": program["code"],
         "explanation": explanation(program) or result_line(program),
         "metadata": {

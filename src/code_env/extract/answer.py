@@ -11,7 +11,7 @@ from code_env.languages import fence_tags, find_language
 from .defined_names import definition_of, with_definitions_before
 from .fences import Block, fenced_blocks
 from .prose import is_no_code, runs_a_program
-from .tags_and_tokens import answer_part, first_turn, without_special_tokens, without_thinking
+from .tags_and_tokens import answer_part, bracketed_part, first_turn, without_special_tokens, without_thinking
 
 Extraction = Literal["fence", "raw"]
 """How to find the code in a response: `fence`: by its fences; `raw`: the whole response is the code."""
@@ -62,6 +62,7 @@ def extract_code(
     defines = definition_of(entry_point)
     text = _answer_in(response)
     part = answer_part(text)
+    part = bracketed_part(text) if part is None else part
     if part is not None:
         code = _code_in(part, language, defines)
         if code or not fenced_blocks(text, language, defines):

@@ -25,6 +25,10 @@ _THINKING = re.compile(
     f"{_FENCES}|(?P<open>{'|'.join(map(re.escape, _KINDS))})|(?P<close>{'|'.join(map(re.escape, _KINDS.values()))}))"
 )
 _ANSWER = re.compile(_FENCES + r"|<(?P<open>answer|final_answer|solution|code|response)>)", re.IGNORECASE)
+_BRACKETED = re.compile(
+    _FENCES + r"|\[(?:(?P<open>PYTHON|CODE|ANSWER|SOLUTION|BEGIN)|(?P<close>/PYTHON|/CODE|/ANSWER|/SOLUTION|DONE))\]"
+    r"[ \t]{0,99}\r?(?:\n|\Z))"
+)
 _ONLY_A_TAG = re.compile(r"[ \t]{0,9}[\w+#.-]{0,40}[ \t\r]{0,99}(?:\n|\Z)")
 
 _TOKEN = r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>"
@@ -129,6 +133,22 @@ def answer_part(text: str) -> str | None:
     part = text[last.end() : end if end >= 0 else len(text)]
     newline = re.match(r"[ \t]*\r?\n", part)
     return part[newline.end() if newline else 0 :]
+
+
+def bracketed_part(text: str) -> str | None:
+    """Return the text between the first `[PYTHON]` and `[/PYTHON]`, or similar tags; None if there are none.
+
+    Each tag must be alone on its line, outside fences. The prompt can have opened the part, as MBPP's does with
+    `[BEGIN]`: then it ends by `[DONE]`, and a model that is not stopped goes on with another task.
+    """
+    begin = None
+    for found in _outside_fences(_BRACKETED, text):
+        if not _begins_line(text, 0, found.start()):
+            continue
+        if found["close"]:
+            return text[begin or 0 : found.start()]
+        begin = found.end() if begin is None else begin
+    return None if begin is None else text[begin:]
 
 
 def _outside_fences(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:

@@ -270,7 +270,8 @@ def environment_factory(
         max_submissions: The number of solutions with a verdict that the model may hand in.
         max_runs: The number of times that the model may call `run_code` or `run_cell`.
         group_size: TRL's `num_generations`: the number of completions for one task that TRL compares. Only used with
-            `suite`.
+            `suite`. Each process draws for its own completions: with several, the completions of one process must hold
+            whole groups, or one group must fill whole processes, or a group would have several tasks.
         seed: The seed for drawing tasks. Only used with `suite`.
         limits: Limits that replace the task's own limits, for example `{"cpu_s": 1}`; see `Limits` for their names.
 

@@ -1,8 +1,10 @@
 """The message of a case says at which line of the answer the program raised."""
 
+import dataclasses
+
 import pytest
 
-from code_env import AssertTest, CallTest, StdinTest, Task, judge_many
+from code_env import AssertTest, CallTest, Limits, StdinTest, Task, judge_many, load_suite
 
 CODE = "def g(n):\n    return [][n]\ndef f(n):\n    return g(n) if n == 2 else n\n"
 CALL = (CallTest((2,), expected=2),)
@@ -51,3 +53,19 @@ def test_a_program_that_prints_tells_its_line_too(executor):
     task = Task("t", "", (StdinTest("2", "2"),))
     (verdict,) = judge_many([(task, f"{CODE}print(f(int(input())))")], executor)
     assert verdict.cases[0].message == f"{RAISED}; line 1: expected '2', got ''"
+
+
+def test_a_bash_program_that_waits_for_processes_is_told(executor):
+    limits, tests = Limits(wall_s=1), (StdinTest("", "1\n"),)
+    task = Task("t", "", tests, language="bash", limits=limits)
+    answer = "x=$(echo 1); echo $x"
+    (verdict,) = judge_many([(task, answer)], executor)
+    assert "bash waits if it may not start a process" in verdict.cases[0].message
+    more = dataclasses.replace(task, limits=dataclasses.replace(limits, wall_s=60, processes=16))
+    assert judge_many([(more, answer)], executor)[0].passed
+
+
+def test_the_line_does_not_count_imports_that_are_lent(executor):
+    (task,) = load_suite([{"question": "q", "input_output": '{"inputs": ["1"], "outputs": ["1"]}'}])
+    (verdict,) = judge_many([(task, "x = deque()\nprint(gcd(1, 1) / 0)")], executor)
+    assert "ZeroDivisionError: division by zero (line 2 of the program)" in verdict.cases[0].message

@@ -19,6 +19,8 @@ program a little before the time that it reports."""
 _AFTER_TIMEOUT = "after a test that timed out, the tests share CPU time"
 
 
+_BASH_WAITS = "; bash waits if it may not start a process for $(...), a pipe or a command: see limits.processes"
+
 _PYTHON_FRAME = re.compile(r'^  File "main\.py", line (\d{1,7}),', re.MULTILINE)
 """A frame of the program in a traceback of Python; the innermost comes last."""
 
@@ -47,6 +49,8 @@ def completed_message(record: Mapping[str, Any], task: Task, code: str) -> str:
         return message
     most_s = min(limits.cpu_s, limits.total_cpu_s or limits.cpu_s)
     reached = f"{most_s:g} s of CPU time" if cpu_s >= _MOST * most_s else f"{limits.wall_s:g} s of wall time"
+    if task.language == "bash" and limits.processes == 0 and cpu_s < _MOST * most_s:
+        reached += _BASH_WAITS
     return message.replace(TIME_IS_UP, f"{TIME_IS_UP} ({reached})", 1)
 
 

@@ -273,3 +273,14 @@ def test_3():
     (verdict,) = judge_many([(Task("t", "", (AssertTest(code),), entry_point="f"), RIGHT)], executor)
     assert [case.passed for case in verdict.cases] == [False, True, True]
     assert "TypeError" in verdict.cases[0].message
+
+
+@pytest.mark.parametrize("mode", ["blind", "objects", "shared"])
+def test_tests_that_use_nothing_of_an_answer_pass_none(mode, executor):
+    codes = ["import doctest\ndoctest.testmod()", "x = 1", "pass", ""]
+    tasks = [Task("t", "", (AssertTest(code),), entry_point="f", judge=mode) for code in codes]
+    verdicts = judge_many([(task, RIGHT) for task in tasks], executor)
+    assert [verdict.fraction for verdict in verdicts] == [0.0] * len(codes)
+    assert all("asked the answer for nothing" in verdict.cases[0].message for verdict in verdicts)
+    used = Task("t", "", (AssertTest("f([2, 1])"),), entry_point="f", judge=mode)
+    assert [one.passed for one in judge_many([(used, RIGHT), (used, "def f(): pass")], executor)] == [True, False]

@@ -159,6 +159,11 @@ class RemoteModule:
                 self._exceptions[name] = own
         self.callables.update(name for name in names if found.get(name) is True)
 
+    @property
+    def was_asked(self) -> bool:
+        """Whether the tests have asked the program for anything."""
+        return self._number > 1
+
     def exception(self, name: str) -> type[OwnException] | None:
         """Return the class with which the tests catch the program's exceptions called `name`; None if there is none."""
         return self._exceptions.get(name)
@@ -203,8 +208,7 @@ class RemoteModule:
             self._ahead.update({index + i: number + i for i in range(1, len(inputs))})
         reply = self._receive(number)
         if reply.get("skipped") is True:
-            args, kwargs = inputs[0]
-            reply = self._ask("call", target=handle._code_env_target, args=args, kwargs=kwargs)
+            reply = self._ask("call", target=handle._code_env_target, args=inputs[0][0], kwargs=inputs[0][1])
         return self._outcome(reply, handle._code_env_origin.of_call)
 
     def beside(self, **request: Any) -> Iterator[dict[str, Any]]:
@@ -271,11 +275,8 @@ class RemoteModule:
         """Apply an operator in the program's process; see `Remote`."""
         known = Containers()
         reply = self._ask("operate", name=name, args=list(map(self._handed.arguments(known), args)))
-        if (
-            name == "next"
-            and isinstance(reply.get("raised"), dict)
-            and reply["raised"].get("builtin") == "StopIteration"
-        ):
+        raised = reply.get("raised")
+        if name == "next" and isinstance(raised, dict) and raised.get("builtin") == "StopIteration":
             raise StopIteration
         return self._outcome(reply, Origin.RESULT, known)
 

@@ -28,6 +28,8 @@ MODULES |= {"np": "numpy", "pd": "pandas"}
 puts answer and tests into one file, its tests can depend by mistake on an import of the reference."""
 
 
+_NOTHING_ASKED = "they have asked the answer for nothing, so they say nothing about it"
+
 _SAID_NOTHING: Mapping[str, bool] = types.MappingProxyType({})
 
 
@@ -169,6 +171,8 @@ class SuiteRun:
                 module.settle()
         if module.is_dead:
             raise ProgramDied(ENDED)  # The tests might have caught it.
+        if not self._suite.sources and not module.was_asked:
+            self.records[0].refuse(_NOTHING_ASKED)
         if module.last_raised is not None and module.last_raised[0] is error:
             self.uncaught = module.last_raised[1]
 
@@ -199,6 +203,8 @@ class SuiteRun:
             self.finish(brief_error(error))
             return error
         self.finish(None)
+        if self._suite.tests_nothing:
+            self.records[0].refuse(_NOTHING_ASKED)
         return None
 
     def begin(self, module: RemoteModule, *, calls_follow: bool = False) -> Problem | None:

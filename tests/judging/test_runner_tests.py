@@ -213,6 +213,32 @@ if __name__ == '__main__':
     "a statement": """
 assert f([2,1]) == [1,2]
 """,
+    "a main function that starts a runner": """
+import unittest
+class T(unittest.TestCase):
+    def test_1(self):
+        self.assertEqual(f([2, 1]), [1, 2])
+def main():
+    unittest.main()
+if __name__ == "__main__":
+    main()
+""",
+    "a main function that is no test": """
+def check(candidate):
+    assert candidate([2, 1]) == [1, 2]
+def main():
+    print(f(list(map(int, input().split()))))
+if __name__ == "__main__":
+    main()
+""",
+    "a main function that calls tests": """
+def test_1():
+    assert f([2, 1]) == [1, 2]
+def main():
+    test_1()
+if __name__ == "__main__":
+    main()
+""",
     "an import of the answer": """
 from solution import f
 def test_1():

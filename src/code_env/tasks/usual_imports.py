@@ -53,7 +53,7 @@ import time
 """
 """A task whose `prefix` is this text lends its answers these imports."""
 
-_NAME = re.compile(r"[^\W\d]\w*")
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")  # Not those of attributes.
 
 
 @functools.cache
@@ -70,8 +70,8 @@ def imports_for(answer: str) -> str:
     """The usual imports of names that an answer has, on one line.
 
     >>> imports_for("def f(a, b): return operator.xor(deepcopy(a), b)")
-    'from copy import deepcopy; from operator import itemgetter, mul, xor; import operator\\n'
-    >>> imports_for("print(1)")
+    'from copy import deepcopy; import operator\\n'
+    >>> imports_for("print([1].copy())")
     ''
     """
     names = set(_NAME.findall(answer))

@@ -6,7 +6,7 @@ All this is read from the text, so it is the same for every program:
   methods that it has or inherits;
 - a function whose name begins with `test`, and the test methods of a class whose name begins with `Test`, if nothing in
   the text names the function or the class: then the text does not run it itself;
-- a block `if __name__ == "__main__"` that names a function of the text, unless it starts a runner.
+- a block `if __name__ == "__main__"` that names a function of the text with tests, unless one of them starts a runner.
 """
 
 from __future__ import annotations
@@ -47,13 +47,20 @@ def find_tests(tree: ast.Module) -> RunnerTests:
 
 
 def run_main_blocks(tree: ast.Module) -> None:
-    """Make each main block run that runs functions of the text which nothing else would run."""
-    functions = {node.name for node in tree.body if isinstance(node, Function)} - {"check"}
+    """Make each main block run that runs functions with tests which nothing else would run."""
+    functions = {node.name for node in tree.body if isinstance(node, Function) and _tests_something(node)} - {"check"}
     for node in tree.body:
         if isinstance(node, ast.If) and is_main_block(node):
             names = {inner.id for part in node.body for inner in ast.walk(part) if isinstance(inner, ast.Name)}
             if names & functions and not names & _RUNNERS:
                 node.test = ast.copy_location(ast.Constant(True), node.test)
+
+
+def _tests_something(node: Function) -> bool:
+    """Whether a function asserts something, or runs what does, by itself and not by a runner."""
+    names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    can_fail = any(isinstance(inner, ast.Assert | ast.Raise) for inner in ast.walk(node))
+    return not names & _RUNNERS and (can_fail or any("test" in name for name in {node.name, *names}))
 
 
 def is_main_block(statement: ast.stmt) -> bool:

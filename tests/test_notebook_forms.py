@@ -6,11 +6,11 @@ import pydoc
 import pytest
 
 import code_env
-from code_env import AssertTest, StdinTest, Task, TaskSuite, judge, validate
+from code_env import StdinTest, Task, TaskSuite, judge, validate
 
 ATTACK = "</pre><script>alert(1)</script>"
 TASK = Task(
-    f"t{ATTACK}", f"Print it.{ATTACK}", (StdinTest("", ATTACK), AssertTest("assert True")), reference="print(1)"
+    f"t{ATTACK}", f"Print it.{ATTACK}", (StdinTest("", ATTACK), StdinTest("", f"{ATTACK}x")), reference="print(1)"
 )
 PUBLIC = [getattr(code_env, name) for name in code_env.__all__ if dataclasses.is_dataclass(getattr(code_env, name))]
 

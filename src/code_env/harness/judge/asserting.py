@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from .answer_imports import without_answer_imports
+from .answer_imports import may_import_answers, without_answer_imports
 from .call_batching import Foreseen, foresee
 from .nodes import Nodes, parse
 from .required import Case, Found, find_cases, source_of
@@ -125,8 +125,9 @@ class Sources(Sequence[str]):
 def _parsed(code: str) -> tuple[ast.Module, frozenset[str]]:
     """Return the tree of test code as it runs here, and the names that it imports from the answer."""
     tree = parse(code)
-    run_main_blocks(tree)
-    return tree, without_answer_imports(tree)
+    if "__name__" in code:
+        run_main_blocks(tree)
+    return tree, without_answer_imports(tree) if may_import_answers(code) else frozenset()
 
 
 def compile_suite(code: str, filename: str, entry_point: str | None = None) -> Suite:
@@ -147,7 +148,7 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     owners, used_as_data = _owners(nodes), _used_as_data(nodes)
     defines_check = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
     foreseen = Foreseen() if entry_point is None else foresee(tree, nodes, entry_point)
-    tests = find_tests(tree)
+    tests = find_tests(code, tree)
     foreseen.is_all = foreseen.is_all and not tests.functions  # They run later.
     found = find_cases(tree, nodes, tests.parts)
     compares_objects = bool(nodes.of(ast.Is, ast.IsNot)) or any(

@@ -12,6 +12,7 @@ All this is read from the text, so it is the same for every program:
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -41,9 +42,13 @@ class RunnerTests:
         return self.silent + self.methods
 
 
-def find_tests(tree: ast.Module) -> RunnerTests:
-    """Find what a test runner would run."""
-    return _Finder(tree).found()
+def find_tests(code: str, tree: ast.Module) -> RunnerTests:
+    """Find what a test runner would run in code, of which the tree is given."""
+    # Most suites have neither, and to look through the tree takes as long as to parse it.
+    return _Finder(tree).found() if _MAY_HAVE_TESTS.search(code) else RunnerTests(frozenset(), [], [], [])
+
+
+_MAY_HAVE_TESTS = re.compile(r"\bclass\b|\bdef\s+test")
 
 
 def run_main_blocks(tree: ast.Module) -> None:

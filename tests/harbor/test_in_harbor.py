@@ -77,7 +77,7 @@ def test_an_agent_that_takes_too_long_is_ended_and_its_work_counts(programs, tas
     shutil.copytree(tasks / "write-a-script", place / "write-a-script")
     os.link(tasks / "base.tar", place / "base.tar")
     with (place / "write-a-script/task.toml").open("a") as file:
-        file.write("\n[agent]\ntimeout_sec = 5\n")
+        file.write("\n[agent]\ntimeout_sec = 20\n")
     told = trials(programs, place, tmp_path / "jobs", "in_harbor_script:SolvesAndSleeps")
     assert told == {"write-a-script": ({"reward": 1.0}, "AgentTimeoutError")}
 

@@ -263,7 +263,7 @@ class T(unittest.TestCase):
 }
 
 PARTLY_RIGHT = {"methods of both", "pytest.raises", "assert False"}
-"""Suites of which an answer that returns None passes a part."""
+"""In these suites, an answer that returns None passes some of the cases."""
 
 
 @pytest.mark.parametrize("mode", ["blind", "objects", "shared"])

@@ -83,9 +83,9 @@ def collection_table(summary: RolloutSummary) -> Table:
     table.add_row("episodes", f"{summary.done} ({summary.collected} played, {summary.resumed} were there)")
     table.add_row("episodes a second", f"{summary.episodes_per_second:.1f}")
     without = summary.done - summary.valid
-    of = f" of the {summary.valid} with a verdict" if without else ""
-    table.add_row("episodes passed", f"{summary.pass_rate:.1%}{of}")
-    table.add_row("mean return", f"{summary.mean_return:.3f}{of}")
+    among = f" of the {summary.valid} with a verdict" if without else ""
+    table.add_row("episodes passed", f"{summary.pass_rate:.1%}{among}")
+    table.add_row("mean return", f"{summary.mean_return:.3f}{among}")
     programs = summary.statuses.total()
     table.add_row("programs judged", str(programs))
     table.add_row("outcomes of programs", _shares(summary.outcomes))

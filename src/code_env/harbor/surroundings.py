@@ -97,6 +97,15 @@ def of_verifier(stage: Stage, agents: Surroundings, cache: ImageCache) -> Surrou
 
 def _found(source: str, cache: ImageCache) -> Image:
     image = cache.find(source)
+    require_own_files(image, source)
+    return image
+
+
+def require_own_files(image: Image, source: str) -> None:
+    """Check that the files of an image belong to the user of boxes.
+
+    Raises:
+        ImageError: If the image is a directory, whose files can be anybody's.
+    """
     if not image.key:
         raise ImageError(f"{source} is a directory, whose files are not a box's own; name a build file FROM it")
-    return image

@@ -25,9 +25,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from code_env.errors import ExecutorError, ImageError
+from code_env.errors import ExecutorError
 from code_env.executors.local.box import MEMORY_BYTES, Box
-from code_env.harbor.surroundings import Surroundings
+from code_env.harbor.surroundings import Surroundings, require_own_files
 from code_env.harbor.tars import packed
 from code_env.harbor.trial import WRITABLE_BYTES
 from code_env.images import ImageCache
@@ -238,8 +238,7 @@ class CodeEnvironment(BaseEnvironment):  # type: ignore[misc, unused-ignore]
         source = str(build_file) if builds else named_image(place, named)
         cache = ImageCache()
         image, _ = cache.prepare(source, network=self._build_network)
-        if not image.key:
-            raise ImageError(f"{source} is a directory, whose files are not a box's own; name a build file FROM it")
+        require_own_files(image, source)
         memory = self._effective_memory_mb
         surroundings = Surroundings(
             image, config.workdir or image.directory, memory << 20 if memory else MEMORY_BYTES, self._startup_env()

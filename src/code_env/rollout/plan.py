@@ -22,14 +22,14 @@ from code_env.wrappers.ledger import ledger_names
 
 def _weights_of(vec_env: VectorEnv[Any, Any, Any]) -> Any:
     """The rewards as `gym.make_vec` got them, as plain data; None if it has not made the environments."""
-    return _told(vec_env.spec.kwargs.get("rewards")) if vec_env.spec is not None else None
+    return _as_data(vec_env.spec.kwargs.get("rewards")) if vec_env.spec is not None else None
 
 
-def _told(value: Any) -> Any:
+def _as_data(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _told(item) for key, item in value.items()}
+        return {str(key): _as_data(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return list(map(_told, value))
+        return list(map(_as_data, value))
     return getattr(value, "__qualname__", type(value).__name__) if callable(value) else repr(value)
 
 

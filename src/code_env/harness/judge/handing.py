@@ -67,14 +67,14 @@ class Handed:
     def _told(encoder: Encoder) -> Callable[[object], Any]:
         """Return the encoder's function. If it refuses a value, the tests have failed, whatever they catch."""
 
-        def encode(value: object) -> Any:
+        def form_of(value: object) -> Any:
             try:
                 return encoder.encode(value)
             except NotHandedOver as error:
                 Refusals.tell(str(error))
                 raise
 
-        return encode
+        return form_of
 
     def result(self, value: object, known: Containers | None = None) -> Any:
         """Return the form of a value that a function of the tests returns to the program.

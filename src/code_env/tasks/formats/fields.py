@@ -182,8 +182,10 @@ def row_id(row: Mapping[str, Any], *names: str) -> str:
     for name in names:
         value = row.get(name)
         # Of NumPy or pandas; pandas writes a column of whole numbers with gaps as floats.
-        if isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value).is_integer():
-            value = str(int(value)) if isinstance(value, numbers.Integral) else str(int(float(value)))
+        if isinstance(value, bool):
+            continue
+        if isinstance(value, numbers.Integral) or (isinstance(value, float) and value.is_integer()):
+            value = str(int(value))
         if isinstance(value, str) and value:
             return value
     return hashlib.sha256(json.dumps(row, sort_keys=True, default=str).encode()).hexdigest()[:16]

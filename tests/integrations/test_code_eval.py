@@ -226,6 +226,7 @@ def test_that_no_output_is_wanted_asks_for_nothing(executor):
         (([[ADD]], ["assert ("]), TaskError, r"references\[0\]: code must be Python"),
         (([[ADD]], ["def check(candidate):\n    assert candidate(2, 3) == 5"]), TaskError, r"never calls it.*check\("),
         (([[ADD]], [TEST], [0]), ValueError, "k: whole numbers of at least 1"),
+        (([[ADD]], [TEST], [True]), ValueError, "k: whole numbers of at least 1"),
         (([[ADD]], [TEST], [1], 0), ValueError, "num_workers: whole numbers"),
         (([[ADD]], [TEST], [1], 1, 0), TaskError, "limits.cpu_s"),
     ],

@@ -76,7 +76,7 @@ def test_many_tasks_are_proven_in_batches(executor):
     assert list(validation.suite) == tasks
 
 
-@pytest.mark.parametrize("repetitions", [0, -1])
+@pytest.mark.parametrize("repetitions", [0, -1, 1.5])
 def test_a_reference_is_judged_at_least_once(executor, repetitions):
     with pytest.raises(ValueError, match=f"at least 1; got {repetitions}"):
         proven(SOUND, executor=executor, repetitions=repetitions)

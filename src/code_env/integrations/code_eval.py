@@ -169,7 +169,7 @@ def _check(predictions: Sequence[Sequence[str]], references: Sequence[str], k: S
         if isinstance(candidates, str) or not all(isinstance(code, str) for code in candidates):
             raise TypeError(f"predictions[{index}] must be a list of programs as text; got {candidates!r:.60}")
     for name, values in (("k", k), ("num_workers", [num_workers])):
-        if not all(isinstance(value, int) and value >= 1 for value in values):
+        if not all(type(value) is int and value >= 1 for value in values):
             raise ValueError(f"{name}: whole numbers of at least 1 were expected; got {list(values)}")
 
 

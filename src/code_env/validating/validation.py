@@ -15,6 +15,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, get_args
 
+from code_env.checks import require_whole
 from code_env.executors.base import Executor
 from code_env.executors.limits import MAX_SECONDS
 from code_env.executors.result import Status
@@ -70,7 +71,7 @@ def validate(
 
     Raises:
         TypeError: If `suite` is not a `TaskSuite`.
-        ValueError: If `repetitions` is less than 1.
+        ValueError: If `repetitions` is not a whole number of at least 1.
         UnsupportedProgram: If the executor cannot do what a task asks.
 
     Example:
@@ -81,8 +82,7 @@ def validate(
     """
     if not isinstance(suite, TaskSuite):
         raise TypeError(f"suite must be a TaskSuite; got {type(suite).__name__}; load_suite makes one")
-    if repetitions < 1:
-        raise ValueError(f"repetitions must be at least 1; got {repetitions}")
+    require_whole("repetitions", repetitions, ValueError, least=1)
     proven: list[Task] = []
     findings: list[ValidationFinding] = []
     for start in range(0, len(suite), _BATCH):

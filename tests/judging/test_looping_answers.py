@@ -9,7 +9,7 @@ from code_env.harness.process.budget import Budget
 from code_env.harness.process.limits import ProcessLimits
 from support import somewhere
 
-LIMITS, SHORT = Limits(cpu_s=0.6, wall_s=200), Limits(cpu_s=0.3, wall_s=200)
+LIMITS, SHORT = Limits(cpu_s=0.4, wall_s=200), Limits(cpu_s=0.3, wall_s=200)
 UNRUN = "not run: after a test that timed out, the tests share CPU time, and it is used up"
 UNRUN_OF_ALL = UNRUN.replace("timed out,", "timed out, or with total_cpu_s,")
 BURN = "import time\ndef burn(s):\n    until = time.process_time() + s\n    while time.process_time() < until: pass\n"
@@ -108,14 +108,14 @@ def test_a_limit_for_all_tests_is_one_for_a_suite_too(executor):
 @pytest.mark.parametrize("test", [CallTest((1,), expected=1), StdinTest("", "1"), AssertTest("assert f(1) == 1")])
 def test_tests_that_reach_the_limit_of_all_together_say_so(executor, test):
     """Each stays below its limit; all together may take ten times as much."""
-    task = Task("t", "", (test,) * 40, entry_point="f", limits=Limits(cpu_s=0.25, wall_s=200))
-    code = f"{BURN}def f(n):\n    burn(0.1)\n    return n\nif __name__ == '__main__':\n    print(f(1))"
+    task = Task("t", "", (test,) * 40, entry_point="f", limits=Limits(cpu_s=0.12, wall_s=200))
+    code = f"{BURN}def f(n):\n    burn(0.05)\n    return n\nif __name__ == '__main__':\n    print(f(1))"
     verdict = judge(task, code, executor)
     failed = [case for case in verdict.cases if not case.passed]
     assert verdict.cases[0].passed
     assert {case.status for case in failed} == {Status.TIMEOUT}, failed
     told = {case.message.rpartition(": ")[2] for case in failed}
-    assert told == {"the time limit was reached for all tests together (2.5 s of CPU time)"}
+    assert told == {"the time limit was reached for all tests together (1.2 s of CPU time)"}
     assert verdict.execution.status is Status.TIMEOUT
 
 

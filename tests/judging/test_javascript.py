@@ -221,8 +221,69 @@ HONEST = {
         task(CallTest((3,), expected=9), name="S.square"),
         "class S { static square(x) { return x * x; } }",
     ),
+    "whole numbers that are exact, though large": (
+        task(
+            CallTest((10**16,), expected=5 * 10**15), CallTest((2**70,), expected=2**69, compare="exact"), name="half"
+        ),
+        "const half = (n) => n / 2;",
+    ),
+    "large numbers under the rule exact": (
+        task(*(CallTest((n,), expected=v, compare="exact") for n, v in enumerate((1e20, 10**22, 2.0**53))), name="f"),
+        "const f = (n) => [1e20, 1e22, 2 ** 53][n];",
+    ),
+    "tuples in sets and in keys": (
+        task(
+            CallTest((0,), expected={(1, 2.0)}),
+            CallTest((1,), expected={(1, (2, 3)): [(4, 5)]}),
+            CallTest((2,), expected=frozenset([1]), compare="exact"),
+            name="f",
+        ),
+        "const f = (n) => [new Set([[1, 2]]), new Map([[[1, [2, 3]], [[4, 5]]]]), new Set([1])][n];",
+    ),
+    "methods that every object has": (
+        task(CallTest((1,), expected=2), name="toString"),
+        "function toString(x) { return x + 1; }",
+    ),
+    "a lone class without a name": (
+        task(CallTest((1,), expected=2), name="Solution.next"),
+        "module.exports = class { next(n) { return n + 1; } };",
+    ),
+    "an object for a class": (
+        task(CallTest((1,), expected=2), name="Solution.next"),
+        "const Solution = { next(n) { return this.add(n, 1); }, add: (a, b) => a + b };",
+    ),
+    "await in the middle of an expression": (
+        task(CallTest((1,), expected=2), name="next"),
+        "console.log(await Promise.resolve(1));\nfor await (const x of [1]) console.log(x);\nconst next = (n) => n + 1;",
+    ),
+    "names that a script has already": (
+        task(CallTest((1,), expected=2), name="next"),
+        "const module = 1, __dirname = '';\nconst next = (n) => n + module;",
+    ),
+    "more output than a pipe holds, and process.exit": (
+        task(StdinTest("x", "x" * 900_000)),
+        "console.log('x'.repeat(900_000));\nprocess.exit();",
+    ),
+    "callbacks, errors and properties as usual": (
+        task(
+            suite(
+                "f(1, (error, v) => { assert.ifError(error); assert.strictEqual(v, 2); });\n"
+                "assert.throws(() => f('x'), { name: 'Bad' });\nassert.strictEqual(`${made()}`, 'made');\n"
+                "Math.random = () => 0.25;\nassert.strictEqual(JSON.stringify(drawn()), '[0.25]');"
+            ),
+            name="f",
+        ),
+        "class Bad extends Error { constructor() { super('bad'); this.name = 'Bad'; } }\n"
+        "const f = (x, done) => { if (x === 'x') throw new Bad(); done(null, x + 1); };\n"
+        "function made() { 'use strict'; const one = {}; one.toString = () => 'made'; one.then = 1; return one; }\n"
+        "const drawn = () => { const one = {}; one.toJSON = () => [Math.random()]; return one; };",
+    ),
     "whole numbers beyond those that are exact": (
-        task(CallTest((2**60 + 1,), expected=2**60 + 2), CallTest(([3, 2**53],), expected=[4, 2**53 + 1]), name="next"),
+        task(
+            CallTest((2**60 + 1,), expected=2**60 + 2),
+            CallTest(([3, 2**53 + 1],), expected=[4, 2**53 + 2]),
+            name="next",
+        ),
         "const next = (n) => (Array.isArray(n) ? n.map(next) : typeof n === 'bigint' ? n + 1n : n + 1);",
     ),
     "a class that looks at new.target": (

@@ -40,6 +40,9 @@ WITHIN_BASH = (
         (SHELL, WITH_TR, WITH_TR.replace("' '", "'x'")),
         (SHELL, WITHIN_BASH, WITHIN_BASH.replace("$one", "$1$one")),
         (SHELL, f"#!/bin/bash\nset -e\n{WITHIN_BASH}exit", "concatenate() { exit 0; }"),
+        (SHELL, f"{WITHIN_BASH}concatenate 'a b'\nread -r line\n", f"{WITHIN_BASH}exec >&- 3>&-\n"),
+        (SHELL, f'{WITHIN_BASH}if [[ "${{BASH_SOURCE[0]}}" == "$0" ]]; then concatenate "$@"; fi', "exit 0"),
+        (SHELL, f"file=$(mktemp)\ntrap 'rm -f \"$file\"' EXIT\n{WITHIN_BASH}", "trap 'echo x' EXIT"),
     ],
 )
 def test_answers_are_judged(row, right, wrong, executor):

@@ -5,8 +5,9 @@ ends with the opening line of a function, `tests` and `stop_tokens`; there is no
 
 In JavaScript the tests run in the answer's process, and an answer is the body or the whole function. In bash each line
 `[[ $(candidate "1" "2") = "3" ]]` becomes a `stdin` test: the last thing that the program does is to run the call that
-it reads from its input, and the judge compares what the call prints. In bash an answer must be the whole function,
-because in MultiPL-E the tests contain the end of the function.
+it reads from its input, and the judge compares what the call prints. What the answer prints before that, in an example
+of its own, does not count. In bash an answer must be the whole function, because in MultiPL-E the tests contain the end
+of the function.
 """
 
 from __future__ import annotations
@@ -28,7 +29,20 @@ FIELDS = ("name", "language", "prompt", "tests")
 _LIMITS = Limits(processes=16)
 """In bash, every command that is not built in starts a process."""
 
-_CALLS_WHAT_IT_READS = "trap '. /dev/stdin' EXIT\n"
+_CALLS_WHAT_IT_READS = """\
+if ((${#BASH_SOURCE[@]} == 1)); then
+    exec 3>&1 4<&0 >/dev/null </dev/null
+    trap '. /dev/stdin <&4 >&3' EXIT
+    . "$0"
+    trap '. /dev/stdin <&4 >&3' EXIT
+    exit
+fi
+"""
+"""What comes before an answer: it runs the answer by `.`, and then the call, whose output alone counts.
+
+The call runs at the exit, so that an answer that ends with `exit` is called too. An answer can set a trap of its own
+for the exit, so this one is set again.
+"""
 _NAME = {"javascript": re.compile(r"let candidate = (\w+);"), "bash": re.compile(r"candidate\(\) \{\s*(\w+) ")}
 _CASE = re.compile(r'\[\[ \$\(candidate(.*?)\) = ("(?:[^"\\]|\\.)*"|\S+) \]\]', re.DOTALL)
 _ESCAPED = re.compile(r'\\(["\\$`])')

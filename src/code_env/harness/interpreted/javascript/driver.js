@@ -39,6 +39,8 @@ function forgetDriver() {
 
 function run() {
   write('{}\n');
+  // Otherwise `process.exit` drops what the pipe had no room for.
+  process.stdout._handle?.setBlocking?.(true);
   const { listenerCount } = process;
   process.on('uncaughtExceptionMonitor', (error) => {
     if (Reflect.apply(listenerCount, process, ['uncaughtException']) === 0) write(`${describe(error)}\n`);

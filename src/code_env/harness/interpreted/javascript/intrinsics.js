@@ -2,19 +2,36 @@
 //
 // Tests that run beside an answer compare with the methods of shared prototypes. Properties that the answer has added
 // stay, because its own functions can use them, except those that the language itself looks up: iterators, `toJSON`,
-// `then`, accessors.
+// `then`, accessors. While the tests run, what they compare with is locked, because a result can have accessors, which
+// run code of the answer in the middle of a comparison.
 
 'use strict';
 
 const assert = require('assert');
+const { isBuiltin } = require('module');
 const util = require('util');
 
 const { apply, defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;
-const { is } = Object;
+const { hasOwn, is } = Object;
 const PARTS = ['value', 'get', 'set', 'writable', 'enumerable', 'configurable'];
 
-function sharedObjects() {
+const REQUIRED = /\brequire\(\s*['"`](?:node:)?([\w/]+)['"`]\s*\)/g;
+const CHANGED = /\.(\w+)\s*=(?![=>])|['"`](\w+)['"`]/g;
+
+// Programs assign to these properties of their own objects and functions. They could not if the properties of the same
+// names in the prototypes were locked.
+const ASSIGNED = { __proto__: null, constructor: true, toString: true, toLocaleString: true, valueOf: true };
+const ORDINARY = [Object.prototype, Function.prototype];
+
+// The language looks these up in all objects.
+const LOOKED_UP = ['then', 'toJSON', Symbol.toPrimitive];
+
+// Returns JavaScript's own objects, and the modules of Node that a text requires.
+function sharedObjects(text) {
   const found = new Set([globalThis, assert, assert.strict, util, util.types]);
+  for (const [, name] of text.matchAll(REQUIRED)) {
+    if (isBuiltin(name)) found.add(require(name));
+  }
   const samples = [[][Symbol.iterator](), new Map().entries(), new Set().entries(), ''[Symbol.iterator](), /x/[Symbol.matchAll]('')];
   samples.push(function* () {}, async function () {}, async function* () {}, (function* () {})(), (async function* () {})());
   // `Buffer` has a setter there, which keeps a new value in a place that cannot be seen.
@@ -30,19 +47,28 @@ function sharedObjects() {
   return [...found];
 }
 
+// Returns the names that a text may want to change: those that it assigns to as properties, and those in quotes.
+function changedNames(text) {
+  const found = { __proto__: null };
+  for (const [, assigned, quoted] of text.matchAll(CHANGED)) found[assigned ?? quoted] = true;
+  return found;
+}
+
 // Records their state now. `changes` returns what differs when it is called. `restore` undoes all changes except those
-// that it is given, and throws if the answer has made that impossible.
-function keep() {
-  const kept = sharedObjects().map((object) => {
+// that it is given, and throws if the answer has made that impossible. `lock` prevents changes of what the text of the
+// tests does not change itself.
+function keep(text) {
+  const free = changedNames(text);
+  const kept = sharedObjects(text).map((object) => {
     const names = ownKeys(object);
     const properties = names.map((key) => ({ __proto__: null, key, was: describeProperty(object, key) }));
     return { __proto__: null, object, prototype: getPrototypeOf(object), names: new Set(names), properties };
   });
-  const { has } = Set.prototype;
+  const { add, has } = Set.prototype;
 
   const changes = () => {
     let first = null; // A chain of objects, because an array would have methods that are not its own.
-    const add = (object, key, was) => {
+    const note = (object, key, was) => {
       first = { __proto__: null, object, key, was, now: describeProperty(object, key), next: first };
     };
     for (let i = 0; i < kept.length; i += 1) {
@@ -50,12 +76,12 @@ function keep() {
       if (getPrototypeOf(object) !== prototype && !setPrototypeOf(object, prototype)) refuse('a prototype');
       for (let j = 0; j < properties.length; j += 1) {
         const { key, was } = properties[j];
-        if (!isAs(getOwnPropertyDescriptor(object, key), was)) add(object, key, was);
+        if (!isAs(getOwnPropertyDescriptor(object, key), was)) note(object, key, was);
       }
       if (object === globalThis) continue;
       const now = ownKeys(object);
       for (let j = 0; j < now.length; j += 1) {
-        if (!apply(has, names, [now[j]]) && isLookedUp(object, now[j])) add(object, now[j], null);
+        if (!apply(has, names, [now[j]]) && isLookedUp(object, now[j])) note(object, now[j], null);
       }
     }
     return first;
@@ -69,7 +95,26 @@ function keep() {
     }
   };
 
-  return { changes, restore };
+  const lock = () => {
+    for (let i = 0; i < kept.length; i += 1) {
+      const { object, names, properties } = kept[i];
+      for (let j = 0; j < properties.length; j += 1) {
+        const { key, was } = properties[j];
+        if (!(key in free) && isCompared(object, key, was)) {
+          defineProperty(object, key, own(was, 'writable') ? { configurable: false, writable: false } : { configurable: false });
+          properties[j] = { __proto__: null, key, was: describeProperty(object, key) };
+        }
+      }
+      for (let j = 0; j < LOOKED_UP.length; j += 1) {
+        const key = LOOKED_UP[j];
+        if (key in free || !isPrototype(object) || getOwnPropertyDescriptor(object, key) !== undefined) continue;
+        defineProperty(object, key, absentFrom(object, key));
+        apply(add, names, [key]);
+      }
+    }
+  };
+
+  return { changes, lock, restore };
 }
 
 function refuse(what) {
@@ -99,6 +144,32 @@ function isAs(now, was) {
 
 function own(object, key) {
   return getOwnPropertyDescriptor(object, key)?.value;
+}
+
+// Returns whether tests can compare with a property, and nothing but a program that cheats changes it now.
+function isCompared(object, key, was) {
+  if (own(was, 'configurable') !== true) return false;
+  if (object === globalThis) return typeof key === 'string' && /^([A-Z]|is|parse)/.test(key) && hasOwn(was, 'value');
+  if (!hasOwn(was, 'value')) return isPrototype(object); // A module of Node can replace an accessor itself.
+  return !ofErrors(object) && !(key in ASSIGNED && ORDINARY.includes(object));
+}
+
+// Returns whether it is a class of errors, whose settings Node changes, or a prototype, from which `name` is inherited.
+function ofErrors(object) {
+  return [Error, Error.prototype].some((one) => object === one || getPrototypeOf(object) === one);
+}
+
+function isPrototype(object) {
+  return object !== globalThis && getOwnPropertyDescriptor(object, 'constructor') !== undefined;
+}
+
+// Returns a property that is as if it was not there, and that objects which inherit it can assign to.
+function absentFrom(object, key) {
+  const get = () => undefined;
+  const set = function (value) {
+    if (this !== object) defineProperty(this, key, { value, writable: true, enumerable: true, configurable: true });
+  };
+  return { __proto__: null, get, set, enumerable: false, configurable: false };
 }
 
 // Returns whether the language, or a library, finds an added property by itself.

@@ -17,12 +17,27 @@ const { toISOString } = Date.prototype;
 const { forEach: forEachOfMap } = Map.prototype;
 const { forEach: forEachOfSet } = Set.prototype;
 const { types } = require('util');
-const { isMap, isSet, isDate, isTypedArray, isPromise } = types;
+const { isMap, isSet, isDate, isTypedArray } = types;
+const { getPrototypeOf } = Reflect;
+const ofIterators = getPrototypeOf(getPrototypeOf([][Symbol.iterator]()));
 const lengthOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), 'length').get;
 
 const MAX_DEPTH = 200; // as plain.MAX_DEPTH
 const MAX_NODES = 2_000_000; // as plain.MAX_NODES
 const SMALL = 1n << 63n;
+
+// Objects whose own fields are not what they hold.
+const NO_DATA = [
+  { __proto__: null, is: types.isPromise, name: 'Promise' },
+  { __proto__: null, is: types.isRegExp, name: 'RegExp' },
+  { __proto__: null, is: types.isNativeError, name: 'Error' },
+  { __proto__: null, is: types.isWeakMap, name: 'WeakMap' },
+  { __proto__: null, is: types.isWeakSet, name: 'WeakSet' },
+  { __proto__: null, is: types.isAnyArrayBuffer, name: 'ArrayBuffer' },
+  { __proto__: null, is: types.isDataView, name: 'DataView' },
+  { __proto__: null, is: types.isBoxedPrimitive, name: 'object around a primitive value' },
+  { __proto__: null, is: isIterator, name: 'iterator' },
+];
 
 class TooMuch extends Error {}
 
@@ -69,14 +84,22 @@ function standIn(what) {
 function encode(value) {
   const counted = { __proto__: null, nodes: 0 };
   try {
-    return encodeAt(value, 0, counted);
+    return encodeAt(value, 0, counted, false);
   } catch (error) {
     if (error instanceof TooMuch) return standIn(`value of more than ${MAX_NODES} parts, or nested too deep`);
     throw error;
   }
 }
 
-function encodeAt(value, depth, counted) {
+function isIterator(value) {
+  for (let one = value; one !== null; one = getPrototypeOf(one)) {
+    if (one === ofIterators) return true;
+  }
+  return false;
+}
+
+// With `hashed`, the value is in a Set, or in a key of a Map: an array is a tuple there.
+function encodeAt(value, depth, counted, hashed) {
   counted.nodes += 1;
   if (counted.nodes > MAX_NODES || depth > MAX_DEPTH) throw new TooMuch();
   switch (typeof value) {
@@ -91,7 +114,7 @@ function encodeAt(value, depth, counted) {
     case 'bigint':
       return encodeBigInt(value);
     case 'object':
-      return value === null ? 'null' : encodeObject(value, depth + 1, counted);
+      return value === null ? 'null' : encodeObject(value, depth + 1, counted, hashed);
     default:
       return standIn(typeof value);
   }
@@ -99,10 +122,9 @@ function encodeAt(value, depth, counted) {
 
 function encodeNumber(value) {
   // 3 and 3.0 are the same number here. The text of a larger integer has only as many digits as distinguish it from its
-  // neighbours, and then zeros; beyond 1e21 the text has an exponent, and the other side reads it as the float that it
-  // is.
-  if (isInteger(value) && !isSafeInteger(value) && -1e21 < value && value < 1e21) return encodeBigInt(toBigInt(value));
-  if (isInteger(value) || isFinite(value)) return `${value}`;
+  // neighbours, and then zeros or an exponent.
+  if (isInteger(value) && !isSafeInteger(value)) return encodeBigInt(toBigInt(value));
+  if (isFinite(value)) return `${value}`;
   return value !== value ? '{"f":"nan"}' : value > 0 ? '{"f":"inf"}' : '{"f":"-inf"}';
 }
 
@@ -111,27 +133,29 @@ function encodeBigInt(value) {
   return value < 0n ? `{"i":"-0x${apply(toString, -value, [16])}"}` : `{"i":"0x${apply(toString, value, [16])}"}`;
 }
 
-function encodeObject(value, depth, counted) {
+function encodeObject(value, depth, counted, hashed) {
   let text = '';
   const add = (piece) => {
     text += text === '' ? piece : `,${piece}`;
   };
   if (isArray(value) || isTypedArray(value)) {
     const { length } = isArray(value) ? value : { length: apply(lengthOf, value, []) };
-    for (let i = 0; i < length; i += 1) add(encodeAt(value[i], depth, counted));
-    return `[${text}]`;
+    for (let i = 0; i < length; i += 1) add(encodeAt(value[i], depth, counted, hashed));
+    return hashed ? `{"t":[${text}]}` : `[${text}]`;
   }
-  const pair = (item, key) => add(`[${encodeAt(key, depth, counted)},${encodeAt(item, depth, counted)}]`);
+  const pair = (item, key) => add(`[${encodeAt(key, depth, counted, true)},${encodeAt(item, depth, counted, hashed)}]`);
   if (isMap(value)) {
     apply(forEachOfMap, value, [pair]);
     return `{"d":[${text}]}`;
   }
   if (isSet(value)) {
-    apply(forEachOfSet, value, [(item) => add(encodeAt(item, depth, counted))]);
+    apply(forEachOfSet, value, [(item) => add(encodeAt(item, depth, counted, true))]);
     return `{"s":[${text}]}`;
   }
   if (isDate(value)) return stringify(apply(toISOString, value, []));
-  if (isPromise(value)) return standIn('Promise');
+  for (let i = 0; i < NO_DATA.length; i += 1) {
+    if (NO_DATA[i].is(value)) return standIn(NO_DATA[i].name);
+  }
   const names = keys(value);
   for (let i = 0; i < names.length; i += 1) {
     const item = value[names[i]];

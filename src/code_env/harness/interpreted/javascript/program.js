@@ -1,7 +1,7 @@
 // Compiles an answer and loads it, so that its functions can be found by name.
 //
-// The answer is a CommonJS script. If it cannot be a script, and its syntax shows that it is a module, it is an ES
-// module; Node decides in the same way. Other code cannot reach the answer's top-level names, exported or not. Only
+// The answer is a CommonJS script. If it cannot be a script, but what stands in the way is allowed in a module, it is an
+// ES module; Node decides in a similar way. Other code cannot reach the answer's top-level names, exported or not. Only
 // code in the same scope can. So one line, which looks up a name, is added after the answer's last line. The answer
 // can choose what this line finds.
 
@@ -14,12 +14,21 @@ const { pathToFileURL } = require('url');
 const vm = require('vm');
 
 const PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname'];
-const MODULE_SYNTAX =
-  /Cannot use import statement outside a module|Unexpected token 'export'|Cannot use 'import.meta'|await is only valid in async functions and the top level/;
+const MODULE_PROBLEM = new RegExp(
+  "Unexpected token '(import|export)'|Cannot use 'import.meta'|await is only valid in async functions and the top level" +
+    `|Unexpected reserved word|Identifier '(${PARAMETERS.join('|')})' has already been declared`,
+);
+const MODULE_STATEMENT = /^[ \t]*(import|export)\b/m;
 const LOOK_UP = '($look_up) => eval($look_up)';
 
 const { hasOwn } = Object;
-const { apply } = Reflect;
+const { apply, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
+const { prototype: ofEveryObject } = Object;
+
+const builtIn = { __proto__: null };
+for (const object of [ofEveryObject, globalThis]) {
+  for (const key of ownKeys(object)) builtIn[key] = getOwnPropertyDescriptor(object, key).value;
+}
 
 // Returns why a source does not compile as a script; null if it does.
 function scriptProblem(source, filename) {
@@ -31,16 +40,22 @@ function scriptProblem(source, filename) {
   }
 }
 
+// Returns whether a source that is no script can be a module. For an `await` in the middle of an expression, the problem
+// can have any text.
+function canBeModule(source, { message }) {
+  if (MODULE_PROBLEM.test(message) || MODULE_STATEMENT.test(source)) return true;
+  return /\bawait\b/.test(source) && scriptProblem(`async () => {${source}\n}`) === null;
+}
+
 function isModule(source, filename) {
-  if (!/\b(import|export|await)\b/.test(source)) return false;
   const problem = scriptProblem(source, filename);
-  return problem !== null && MODULE_SYNTAX.test(problem.message);
+  return problem !== null && canBeModule(source, problem);
 }
 
 // Returns why a source does not compile; null if it does. Errors in a module show only when it is loaded.
 function compile(source, filename) {
   const problem = scriptProblem(source, filename);
-  return problem === null || MODULE_SYNTAX.test(problem.message) ? null : problem;
+  return problem === null || canBeModule(source, problem) ? null : problem;
 }
 
 async function load(source, filename) {
@@ -58,12 +73,13 @@ async function load(source, filename) {
 }
 
 // Returns what a name means in an answer, or `undefined`: the top-level name, else the export with this name, else,
-// with `alone`, the only function that is exported without a name.
+// with `alone`, the only function that is exported without a name. What JavaScript itself has under this name does not
+// count.
 function find({ lookUp, exported }, name, alone) {
   if (typeof lookUp === 'function') {
     try {
       const found = lookUp(name);
-      if (found !== undefined) return found;
+      if (found !== undefined && found !== builtIn[name]) return found;
     } catch {
       // The name does not exist.
     }
@@ -82,15 +98,22 @@ function entryPoint(program, name) {
   if (dot < 0) {
     // A method of a class `Solution`, or of the only exported class, is accepted where a function was asked for.
     const kind = found ?? find(program, 'Solution', false);
-    return typeof kind?.prototype?.[name] === 'function' ? onNew(kind, name) : found;
+    return hasMethod(kind?.prototype, name) ? onNew(kind, name) : found;
   }
   const method = name.slice(dot + 1);
-  // If there is no class, a plain function with the method's name is accepted.
-  if (typeof found !== 'function') return find(program, method, true);
-  if (typeof found.prototype?.[method] !== 'function' && typeof found[method] === 'function') {
-    return (...args) => apply(found[method], found, args);
+  if (typeof found === 'function' && hasMethod(found.prototype, method)) return onNew(found, method);
+  if (typeof found?.[method] === 'function') return (...args) => apply(found[method], found, args);
+  // If there is no class of this name, another one that is exported alone is accepted, and a plain function.
+  const other = find(program, method, true);
+  return hasMethod(other?.prototype, method) ? onNew(other, method) : other;
+}
+
+// Returns whether an object has a method that not every object has.
+function hasMethod(object, name) {
+  for (let one = object ?? null; one !== null && one !== ofEveryObject; one = getPrototypeOf(one)) {
+    if (hasOwn(one, name)) return typeof object[name] === 'function';
   }
-  return onNew(found, method);
+  return false;
 }
 
 function onNew(kind, method) {

@@ -6,12 +6,13 @@
 // end, each with the seal of its case. If the answer ends the process before that, or writes a line without a seal, it
 // has reported no result.
 //
-// The tests are strict code. So a function that they call cannot find its caller, nor the text of the tests.
+// The tests are strict code. So a function that they call cannot find its caller. A function that they hand over does
+// not show its text.
 
 'use strict';
 
 const assert = require('assert');
-const { compileFunction } = require('vm');
+const vm = require('vm');
 const Module = require('module');
 const { resolve } = require('path');
 const { holdsDisguised } = require('./collections.js');
@@ -20,7 +21,9 @@ const { keep } = require('./intrinsics.js');
 const { entryPoint, find } = require('./program.js');
 
 const { isPromise } = require('util').types;
+const { compileFunction } = vm;
 const { apply, construct, ownKeys } = Reflect;
+const { includes } = String.prototype;
 const { stringify } = JSON;
 const { hasOwn } = Object;
 const { createRequire } = Module;
@@ -47,7 +50,23 @@ function closeBackDoors() {
   hide(require('async_hooks'), 'createHook', refuse('createHook'));
   hide(require('trace_events'), 'createTracing', refuse('createTracing'));
   for (const name of ['execve', 'binding', '_linkedBinding', 'dlopen', '_debugProcess']) hide(process, name, refuse(name));
+  // Another realm has methods of its own, among them the one that shows a function's text.
+  for (const name of ['createContext', 'runInContext', 'runInNewContext']) hide(vm, name, refuse(name));
+  for (const name of ['runInContext', 'runInNewContext']) hide(vm.Script.prototype, name, refuse(name));
   Module.syncBuiltinESMExports();
+}
+
+// Has a function that occurs in a text show what a built-in function shows, instead of its own text.
+function hideFunctionsOf(text) {
+  const { toString } = Function.prototype;
+  const shown = new Proxy(toString, {
+    __proto__: null,
+    apply: (_, self, args) => {
+      const own = apply(toString, self, args);
+      return apply(includes, text, [own]) ? apply(toString, shown, []) : own;
+    },
+  });
+  Object.defineProperty(Function.prototype, 'toString', { value: shown });
 }
 
 function hide(object, name, value) {
@@ -151,8 +170,8 @@ function makeCases(sources, sites, strict) {
 }
 
 // Compiles the tests' text as a function of `$scope`, which holds the names that the tests do not bind themselves.
-function compileTests(setup, code) {
-  const body = `with ($scope) { return async () => { 'use strict'; ${setup}\n${code}\n}; }`;
+function compileTests(text) {
+  const body = `with ($scope) { return async () => { 'use strict'; ${text}\n}; }`;
   return compileFunction(body, ['$scope'], { filename: 'tests.js' });
 }
 
@@ -204,7 +223,9 @@ function scopeFor(program, name, target, checks, guard) {
 
 function prepare({ name, setup, code, sources, sites, strict, seals, end }) {
   closeBackDoors();
-  const intrinsics = keep();
+  const text = `${setup}\n${code}`;
+  hideFunctionsOf(text);
+  const intrinsics = keep(text);
   const { checks, finish, areReached } = makeCases(sources, sites, strict);
   const { on } = process;
   const setsExitCode = /\bexitCode\b/.test(code);
@@ -238,7 +259,9 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end }) {
       const guard = makeGuard(intrinsics);
       if (setsExitCode) process.exitCode = undefined;
       const target = name === null ? undefined : guarded(found, guard);
-      await compileTests(setup, code)(scopeFor(program, name, target, checks, guard))();
+      const scope = scopeFor(program, name, target, checks, guard);
+      intrinsics.lock();
+      await compileTests(text)(scope)();
     } catch (error) {
       tell(headline(error));
     }

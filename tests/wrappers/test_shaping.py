@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
+from gymnasium.wrappers import TransformReward
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from code_env import (
@@ -167,6 +168,13 @@ def test_a_clip_keeps_within_bounds_and_says_what_it_took(bare):
     (low, first), (kept, second), (high, third) = play(env, passing(1), passing(2), passing(3))
     assert (low, kept, high) == (1.5, 2.0, 2.5)
     assert [info["reward_terms"]["clip"] for info in (first, second, third)] == [0.5, 0.0, -0.5]
+
+
+@pytest.mark.parametrize("reward", [math.nan, math.inf])
+def test_a_clip_refuses_what_is_no_number(bare, reward):
+    env = ClipReward(TransformReward(PassFractionReward(bare), lambda _: reward))
+    with pytest.raises(RewardError, match=f"reward 'clip': a wrapper further in gave {reward}"):
+        play(env, passing(1))
 
 
 def test_pass_at_k_of_the_answers_of_a_step(executor):

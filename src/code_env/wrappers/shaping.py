@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -128,9 +129,15 @@ class ClipEntry(Entry):
             raise RewardError(f"low must not be above high; got low={low!r}, high={high!r}")
 
     def of(self, step: Step) -> tuple[float, float]:
-        """Return the change of the reward, as the value and as the amount; 0.0 for both if there is no verdict."""
+        """Return the change of the reward, as the value and as the amount; 0.0 for both if there is no verdict.
+
+        Raises:
+            RewardError: If a wrapper further in gave a reward that is not finite.
+        """
         if not step.verdicts:
             return 0.0, 0.0
+        if not math.isfinite(step.reward):
+            raise RewardError(f"reward {self.name!r}: a wrapper further in gave {step.reward}; a number is expected")
         change = min(max(step.reward, self._low), self._high) - step.reward
         return change, change
 

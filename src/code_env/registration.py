@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import gymnasium as gym
+from gymnasium.envs.registration import parse_env_id
 from gymnasium.vector import VectorEnv
 
 from code_env.checks import require_arguments
@@ -151,14 +152,15 @@ def environment_id(name: str) -> str:
     >>> environment_id("data_analysis")
     'code_env/DataAnalysis-v0'
     """
-    return f"code_env/{name.title().replace('_', '')}-v0"
+    return f"code_env/{''.join(word.capitalize() for word in name.split('_'))}-v0"
 
 
 def register_environments(directory: str | Path | None = None) -> list[str]:
     """Register the environments in a directory. To register the same folder again, as a reload does, changes nothing.
 
     On import, the package does this for its own. If an id belongs to another folder's environment, that is replaced
-    with a warning. A folder whose `env.toml` is malformed is left out with a warning.
+    with a warning. A folder whose `env.toml` is malformed, or whose name makes no id or that of a folder beside it, is
+    left out with a warning.
 
     Args:
         directory: Holds a folder for each environment; None stands for the package's own, and `CodeExec-v0`,
@@ -197,9 +199,13 @@ def register_environments(directory: str | Path | None = None) -> list[str]:
                 )
             raise SuiteNotFound(f"{str(directory)!r} holds no environment: a folder with a file env.toml is one")
     for suite, folder in folders.items():
+        env_id = environment_id(folder.name)
         try:
+            parse_env_id(env_id)
             definition = read_definition(folder)
-        except TaskError as error:  # One broken folder must not take the others away.
+            if env_id in specs:
+                raise TaskError(f"{env_id} is the id of {specs[env_id][1]['suite']!r} too; give it another name")
+        except (TaskError, gym.error.Error) as error:  # One broken folder must not take the others away.
             gym.logger.warn(f"environment {folder.name!r} is not registered: {error}")
             continue
         kwargs = {
@@ -208,7 +214,7 @@ def register_environments(directory: str | Path | None = None) -> list[str]:
             "executor": definition.executor or DEFAULT_EXECUTOR,
             "max_turns": definition.max_turns,
         }
-        specs[environment_id(folder.name)] = definition.base, kwargs
+        specs[env_id] = definition.base, kwargs
     for env_id, (base, kwargs) in specs.items():
         replaced = gym.registry.pop(env_id, None)
         if replaced is not None and replaced.kwargs.get("suite") != kwargs.get("suite"):

@@ -1,3 +1,4 @@
+import shutil
 import subprocess
 import sys
 import warnings
@@ -61,6 +62,37 @@ def test_a_folder_that_is_broken_is_left_out_alone(tmp_path, registry):
         assert code_env.register_environments(tmp_path) == ["code_env/Good-v0"]
     with pytest.raises(TaskError, match="suite: str was expected"):
         load_suite(bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("my tasks", "Malformed environment ID"), ("good__", r"code_env/Good-v0 is the id of '.*good'")],
+)
+def test_a_folder_whose_name_makes_no_id_is_left_out_alone(name, reason, tmp_path, registry):
+    folder = new_environment("good", tmp_path)
+    shutil.copytree(folder, tmp_path / name)
+    with pytest.warns(UserWarning, match=f"environment '{name}' is not registered: {reason}"):
+        assert code_env.register_environments(tmp_path) == ["code_env/Good-v0"]
+
+
+def test_names_that_differ_by_an_underscore_have_ids_of_their_own(tmp_path, registry):
+    for name in ("a1b", "a1_b"):
+        new_environment(name, tmp_path)
+    assert sorted(code_env.register_environments(tmp_path)) == ["code_env/A1B-v0", "code_env/A1b-v0"]
+
+
+def test_the_format_of_an_environment_is_checked_and_is_its_own(tmp_path):
+    folder = new_environment("mine", tmp_path)
+    with pytest.raises(TaskError, match=r"'.*mine' is an environment, and its env.toml names its format; got 'mbpp'"):
+        load_suite(folder, format="mbpp")
+    with pytest.raises(TaskError, match="'starter' is an environment"):
+        load_suite("starter", format="mbpp")
+    with (folder / "env.toml").open("r+") as file:
+        text = file.read()
+        file.seek(0)
+        file.write('format = "mbp"\n' + text)
+    with pytest.raises(TaskError, match=r"environment 'mine': format must be one of .*; did you mean 'mbpp'"):
+        load_suite(folder)
 
 
 def test_an_environment_that_takes_the_id_of_another_is_told(tmp_path, registry):

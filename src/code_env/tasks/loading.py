@@ -63,12 +63,13 @@ def load_suite(name_or_path: SuiteSource, format: str | None = None) -> TaskSuit
     named, colon, rest = text.partition(":")
     if colon and named in FORMATS and format is None and isinstance(name_or_path, str):
         text, name_or_path, format = rest, rest, named
-    if text in environment_names() and not colon:
-        return _suite_of(load_definition(text))
     path = Path(name_or_path)
+    is_named = text in environment_names() and not colon
     is_directory = bool(text) and _is(path, Path.is_dir)
-    if is_directory and format is None and is_environment(path):
-        return _suite_of(read_definition(path))
+    if is_named or (is_directory and is_environment(path)):
+        if format is not None:
+            raise TaskError(f"format: {text!r} is an environment, and its env.toml names its format; got {format!r}")
+        return _suite_of(load_definition(text) if is_named else read_definition(path))
     if not is_directory and not _is(path, Path.is_file):
         raise _not_found(text, "neither a file nor a known suite")
     if is_directory and format is None and format_of_directory(path) is None:
@@ -92,6 +93,8 @@ def _suite_of_rows(rows: Iterable[Task | Mapping[str, Any]], format: str | None)
 
 def _suite_of(definition: EnvironmentDefinition) -> TaskSuite:
     source, path = definition.source, definition.suite_path
+    if definition.format is not None:
+        require_choice(f"environment {definition.name!r}: format", definition.format, FORMATS, TaskError)
     if source is not None:
         path = source.path
     if path is not None:
@@ -172,7 +175,8 @@ def _read(path: Path, format: str | None) -> list[Task]:
 def _read_directory(path: Path, format: str | None) -> list[Task]:
     reader = FORMATS.get(format or format_of_directory(path) or "")
     if not isinstance(reader, DirectoryFormat):
-        raise TaskError(f"{path}: a file of JSON lines was expected for format {format!r}; got a directory")
+        wanted = "" if format is None else f" for format {format!r}"
+        raise TaskError(f"{path}: a file of JSON lines was expected{wanted}; got a directory")
     return list(reader.read(path))
 
 

@@ -110,7 +110,7 @@ def test_a_stated_domain_replaces_what_is_learnt(executor):
     assert all(test.args[0] < 0 and test.args[0] != test.args[1] for test in stated.tests[2:])
 
 
-@pytest.mark.parametrize("requires", ["a >", "return a", 3, ["a > 1"]])
+@pytest.mark.parametrize("requires", ["a >", "return a", 3, ["a > 1"], "n > 1"])
 def test_a_stated_domain_that_is_no_condition_is_an_error(requires, executor):
     with pytest.raises(TaskError, match=r"metadata\['requires'\] is a condition on the parameters of .*larger"):
         hardened(dataclasses.replace(WEAK, metadata={"requires": requires}), executor)

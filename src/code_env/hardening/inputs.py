@@ -102,6 +102,8 @@ def inputs_of(
     if len(tables) < len(programs):
         return []
     allowed = tables.pop() if stated is not None else None
+    if allowed and not any(outcome.answers for outcome in allowed):
+        raise _no_condition(task, f"it fails for each input, the first time with {allowed[0].text}")
     once, again = tables
     tried = [
         TriedInput(text, outcome, text in seeds)
@@ -124,11 +126,15 @@ def _condition(task: Task) -> str | None:
         (*_, function) = (node for node in functions if node.name == task.entry_point)
         arguments = ast.unparse(_without_annotations(function.args))
     except (SyntaxError, TypeError, ValueError) as error:
-        raise TaskError(
-            f"task {task.id!r}: metadata['requires'] is a condition on the parameters of the function "
-            f"{task.entry_point!r}, as Python writes it, such as 'n > 1'; got {requires!r:.100}: {error}"
-        ) from None
+        raise _no_condition(task, error) from None
     return f"{reference}\n\ndef {task.entry_point}({arguments}):\n    return bool({requires})\n"
+
+
+def _no_condition(task: Task, why: object) -> TaskError:
+    return TaskError(
+        f"task {task.id!r}: metadata['requires'] is a condition on the parameters of the function "
+        f"{task.entry_point!r}, as Python writes it, such as 'n > 1'; got {task.metadata['requires']!r:.100}: {why}"
+    )
 
 
 def _without_annotations(arguments: ast.arguments) -> ast.arguments:

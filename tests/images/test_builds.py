@@ -377,6 +377,8 @@ def test_an_image_of_an_engine_is_taken_by_its_name(name_in_podman, cache, tmp_p
     assert told(cache.prepare(str(path))[0], "srv/a") == ["engine"]
     with pytest.raises(ImageError, match=r"podman pull` failed for localhost/code_env_test_of_nothing"):
         cache.prepare("localhost/code_env_test_of_nothing:1")
+    with pytest.raises(ImageError, match="--help is neither a path nor the name of an image"):
+        cache.prepare("--help")
 
 
 def test_two_that_build_the_same_do_it_once(build, cache):

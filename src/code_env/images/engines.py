@@ -35,6 +35,8 @@ def save(name: str, directory: Path) -> Path:
     engine = find()
     if engine is None:
         raise ImageError(f"there is no path {name}; to pull an image of this name takes {' or '.join(ENGINES)}")
+    if name.startswith("-"):  # The engine would take it for an option.
+        raise ImageError(f"{name} is neither a path nor the name of an image, which does not begin with -")
     archive = directory / "image.tar"
     if subprocess.run([engine, "image", "inspect", name], capture_output=True, check=False).returncode != 0:
         _run([engine, "pull", name])

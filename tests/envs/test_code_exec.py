@@ -1,5 +1,6 @@
 """The environment as Gymnasium sees it, and the course of an episode."""
 
+import copy
 import warnings
 
 import gymnasium as gym
@@ -184,6 +185,15 @@ def test_an_env_closes_only_what_it_made(executor):
     own.close()
     with pytest.raises(code_env.ExecutorClosed):
         own.executor.submit(code_env.Program("print(1)"))
+
+
+def test_a_copy_of_an_env_leaves_its_executor_open():
+    with CodeExecEnv(SUITE, "local", executor_kwargs={"workers": 1}) as env:
+        env.reset(seed=0)
+        copied = copy.deepcopy(env)
+        assert copied.step(GOOD)[4]["verdicts"][0].passed
+        copied.close()
+        assert env.step(GOOD)[4]["verdicts"][0].passed
 
 
 def test_an_env_that_was_closed_says_so_at_once(executor):

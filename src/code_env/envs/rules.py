@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass
@@ -207,6 +208,12 @@ class OwnJudging(SharedJudging):
             self.close()
             raise
         """The executor's level of isolation."""
+
+    def __deepcopy__(self, memo: object) -> OwnJudging:
+        """A copy of an environment shares the executor, which the original closes."""
+        shared = copy.copy(self)
+        shared._owned = False
+        return shared
 
     def require_open(self) -> None:
         """Refuse to go on without an executor.

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from code_env.checks import names_keywords, require_whole
 from code_env.errors import ExecutorError, UnsupportedProgram
+from code_env.languages import PYTHON
 
 from .limits import Limits
-from .program import Program, require_program
+from .program import Program, python_packages, require_program
 from .result import ExecutionResult
 
 if TYPE_CHECKING:
@@ -191,7 +192,8 @@ class Executor(abc.ABC):
         if self.describe().sessions == "none":
             raise UnsupportedProgram(f"{type(self).__name__} has no sessions; others do, see describe().sessions")
         self._keeper.require_room(1)
-        first = Program("", limits=limits or Limits(), files=files or {}, packages=tuple(packages), image=image)
+        needed = python_packages(packages, PYTHON.name)
+        first = Program("", limits=limits or Limits(), files=files or {}, packages=needed, image=image)
         return self._keeper.keep(self._new_session(first), idle_s)
 
     def _new_session(self, first: Program) -> Session:

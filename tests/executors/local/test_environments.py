@@ -9,6 +9,7 @@ import pytest
 
 import code_env
 from code_env import Outcome, PackagesNotPrepared, Program, Status, TaskSuite, judge, judge_many
+from code_env.errors import TaskError
 from code_env.executors.local import servers
 from code_env.packages import PackageCache, prepare
 from packages.wheels import make_wheel, task
@@ -59,6 +60,11 @@ def test_a_session_finds_its_packages(executor):
 def test_a_session_with_packages_that_are_not_prepared_is_an_error(executor):
     with executor.open_session(packages=["nowhere"]) as session, pytest.raises(PackagesNotPrepared):
         session.run("1")
+
+
+def test_packages_of_a_session_are_a_list(executor):
+    with pytest.raises(TaskError, match=r"packages must be a list of texts, .*; got 'shelf>=1'"):
+        executor.open_session(packages="shelf>=1")
 
 
 def test_packages_of_the_host_are_not_there(executor):

@@ -284,4 +284,4 @@ def test_a_lock_waits_for_the_one_before(tmp_path):
 
 def test_the_record_is_plain_json(cache):
     record = json.loads((put(cache).path / "environment.json").read_text())
-    assert sorted(record) == ["modules", "requirements", "site_packages", "size_bytes", "versions"]
+    assert sorted(record) == ["contents", "modules", "requirements", "site_packages", "size_bytes", "versions"]

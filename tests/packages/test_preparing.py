@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from code_env import PackageError, TaskSuite, judge, load_suite
+from code_env import PackageError, PackagesNotPrepared, TaskSuite, judge, load_suite
 from code_env.packages import PackageCache, prepare
 from packages.wheels import make_wheel, task
 from support import local, wait_until
@@ -32,6 +32,17 @@ def test_each_set_of_requirements_is_installed_once(packaged, wheels, prepared):
         {"room": "1.0", "shelf": "1.0"},
     ]
     assert told == [(0, 3, "shelf<2"), (1, 3, "shelf"), (2, 3, "room"), (3, 3, "")]
+
+
+def test_what_is_damaged_is_installed_again(packaged, wheels, tmp_path):
+    cache = PackageCache(tmp_path)
+    environment = prepare(packaged, wheels=wheels, cache=cache).environments[0]
+    (environment.packages / "shelf.py").unlink()
+    with pytest.raises(PackagesNotPrepared, match="code-env prepare SUITE"):
+        cache.find(environment.requirements, sys.executable)
+    again = prepare(packaged, wheels=wheels, cache=cache)
+    assert (again.environments[0], again.installed) == (environment, 1)
+    assert (environment.packages / "shelf.py").is_file()
 
 
 def test_servers_import_what_was_asked_for_and_what_tasks_import(packaged, prepared):

@@ -44,6 +44,8 @@ class Environment:
     """The directory with the packages, relative to the virtual environment."""
     size_bytes: int
     """Size of its files. Files that `uv` shares between environments count in each."""
+    contents: tuple[str, ...] = ()
+    """Names of what the directory with the packages holds. If one is gone, the environment is not used any more."""
 
     @property
     def prefix(self) -> Path:
@@ -106,10 +108,11 @@ class PackageCache(FolderCache[Environment]):
             record = json.loads((path / _RECORD).read_text(encoding="utf-8"))
             lists: dict[str, Any] = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
             found = Environment(key=key, path=path, **record | lists)
+            # A part can be gone, or the interpreter that it was made from: an answer would fail where it is imported.
+            is_whole = set(found.contents) <= set(os.listdir(found.packages) if found.contents else ())
         except (OSError, ValueError, TypeError, AttributeError):
             return None
-        # The interpreter that it was made from can be gone.
-        return found if os.access(found.python, os.X_OK) else None
+        return found if is_whole and os.access(found.python, os.X_OK) else None
 
     def write(self, environment: Environment) -> None:
         """Write what is known of an environment into its folder."""

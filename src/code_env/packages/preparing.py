@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -120,6 +121,7 @@ def _install(
             modules=tuple(dict.fromkeys(module for name in names for module in modules_of(packages, name))),
             site_packages=str(packages.relative_to(environment.prefix)),
             size_bytes=size_of(folder),
+            contents=tuple(sorted(os.listdir(packages))),
         )
     )
 

@@ -91,7 +91,7 @@ def test_an_idiom_runs_as_it_does_in_python(executor, idioms):
 
 def test_an_idiom_passes_when_judged(anywhere, idioms):
     if anywhere.describe().level not in LEVELS:  # They start an interpreter for each, and the judge is the same.
-        idioms = {name: idioms[name] for name in sample(idioms, 6)}
+        idioms = {name: idioms[name] for name in sample(idioms, 12)}
     answers = [
         (
             Task(name, "p", (StdinTest(idiom.stdin, idiom.stdout, compare="exact"),), limits=limits_of(idiom)),

@@ -151,7 +151,7 @@ ENDS = {
 @pytest.mark.usefixtures("long_first_run")
 @pytest.mark.parametrize(("code", "status"), ENDS.values(), ids=ENDS)
 def test_one_that_ends_its_process_costs_the_others_nothing(code, status, executor):
-    limits = Limits(cpu_s=1, wall_s=200, memory_bytes=256 << 20)
+    limits = Limits(cpu_s=0.5, wall_s=200, memory_bytes=128 << 20)
     verdict, runs = judged(task(0, 1, 2, limits=limits), code, executor)
     assert [case.passed for case in verdict.cases] == [True, False, True], verdict
     assert verdict.cases[1].status in (status, Status.ERROR), verdict

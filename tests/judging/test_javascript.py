@@ -17,6 +17,7 @@ from code_env import (
     judge_many,
 )
 from support import somewhere
+from tiers import sample
 
 LIMITS = Limits(cpu_s=5, wall_s=20)
 
@@ -305,12 +306,13 @@ HONEST = {
 }
 
 
-@pytest.mark.parametrize("name", HONEST)
-def test_an_honest_program_passes(name, executor):
-    asked, answer = HONEST[name]
-    verdict = judge(asked, answer, executor)
-    assert (verdict.outcome, verdict.fraction) == (Outcome.PASS, 1.0), verdict.cases
-    assert verdict.judge == ("shared" if isinstance(asked.tests[0], AssertTest) else "blind")
+def test_honest_programs_pass(executor, some):
+    names = HONEST if executor.describe().level == "full" else sample(HONEST, 4)  # The driver is the same.
+    names = some(names, 10)
+    verdicts = dict(zip(names, judge_many([HONEST[name] for name in names], executor), strict=True))
+    assert {name: verdict.cases for name, verdict in verdicts.items() if not verdict.passed} == {}
+    shared = {name for name, verdict in verdicts.items() if verdict.judge == "shared"}
+    assert shared == {name for name in names if isinstance(HONEST[name][0].tests[0], AssertTest)}
 
 
 LARGE = [2**53 + 2, 2**60, -(2**60), 2**63, 2**64, 10**20, -(10**20), 2**70, 10**300, 2.0**1000, 123456789012345680, 0]

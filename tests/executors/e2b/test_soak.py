@@ -13,9 +13,9 @@ def test_no_verdict_is_wrong_and_no_sandbox_is_left(e2b):
     e2b.faults.random(SHARES, seed=7)
     before = sum(e2b.faults.injected.values())
     with E2BExecutor(max_concurrency=16, retry=retry, request_timeout_s=20.0) as executor:
-        futures = [executor.submit(Program(f"print({n})\nraise SystemExit({n % 3})")) for n in range(70)]
+        futures = [executor.submit(Program(f"print({n})\nraise SystemExit({n % 3})")) for n in range(45)]
         task = Task("t", "", (AssertTest(SUITE),), entry_point="double")
-        answers = [(task, f"def double(x): return {'2 * x' if n % 2 else '4'}  # {n}") for n in range(30)]
+        answers = [(task, f"def double(x): return {'2 * x' if n % 2 else '4'}  # {n}") for n in range(15)]
         verdicts = judge_many(answers, executor)
         results = [future.result() for future in futures]
     assert sum(e2b.faults.injected.values()) > before + 10
@@ -26,5 +26,5 @@ def test_no_verdict_is_wrong_and_no_sandbox_is_left(e2b):
     ]
     assert wrong == []
     assert [result.error for result in results if result.status is Status.SANDBOX_ERROR] == []
-    assert [verdict.fraction for verdict in verdicts] == [0.5, 1.0] * 15
+    assert [verdict.fraction for verdict in verdicts] == [0.5, 1.0] * 7 + [0.5]
     assert e2b.sandboxes == []

@@ -291,8 +291,13 @@ class TestContextsOfOtherClasses:
 
     @pytest.mark.parametrize("switch", [{"functions": "ignored"}, {"image": True}, {"packages": "all"}])
     def test_a_switch_has_two_positions(self, switch):
-        with pytest.raises(ValueError, match=r"must be '\w+' or '\w+'; got"):
+        with pytest.raises(ValueError, match=r"must be one of \w+, \w+; got"):
             CodeExecutionPassAtOne(**switch)
+
+
+def test_a_misspelt_choice_of_packages_is_not_taken_for_another(executor):
+    with pytest.raises(ValueError, match=r"packages must be one of installed, prepared; got 'prepard'; did you mean"):
+        execute_python_code_with_tests(SQUARE, ASSERTS, {}, executor=executor, packages="prepard")
 
 
 SHELF = "import shelf\ndef f(x): return shelf.VERSION"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from code_env.checks import require_choice
 from code_env.errors import CodeEnvError, NoVerdict
 from code_env.executors.base import Executor
 from code_env.executors.limits import Limits
@@ -12,7 +13,7 @@ from code_env.rewards.pass_at_k import pass_at_k
 from code_env.tasks.task import JudgeMode
 
 from .contexts import FUNCTIONS, CallableSerializer, Error, MetricResult, RealtimeCodeExectionContext, realtime_fields
-from .running import Packages, execute_python_code_with_tests
+from .running import Packages, execute_python_code_with_tests, require_packages
 
 
 class CodeExecutionPassAtOne:
@@ -59,13 +60,9 @@ class CodeExecutionPassAtOne:
         limits: Mapping[str, Any] | None = None,
         packages: Packages = "installed",
     ) -> None:
-        for name, value, positions in (
-            ("functions", functions, ("use", "ignore")),
-            ("image", image, ("require", "ignore")),
-            ("packages", packages, ("installed", "prepared")),
-        ):
-            if value not in positions:
-                raise ValueError(f"{name} must be {positions[0]!r} or {positions[1]!r}; got {value!r}")
+        require_choice("functions", functions, ("use", "ignore"), ValueError)
+        require_choice("image", image, ("require", "ignore"), ValueError)
+        require_packages(packages)
         self.k = 1
         self._ignored = [*FUNCTIONS * (functions == "ignore"), *["run_env"] * (image == "ignore")]
         self.serializer = CallableSerializer()

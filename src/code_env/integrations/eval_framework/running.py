@@ -7,9 +7,10 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from weakref import WeakKeyDictionary
 
+from code_env.checks import require_choice
 from code_env.errors import (
     ExecutorMisconfigured,
     ImageNotPrepared,
@@ -89,12 +90,14 @@ def execute_python_code_with_tests(
             image or a dockerfile on an executor that cannot run in it.
         ImageNotPrepared: If `local` is to run in an image that is not prepared; a kind of UnsupportedProgram.
         PackagesNotPrepared: If packages are to be prepared, and are not; a kind of UnsupportedProgram.
+        ValueError: If `packages` has another value.
         TypeError: If a keyword is not an argument of this function.
 
     Example:
         >>> execute_python_code_with_tests("def f(): return 1", "assert f() == 2", {})
         ExecutionResult(success=False, output='0 of 1 tests passed\\nassert f() == 2: left is 1, right is 2')
     """
+    require_packages(packages)
     if dockerfile and image:
         raise TaskError(f"give an image or a dockerfile, not both; got {image!r} and {dockerfile!r}")
     if merge_code_fn is not None and parse_output_fn is None:
@@ -119,6 +122,15 @@ def execute_python_code_with_tests(
         return ExecutionResult(False, f"{why_ended(result)}\n{result.stderr}{result.stdout}".strip())
     success, output = parse_output_fn(f"{result.stderr}{result.stdout}".strip())
     return ExecutionResult(bool(success), str(output))
+
+
+def require_packages(packages: str) -> None:
+    """Check what is said of the packages that programs find.
+
+    Raises:
+        ValueError: If it is neither `installed` nor `prepared`.
+    """
+    require_choice("packages", packages, get_args(Packages), ValueError)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 from unittest import mock
 
+import numpy as np
 import pytest
 
 from code_env import TaskError
@@ -225,6 +226,15 @@ def test_that_no_output_is_wanted_asks_for_nothing(executor):
         (([ADD], [TEST]), TypeError, r"predictions\[0\] must be a list of programs"),
         (([[ADD]], ["assert ("]), TaskError, r"references\[0\]: code must be Python"),
         (([[ADD]], ["def check(candidate):\n    assert candidate(2, 3) == 5"]), TaskError, r"never calls it.*check\("),
+        (([[ADD]] * 3, "abc"), TypeError, r"references must be a list of tests as text, .*; got 'abc'"),
+        (([[ADD]], {TEST: TEST}), TypeError, r"references must be a list"),
+        (([[ADD]], iter([TEST])), TypeError, r"references must be a list"),
+        ((iter([[ADD]]), [TEST]), TypeError, r"predictions must be a list of lists of programs"),
+        (([iter([ADD])], [TEST]), TypeError, r"predictions\[0\] must be a list of programs"),
+        (([3], [TEST]), TypeError, r"predictions\[0\] must be a list of programs as text; got 3"),
+        (([[3]], [TEST]), TypeError, r"predictions\[0\] must be a list of programs as text; got \[3\]"),
+        (([[ADD]], [TEST], 1), TypeError, "k must be a list of whole numbers; got 1"),
+        (([[ADD]], [TEST], "1"), TypeError, "k must be a list of whole numbers; got '1'"),
         (([[ADD]], [TEST], [0]), ValueError, "k: whole numbers of at least 1"),
         (([[ADD]], [TEST], [True]), ValueError, "k: whole numbers of at least 1"),
         (([[ADD]], [TEST], [1], 0), ValueError, "num_workers: whole numbers"),
@@ -235,6 +245,12 @@ def test_that_no_output_is_wanted_asks_for_nothing(executor):
 def test_misuse_is_an_error(arguments, error, message):
     with pytest.raises(error, match=message):
         compute(*arguments)
+
+
+@pytest.mark.parametrize("sequence", [tuple, np.array], ids=["tuple", "array"])
+def test_what_is_like_a_list_is_taken_for_one(executor, sequence):
+    estimates, _ = compute(sequence([[ADD, MULTIPLY]]), sequence([TEST]), k=(1,), executor=executor)
+    assert estimates == {"pass@1": 0.5}
 
 
 @pytest.mark.parametrize("reference", ["", "pass", "x = 1", "print(1)", "# nothing", "assert True", "import math"])

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 from code_env.executors.base import Executor
 from code_env.executors.program import Program
 from code_env.executors.result import ExecutionResult, Status
+from code_env.harness.wire.shown import brief
 from code_env.judging.judge import judge_each
 from code_env.judging.verdict import Verdict
 from code_env.rewards.pass_at_k import DEFAULT_KS, mean_pass_at_k
@@ -98,7 +99,8 @@ def compute(
         TaskError: If a reference is not Python or tests nothing, or if a limit is unknown or out of range.
         ValueError: If the numbers of references and predictions differ, a `k` or `num_workers` is below 1, or options
             of `restricted` are given together with another executor.
-        TypeError: If a keyword is not an argument of this function, or a prediction is not a list of texts.
+        TypeError: If a keyword is not an argument of this function, if `predictions`, one of them, `references` or `k`
+            is no list, or if a prediction holds something other than text.
         ExecutorError: If an option is out of range, or the extra `restricted` is not installed.
 
     Example:
@@ -163,14 +165,24 @@ def _text_of(policy: str | None) -> str | None:
 
 
 def _check(predictions: Sequence[Sequence[str]], references: Sequence[str], k: Sequence[int], num_workers: int) -> None:
+    _check_list("predictions", predictions, "lists of programs, one list for each task")
+    _check_list("references", references, "tests as text, one text for each task")
+    _check_list("k", k, "whole numbers")
     if len(predictions) != len(references):
         raise ValueError(f"each task needs one reference; got {len(predictions)} tasks and {len(references)} of these")
     for index, candidates in enumerate(predictions):
-        if isinstance(candidates, str) or not all(isinstance(code, str) for code in candidates):
-            raise TypeError(f"predictions[{index}] must be a list of programs as text; got {candidates!r:.60}")
+        _check_list(f"predictions[{index}]", candidates, "programs as text")
+        if not all(isinstance(code, str) for code in candidates):
+            raise TypeError(f"predictions[{index}] must be a list of programs as text; got {brief(candidates)}")
     for name, values in (("k", k), ("num_workers", [num_workers])):
         if not all(type(value) is int and value >= 1 for value in values):
             raise ValueError(f"{name}: whole numbers of at least 1 were expected; got {list(values)}")
+
+
+def _check_list(name: str, value: Any, what: str) -> None:
+    """Check that a value is a list or similar: not a text, which has letters, and no iterator, which is read once."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Collection):
+        raise TypeError(f"{name} must be a list of {what}; got {brief(value)}")
 
 
 def _output(result: ExecutionResult) -> Any:

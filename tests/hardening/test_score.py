@@ -3,7 +3,7 @@
 import pytest
 
 from code_env import AssertTest, CallTest, CheckerTest, Task, TaskSuite, load_suite
-from code_env.hardening import mutation_score
+from code_env.hardening import harden, impossible_suite, look_at_answers, mutation_score
 
 CLAMP = (
     "def clamp(n, low, high):\n    if n < low:\n        return low\n    if n > high:\n        return high\n    return n"
@@ -90,3 +90,16 @@ def test_the_same_seed_gives_the_same_score(executor):
 def test_a_wrong_count_is_refused(executor):
     with pytest.raises(ValueError, match="count must be"):
         scores(executor, clamp("t", CALLS), count=0)
+
+
+@pytest.mark.parametrize("seed", ["a", -1, 1.0, True, None], ids=repr)
+def test_a_wrong_seed_is_refused_by_all(executor, seed):
+    suite = TaskSuite("s", [clamp("t", CALLS)])
+    for call in (
+        lambda: mutation_score(suite, executor, seed=seed),
+        lambda: harden(suite, executor, seed=seed),
+        lambda: impossible_suite(suite, executor, seed=seed),
+        lambda: look_at_answers(suite, {}, executor, seed=seed),
+    ):
+        with pytest.raises(ValueError, match="seed must be a whole number of at least 0; got"):
+            call()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from code_env.checks import require_whole
 from code_env.executors.base import Executor
 from code_env.tasks.suite import TaskSuite
 from code_env.tasks.task import Task
@@ -42,6 +43,7 @@ def look_at_answers(
         `several_answers` or `weak_tests`.
 
     Raises:
+        ValueError: If `seed` is no whole number of at least 0.
         UnsupportedProgram: If the executor cannot do what a task asks.
 
     Example:
@@ -55,6 +57,7 @@ def look_at_answers(
         >>> finding.kind.value, finding.problem.partition(",")[0]
         ('reference_suspect', 'for is_prime(1) the reference gives True')
     """
+    require_whole("seed", seed, ValueError, least=0)
     findings: list[ValidationFinding] = []
     for number, task in enumerate(suite):
         answers = list(dict.fromkeys(passing.get(task.id, ())))

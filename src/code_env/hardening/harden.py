@@ -105,7 +105,7 @@ def harden(
         progress: Called with the number of tasks done.
 
     Raises:
-        ValueError: If `inputs` is less than 1.
+        ValueError: If `inputs` is less than 1, or `seed` is no whole number of at least 0.
         TaskError: If a task states a domain that is no condition on its parameters.
         UnsupportedProgram: If the executor cannot do what a task asks.
 
@@ -122,6 +122,7 @@ def harden(
         (True, False)
     """
     require_whole("inputs", inputs, ValueError, least=1)
+    require_whole("seed", seed, ValueError, least=0)
     hardened = []
     for number, task in enumerate(suite):
         hardened.append(_hardened(task, executor, inputs, list((passing or {}).get(task.id, ())), seed))

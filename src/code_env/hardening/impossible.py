@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from code_env.checks import require_whole
 from code_env.errors import TaskError
 from code_env.executors.base import Executor
 from code_env.harness.judge.nodes import parse
@@ -73,6 +74,7 @@ def impossible_suite(suite: TaskSuite, executor: Executor, *, seed: int = 0) -> 
         seed: The same seed gives the same copies.
 
     Raises:
+        ValueError: If `seed` is no whole number of at least 0.
         TaskError: If there is no task of which a copy can be made.
         UnsupportedProgram: If the executor cannot do what a task asks.
 
@@ -83,6 +85,7 @@ def impossible_suite(suite: TaskSuite, executor: Executor, *, seed: int = 0) -> 
         >>> len(found.suite), found.left_out
         (8, {})
     """
+    require_whole("seed", seed, ValueError, least=0)
     copies: list[Task] = []
     left_out: dict[str, str] = {}
     for task in suite:

@@ -137,7 +137,7 @@ def mutation_score(
         progress: Called with the number of tasks done.
 
     Raises:
-        ValueError: If `count` is less than 1.
+        ValueError: If `count` is less than 1, or `seed` is no whole number of at least 0.
         UnsupportedProgram: If the executor cannot do what a task asks.
 
     Example:
@@ -150,6 +150,7 @@ def mutation_score(
         (4, 4)
     """
     require_whole("count", count, ValueError, least=1)
+    require_whole("seed", seed, ValueError, least=0)
     scores: list[TaskScore] = []
     for start in range(0, len(suite), _BATCH):
         tasks = suite[start : start + _BATCH]

@@ -146,6 +146,8 @@ def test_misuse_of_an_environment(executor):
         environment_factory(executor=executor)().reset(prompt="x")
     with pytest.raises(TaskError, match="group_size must be a whole number of at least 1; got 0"):
         environment_factory(suite="starter", group_size=0)
+    with pytest.raises(TaskError, match="seed must be a whole number of at least 0; got 'a'"):
+        environment_factory(suite="starter", seed="a")
     for rewards in ({"test": 1.0}, {"pass@2": 1.0}, {"tests": "1"}, "starter", {"group_pass@1": {"group_size": 1}}):
         with pytest.raises(RewardError):
             environment_factory(rewards, executor)

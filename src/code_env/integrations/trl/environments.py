@@ -301,6 +301,7 @@ def environment_factory(
     """
     for name, value in (("max_submissions", max_submissions), ("max_runs", max_runs), ("group_size", group_size)):
         require_whole(name, value, TaskError, least=1)
+    require_whole("seed", seed, TaskError, least=0)
     require_settings(rewards, executor, limits)
     if stateful:
         require_sessions(executor)

@@ -128,6 +128,16 @@ def test_the_fence_of_the_task_s_language_wins(language, code):
     assert extract_code(response, language) == code
 
 
+def test_a_call_does_not_define_what_it_calls():
+    define, call = "def main():\n    a\n", "main()\n"
+    response = f"```python\n{define}```\nRun it:\n```python\n{call}```"
+    assert extract_code(response) == define + call
+    assert extract_code(response, entry_point="main") == define
+    for script in ("main() {\n    a\n}\n", "main()\n{\n    a\n}\n"):
+        response = f"```bash\n{script}```\nRun it:\n```bash\nmain\n```"
+        assert extract_code(response, "bash", entry_point="main") == script
+
+
 @pytest.mark.parametrize("response", [None, b"print(1)", 1, ["a"], {"role": "assistant"}], ids=repr)
 @pytest.mark.parametrize("extract", ["fence", "raw"])
 def test_a_response_that_is_not_text_is_a_type_error(response, extract):
@@ -182,6 +192,13 @@ LONG = {
     "words": ("'The ' * (n // 4)", "''"),
     "digits": ("'1 ' * (n // 2)", "''"),
     "digits and a letter": ("'1' * n + 'a'", "'1' * n + 'a'"),
+    "words before a fence": ("'Output ' * (n // 7) + '```\\nx\\n```\\n```\\nprint(1)\\n```'", "'print(1)\\n'"),
+    "a word before a fence": ("'o' * n + ':\\n```\\nx\\n```\\n```\\nprint(1)\\n```'", "'print(1)\\n'"),
+    "outputs": ("'```\\nprint(1)\\n```\\n' + 'Output:\\n```\\nx = 5\\n```\\n' * (n // 22)", "'print(1)\\n'"),
+    **{
+        f"an output of {text[:9]!r}": (f"'```\\nprint(1)\\n```\\n```\\n' + {text!r} * (n // {len(text)})", None)
+        for text in ("=", " ", "a ", "a=", "a = f(", "if :", "for a in", "f(", "f()  ", ";  ", "a.", "'", "a,\n", " =(")
+    },
     "lines of spaces and a comment": ("(' ' * 99 + '#\\n') * (n // 101)", "(' ' * 99 + '#\\n') * (n // 101)"),
 }
 

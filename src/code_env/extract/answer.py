@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from code_env.languages import fence_tags, find_language
+from code_env.languages import canonical_name, fence_tags, find_language
 
-from .defined_names import definition_of, with_definitions_before
+from .defined_names import defined_names, definition_of, with_definitions_before
 from .fences import Block, fenced_blocks
+from .outputs import is_output
 from .prose import is_no_code, runs_a_program
 from .tags_and_tokens import answer_part, bracketed_part, first_turn, without_special_tokens, without_thinking
 
@@ -131,15 +132,15 @@ def _code_in(text: str, language: str, defines: Callable[[str], bool]) -> str:
     tags = fence_tags(language)
     full = [block for block in blocks if block.code.strip()]
     is_known = find_language(language) is not None  # If the language is unknown, any tag can be its alias.
-    tagged = [block.code for block in full if _is_of(block, tags)]
-    tagged = [code for code in tagged if not runs_a_program(code, language)] or tagged
-    untagged = [
-        block.code
+    tagged = _programs([block for block in full if _is_of(block, tags)], language, defines, is_tagged=True)
+    without_tag = [
+        block
         for block in full
         if (block.tag in _NO_LANGUAGE or not is_known)
         and not is_no_code(block.code)
         and not runs_a_program(block.code, language)
     ]
+    untagged = _programs(without_tag, language, defines, is_tagged=False)
     for codes in (tagged, untagged):
         for index in range(len(codes) - 1, -1, -1):
             if defines(codes[index]):
@@ -150,6 +151,20 @@ def _code_in(text: str, language: str, defines: Callable[[str], bool]) -> str:
     # If the prompt opened the fence, that code is the answer, and what follows is about it.
     chosen = 0 if blocks[0].is_of_prompt and codes[0] is blocks[0].code else len(codes) - 1
     return with_definitions_before(codes, chosen, language)
+
+
+def _programs(blocks: list[Block], language: str, defines: Callable[[str], bool], *, is_tagged: bool) -> list[str]:
+    """Return the codes of blocks, without commands and outputs of an example; all codes if there is nothing else."""
+    codes: list[str] = []
+    names: set[str] = set()
+    for block in blocks:
+        if defines(block.code) or not (
+            runs_a_program(block.code, language)
+            or is_output(block, canonical_name(language), is_tagged=is_tagged, names=names)
+        ):
+            codes.append(block.code)
+        names |= defined_names(block.code)
+    return codes or [block.code for block in blocks]
 
 
 def _is_of(block: Block, tags: frozenset[str]) -> bool:

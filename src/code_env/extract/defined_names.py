@@ -11,9 +11,11 @@ _KEYWORDS = (
     r"(?:(?:def|class|const|let|var)[ \t]++|function(?:[ \t]++\*?|\*)[ \t]*+)"
 )
 
+_BASH_FUNCTION = r"\(\)(?=\s*+[{(])"  # Without a body it is a call in other languages.
+
 _DEFINED = re.compile(
-    rf"^(?:{_KEYWORDS}(?P<name>\w+)|(?P<assigned>\w+)[ \t]*+(?:\(\)|(?::[^=\n]{{0,99}})?=(?!=))|(?:import|from)\b"
-    r"(?P<imported>[^\n]*))",
+    rf"^(?:{_KEYWORDS}(?P<name>\w+)|(?P<assigned>\w+)[ \t]*+(?:{_BASH_FUNCTION}|(?::[^=\n]{{0,99}})?=(?!=))"
+    r"|(?:import|from)\b(?P<imported>[^\n]*))",
     re.MULTILINE,
 )
 _EXECUTED = re.compile(
@@ -59,7 +61,7 @@ def _definition(entry_point: str) -> re.Pattern[str]:
     name = re.escape(entry_point.rpartition(".")[2])
     return re.compile(
         rf"^[ \t]*+(?:{_KEYWORDS}{name}(?!\w)"
-        rf"|(?:(?:module\.)?exports\.|this\.|window\.)?{name}[ \t]*+(?:\(\)[ \t]*+\{{?|(?::[^=\n]*)?=(?!=)))",
+        rf"|(?:(?:module\.)?exports\.|this\.|window\.)?{name}[ \t]*+(?:{_BASH_FUNCTION}|(?::[^=\n]*)?=(?!=)))",
         re.MULTILINE,
     )
 
@@ -72,10 +74,10 @@ def with_definitions_before(codes: Sequence[str], index: int, language: str) -> 
     code = codes[index]
     if index == 0:
         return code
-    wanted, defined = set(_WORD.findall(code)), _names(code)
+    wanted, defined = set(_WORD.findall(code)), defined_names(code)
     taken = [code]
     for before in reversed(codes[:index]):
-        names = _names(before)
+        names = defined_names(before)
         if not (names - defined) & wanted or _EXECUTED.search(before) is not None:
             continue
         if language == "javascript" and names & defined:  # JavaScript does not allow to define a name twice.
@@ -86,7 +88,7 @@ def with_definitions_before(codes: Sequence[str], index: int, language: str) -> 
     return "".join(reversed(taken))
 
 
-def _names(code: str) -> set[str]:
+def defined_names(code: str) -> set[str]:
     """Return the names that code defines on lines without indentation."""
     names: set[str] = set()
     for found in _DEFINED.finditer(code):

@@ -24,6 +24,8 @@ _ENDS = re.compile(r"(?:(?:<[|｜][^|｜<>\s]{1,40}[|｜]>|</?\w{1,20}>)\s*)+")
 _TRIPLE_QUOTES = re.compile(r"""(?<!')\"{3}(?!')|(?<!")'{3}(?!")""")
 _NO_SPACE = re.compile(r"\S")
 _UNQUOTED = re.compile(r"\n(?![ \t]{0,3}>)")
+_WORDS = re.compile(r"\w[^\n]*")
+_LOOKED_BACK = 300
 _DEEP = 4
 """A mark that is indented by at least this many columns more than the opening mark belongs to the code."""
 
@@ -35,6 +37,8 @@ class Block(NamedTuple):
     """The word after the opening mark, in lower case."""
     code: str
     """The code in the block."""
+    before: str = ""
+    """The last words between the block before it and its opening mark, on one line; at most 300 characters."""
     is_of_prompt: bool = False
     """Whether its opening mark is in the prompt."""
 
@@ -96,6 +100,8 @@ class _Reader:
         self._inner: list[_Mark] = []
         """Deeply indented bare marks in the open block: they come in pairs, otherwise the last ends the block."""
         self._quote_ends = -1
+        self._after = 0
+        """The index at which the text after the last block begins."""
 
     def blocks(self) -> list[Block]:
         """Return all fenced blocks, in order."""
@@ -121,7 +127,7 @@ class _Reader:
         if mark.kind is not _Kind.OPEN and self._ends_what_the_prompt_opened(mark, index):
             end = mark.at if mark.kind is _Kind.BEHIND else mark.line
             self._blocks.append(Block("", self._text[:end], is_of_prompt=True))
-            self._strings.restart(mark.end)
+            self._restart(mark.end)
         elif mark.kind is not _Kind.BEHIND or self._bare[index] % 2:
             self._opening, self._inner = mark, []
             self._strings.restart(mark.end)
@@ -177,9 +183,20 @@ class _Reader:
         if opening.quotes:
             quote = re.compile(rf"^[ \t]{{0,3}}(?:>[ \t]?){{1,{opening.quotes}}}", re.MULTILINE)
             code = quote.sub("", code)
-        self._blocks.append(Block(opening.tag.lower(), _less_indented(code, opening.indent)))
+        self._blocks.append(Block(opening.tag.lower(), _less_indented(code, opening.indent), self._before(opening)))
         self._opening = None
-        self._strings.restart(end if after is None else after)
+        self._restart(end if after is None else after)
+
+    def _before(self, opening: _Mark) -> str:
+        """Return the last words before a block, on its line or on a line above; empty if there are none."""
+        end = opening.line if opening.is_first else opening.at
+        lines = _WORDS.findall(self._text, max(self._after, end - _LOOKED_BACK), end)
+        return lines[-1].strip() if lines else ""
+
+    def _restart(self, at: int) -> None:
+        """Go on after a block, at a position that is in no string."""
+        self._after = at
+        self._strings.restart(at)
 
 
 class _TripleQuoted:

@@ -55,7 +55,7 @@ class Language:
         return bool(self.driver) or not self.interpreter
 
 
-PYTHON = Language("python", "main.py", aliases=("py", "python3"))
+PYTHON = Language("python", "main.py", aliases=("py", "python3", "ipython"))
 
 LANGUAGES = (
     PYTHON,

@@ -12,7 +12,14 @@ from .defined_names import defined_names, definition_of, with_definitions_before
 from .fences import Block, fenced_blocks
 from .outputs import is_output
 from .prose import is_no_code, runs_a_program
-from .tags_and_tokens import answer_part, bracketed_part, first_turn, without_special_tokens, without_thinking
+from .tags_and_tokens import (
+    answer_part,
+    bracketed_part,
+    executed_part,
+    first_turn,
+    without_special_tokens,
+    without_thinking,
+)
 
 Extraction = Literal["fence", "raw"]
 """How to find the code in a response: `fence`: by its fences; `raw`: the whole response is the code."""
@@ -62,7 +69,7 @@ def extract_code(
         return response
     defines = definition_of(entry_point)
     text = _answer_in(response)
-    part = answer_part(text)
+    part = answer_part(text, language)
     part = bracketed_part(text) if part is None else part
     if part is not None:
         code = _code_in(part, language, defines)
@@ -128,7 +135,9 @@ def _answer_in(response: str) -> str:
 def _code_in(text: str, language: str, defines: Callable[[str], bool]) -> str:
     blocks = fenced_blocks(text, language, defines)
     if not blocks:
-        return "" if is_no_code(text) else text
+        part = executed_part(text, language)
+        code = text if part is None else part
+        return "" if is_no_code(code) else code
     tags = fence_tags(language)
     full = [block for block in blocks if block.code.strip()]
     is_known = find_language(language) is not None  # If the language is unknown, any tag can be its alias.

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from code_env.languages import LANGUAGES, canonical_name, fence_tags
+
+from .prose import is_prose
+
 _KINDS = {
     **{
         f"<{name}>": f"</{name}>"
@@ -24,7 +28,9 @@ _FENCES = r"(?=[`~<\[◁])(?:(?P<fence>`{3,}|~{3,})"
 _THINKING = re.compile(
     f"{_FENCES}|(?P<open>{'|'.join(map(re.escape, _KINDS))})|(?P<close>{'|'.join(map(re.escape, _KINDS.values()))}))"
 )
-_ANSWER = re.compile(_FENCES + r"|<(?P<open>answer|final_answer|solution|code|response)>)", re.IGNORECASE)
+_ANSWER_TAGS = frozenset(("answer", "final_answer", "solution", "code", "response"))
+_TAG = re.compile(_FENCES + r"|<(?P<open>\w{1,20})(?P<attributes>[ \t][^<>\n]{0,200})?>)")
+_LANGUAGE = re.compile(r"(?:\blang(?:uage)?[ \t]{0,9}=[ \t]{0,9}[\"']?|\blanguage-)([\w+#.-]+)")
 _BRACKETED = re.compile(
     _FENCES + r"|\[(?:(?P<open>PYTHON|CODE|ANSWER|SOLUTION|BEGIN)|(?P<close>/PYTHON|/CODE|/ANSWER|/SOLUTION|DONE))\]"
     r"[ \t]{0,99}\r?(?:\n|\Z))"
@@ -33,7 +39,8 @@ _ONLY_A_TAG = re.compile(r"[ \t]{0,9}[\w+#.-]{0,40}[ \t\r]{0,99}(?:\n|\Z)")
 
 _TOKEN = r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>"
 _LAST_TOKEN = re.compile(
-    rf"(?:{_TOKEN}|</s>|<eos>|<pad>|<end_of_turn>|</(?:answer|final_answer|solution|code|response)>)$"
+    rf"(?:{_TOKEN}|</s>|<eos>|<pad>|<end_of_turn>"
+    rf"|</(?:execute|{'|'.join(sorted(_ANSWER_TAGS) + [language.name for language in LANGUAGES])})>)$"
 )
 _FIRST_TOKENS = re.compile(rf"\s*(?:(?:{_TOKEN}|<s>|<bos>|<start_of_turn>)(?:(?:assistant|model)\b)?(?:[ \t]*\n)*)+")
 _NEXT_TURN = re.compile(
@@ -121,16 +128,41 @@ def first_turn(text: str) -> str:
     return text
 
 
-def answer_part(text: str) -> str | None:
-    """Return the text in the last `<answer>` tags, or similar tags, outside fences; None if it has none of these."""
-    last = None
-    for found in _outside_fences(_ANSWER, text):
-        if found.start() == 0 or text[found.start() - 1].isspace():
-            last = found
-    if last is None:
-        return None
-    end = text.find(f"</{last['open']}>", last.end())
-    part = text[last.end() : end if end >= 0 else len(text)]
+def answer_part(text: str, language: str) -> str | None:
+    """Return the text in the last `<answer>` tags, or similar tags, outside fences; None if it has none of these.
+
+    A tag with attributes counts if they name the language, as in `<code language="python">`.
+    """
+    openings = _openings(text, _ANSWER_TAGS, language)
+    return _content(text, openings[-1]) if openings else None
+
+
+def executed_part(text: str, language: str) -> str | None:
+    """Return the text in the last `<execute>` tags, or tags with the language's name, as agents write them.
+
+    Only prose can be before the first tag, because code can hold such tags too. None if there are no tags.
+    """
+    openings = _openings(text, frozenset(("execute", canonical_name(language))), language)
+    before = text[: openings[0].start()] if openings else ""
+    return _content(text, openings[-1]) if openings and (not before.strip() or is_prose(before)) else None
+
+
+def _openings(text: str, names: frozenset[str], language: str) -> list[re.Match[str]]:
+    """Return the opening tags with one of these names, outside fences."""
+    openings = []
+    for found in _outside_fences(_TAG, text):
+        if found["open"].lower() not in names or not (found.start() == 0 or text[found.start() - 1].isspace()):
+            continue
+        named = _LANGUAGE.search(found["attributes"] or "")
+        if not found["attributes"] or (named is not None and named[1].lower() in fence_tags(language)):
+            openings.append(found)
+    return openings
+
+
+def _content(text: str, opening: re.Match[str]) -> str:
+    """Return the text from an opening tag to its closing tag, or to the end."""
+    end = text.find(f"</{opening['open']}>", opening.end())
+    part = text[opening.end() : end if end >= 0 else len(text)]
     newline = re.match(r"[ \t]*\r?\n", part)
     return part[newline.end() if newline else 0 :]
 

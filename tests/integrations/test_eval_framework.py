@@ -204,7 +204,7 @@ def test_a_build_file_is_run_on_local(tmp_path, monkeypatch):
         assert (right.success, wrong.success) == (True, False)
         with pytest.raises(UnsupportedProgram, match=r"numpy cannot be imported in the image .* must have it"):
             execute_python_code_with_tests(
-                "import numpy", "assert 1", {"numpy": "numpy"}, dockerfile=str(path), executor=local
+                "import numpy", ASSERTS, {"numpy": "numpy"}, dockerfile=str(path), executor=local
             )
 
 
@@ -214,6 +214,45 @@ def test_a_missing_package_is_named_by_what_to_install(executor):
         calculate(executor, "from no_such_package import x\n" + SQUARE, package_downloads=packages)
     code = "import json, numpy as np\ndef f(x): return int(np.square(x))"
     assert calculate(executor, code, package_downloads=packages).value == 1.0
+
+
+MISSES = {
+    "behind another statement": "x = 1; import no_such_package",
+    "in a compound statement": "try: import no_such_package\nexcept ValueError: pass",
+    "in a function": "def f(x): import no_such_package; return x * x",
+    "in two lines": "import os, \\\n  no_such_package",
+    "by a function": "import importlib\nimportlib.import_module('no_such_package')",
+    "by a name that is made": "__import__('no_such_' + 'package')",
+    "and goes on without it": "try:\n    import no_such_package\nexcept ImportError:\n    pass",
+}
+NEEDS_NOTHING = {
+    "a comment": f"import os  # no no_such_package needed\n{SQUARE}",
+    "a docstring": "def f(x):\n    '''Take it\n    from no_such_package or elsewhere.'''\n    return x * x",
+    "a substitute": f"try:\n    import no_such_package\nexcept ImportError:\n    import json\n{SQUARE}",
+    "an attribute": f"from os import path as no_such_package\n{SQUARE}",
+}
+MAPPING = {"no_such_package": "no-such-package", "os": None}
+
+
+@pytest.mark.parametrize("fields", [{}, {"test_code": UNITTEST}, {"test_code": UNITTEST, **FUNCTIONS}])
+def test_a_missing_package_is_found_in_any_form_of_import(executor, fields):
+    for code in MISSES.values():
+        with pytest.raises(UnsupportedProgram, match=r"^no_such_package cannot be imported where programs run"):
+            calculate(executor, code, package_downloads=MAPPING, **fields)
+    for code in NEEDS_NOTHING.values():
+        assert calculate(executor, code, package_downloads=MAPPING, **fields).value == 1.0
+    wrong = "def f(x): return 9  # import no_such_package"
+    assert calculate(executor, wrong, package_downloads=MAPPING, **fields).value == 0.0
+
+
+def test_tests_that_miss_a_package_are_told_too(executor):
+    with pytest.raises(UnsupportedProgram, match="no_such_package cannot be imported where programs run"):
+        calculate(executor, test_code=f"import no_such_package\n{ASSERTS}", package_downloads=MAPPING)
+
+
+def test_who_only_says_that_a_package_is_missing_fails(executor):
+    lies = "def f(x): raise ModuleNotFoundError(\"No module named 'numpy'\")"
+    assert calculate(executor, lies, package_downloads={"numpy": "numpy"}).value == 0.0
 
 
 def test_the_result_is_a_tuple_of_two(executor):
@@ -323,6 +362,13 @@ class TestPreparedPackages:
             assert metric.calculate(response)[0].value == 1.0
             wrong = dataclasses.replace(response, completion=SHELF + " + 'x'")
             assert metric.calculate(wrong)[0].value == 0.0
+
+    def test_only_what_is_imported_is_required(self, response, tmp_path):
+        prepare_packages([response], wheels=tmp_path / "wheels")
+        code = "x = 1; import shelf  # and not: import unused\ndef f(x): return shelf.VERSION"
+        with make_executor("local") as executor:
+            metric = CodeExecutionPassAtOne(executor, packages="prepared", judge="shared")
+            assert metric.calculate(dataclasses.replace(response, completion=code))[0].value == 1.0
 
     def test_functions_of_a_context_find_them_too(self, response, tmp_path):
         tests = "import box\nprint(f(1), 'OK')"

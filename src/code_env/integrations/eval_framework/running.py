@@ -34,6 +34,7 @@ from .._common.runs import time_limits, why_ended, with_verdict
 from .._common.shared_executor import executor_for, lent_executor
 from .._common.suites import assert_task
 from .contexts import ExecutionResult, MergeFunction, ParseFunction
+from .imports import imported_names
 
 Packages = Literal["installed", "prepared"]
 """Which packages programs find: those of the executor's interpreter, or prepared ones."""
@@ -86,8 +87,8 @@ def execute_python_code_with_tests(
         TaskError: If the tests are not Python or test nothing, if there is a merge function and no parse function, or
             if a limit is unknown or out of range.
         ExecutorMisconfigured: If no engine for containers runs a program in the image.
-        UnsupportedProgram: If an imported package is missing; the message names the package to install. Also for an
-            image or a dockerfile on an executor that cannot run in it.
+        UnsupportedProgram: If what failed imports a package that is missing; the message names the package to install.
+            Also for an image or a dockerfile on an executor that cannot run in it.
         ImageNotPrepared: If `local` is to run in an image that is not prepared; a kind of UnsupportedProgram.
         PackagesNotPrepared: If packages are to be prepared, and are not; a kind of UnsupportedProgram.
         ValueError: If `packages` has another value.
@@ -107,20 +108,28 @@ def execute_python_code_with_tests(
         )
     each = time_limits(timeout, _MEMORY_BYTES).with_values(limits)
     with _place(executor, image, dockerfile) as (runs_on, own_image):
-        requirements: tuple[str, ...] = ()
-        if packages == "prepared" and not own_image:
-            requirements = requirements_of(code, test_code, package_mapping)
-        else:
-            _require_packages(runs_on, f"{code}\n{test_code}", package_mapping, own_image)
+        is_prepared = packages == "prepared" and not own_image
+        requirements = requirements_of(code, test_code, package_mapping) if is_prepared else ()
         where: dict[str, Any] = {"packages": requirements, "image": own_image}
         if parse_output_fn is None:
             task = dataclasses.replace(assert_task(test_code, each, "test_code", judge), **where)
-            return described(with_verdict(judge_answer(task, code, runs_on)))
-        merged = (merge_code_fn or _one_behind_the_other)(code, test_code)
-        result = run(runs_on, Program(merged, limits=each, **where))
+            found = described(with_verdict(judge_answer(task, code, runs_on)))
+            told = found.output
+        else:
+            merged = (merge_code_fn or _one_behind_the_other)(code, test_code)
+            result = run(runs_on, Program(merged, limits=each, **where))
+            told = f"{result.stderr}{result.stdout}".strip()
+            found = _parsed(result, told, parse_output_fn)
+        if not found.success and not is_prepared:
+            names = _imported(code, test_code, package_mapping, told)
+            _require_packages(runs_on, names, package_mapping, own_image)
+        return found
+
+
+def _parsed(result: ProgramResult, told: str, parse_output_fn: ParseFunction) -> ExecutionResult:
     if result.status not in (Status.OK, Status.ERROR):
-        return ExecutionResult(False, f"{why_ended(result)}\n{result.stderr}{result.stdout}".strip())
-    success, output = parse_output_fn(f"{result.stderr}{result.stdout}".strip())
+        return ExecutionResult(False, f"{why_ended(result)}\n{told}".strip())
+    success, output = parse_output_fn(told)
     return ExecutionResult(bool(success), str(output))
 
 
@@ -192,6 +201,8 @@ def run(executor: Executor, program: Program) -> ProgramResult:
     raise NoVerdict(f"the sandbox failed {ATTEMPTS} times: {why_ended(result)}")
 
 
+_MISSED = re.compile(r"No module named ['\"]?(\w+)")
+
 _known_imports: WeakKeyDictionary[Executor, dict[tuple[str, str], bool]] = WeakKeyDictionary()
 """For each executor, images and packages that this module has looked for, and whether they can be imported there."""
 
@@ -210,23 +221,26 @@ def requirements_of(code: str, test_code: str, mapping: Mapping[str, str | None]
         >>> requirements_of("import json, yaml", "import bs4", {"json": None, "yaml": "pyyaml", "bs4": "soup"})
         ('pyyaml', 'soup')
     """
-    return tuple(sorted({str(mapping[name]) for name in _imported(f"{code}\n{test_code}", mapping)}))
+    return tuple(sorted({str(mapping[name]) for name in _imported(code, test_code, mapping)}))
 
 
-def _imported(text: str, mapping: Mapping[str, str | None]) -> list[str]:
-    """The names in a mapping that a text imports, without the modules of Python itself. The text is only searched."""
-    lines = re.findall(r"^[ \t]*(?:import|from)[ \t]([^\n]*)", text, re.MULTILINE)
-    words = set(re.findall(r"\w+", "\n".join(lines)))
-    return [name for name, package in mapping.items() if package is not None and name in words]
+def _imported(code: str, test_code: str, mapping: Mapping[str, str | None], told: str = "") -> list[str]:
+    """The names in a mapping that program and tests import, or that a run missed by what it told of itself.
+
+    The modules of Python itself are left out.
+    """
+    # Each for itself, because a program can end within a string.
+    names = imported_names(code) | imported_names(test_code) | set(_MISSED.findall(told))
+    return [name for name, package in mapping.items() if package is not None and name in names]
 
 
-def _require_packages(executor: Executor, text: str, mapping: Mapping[str, str | None], image: str) -> None:
-    """Check that programs can import the packages that a text imports.
+def _require_packages(executor: Executor, names: Sequence[str], mapping: Mapping[str, str | None], image: str) -> None:
+    """Check that programs can import packages. Only what failed needs it: who passes does not miss anything.
 
     Raises:
         UnsupportedProgram: If a package cannot be imported.
     """
-    missing = [name for name, there in _importable(executor, _imported(text, mapping), image).items() if not there]
+    missing = [name for name, there in _importable(executor, names, image).items() if not there]
     if missing and image:
         raise UnsupportedProgram(f"{', '.join(missing)} cannot be imported in the image {image}, which must have it")
     if missing:

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import signal
@@ -76,7 +77,27 @@ def test_a_failed_installation_leaves_nothing(cache):
 
     with pytest.raises(ZeroDivisionError):
         install()
-    assert left(cache) == [f"{KEY}.lock"]
+    assert left(cache) == []
+
+
+def test_a_full_disk_is_an_error_of_ours(cache):
+    def install():
+        with cache.making(KEY):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(PackageError, match=r"cannot be written: .*No space left.*CODE_ENV_CACHE"):
+        install()
+    assert left(cache) == []
+
+
+def test_what_is_somebody_else_s_is_left(cache):
+    others = ["app", "images", "app.lock", "app.1.partial", "B" * 24, "c" * 24, f"{KEY}.tar", f"{KEY}.x.partial"]
+    for name in others:
+        (cache.directory / name / "dist").mkdir(parents=True)
+    put(cache)
+    (cache.directory / f"{KEY}.{'0' * 8}.partial").mkdir()
+    cache.prune(0)
+    assert left(cache) == sorted(others)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"versions": 1}'])

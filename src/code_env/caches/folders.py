@@ -5,6 +5,8 @@
     <cache>/<kind>/<key>.*.partial     a folder that is not finished
     <cache>/<kind>/<key>.*.removed     a folder that is being removed
 
+A key is 24 hexadecimal digits. Whatever has another name is somebody else's, and is left alone.
+
 A folder is renamed to its key when it is complete. So a folder that a failed or killed process began is never taken for
 a complete one. The process that holds the lock alone removes what others left unfinished.
 """
@@ -14,6 +16,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
@@ -29,6 +32,10 @@ CACHE_VARIABLE = "CODE_ENV_CACHE"
 
 MAX_BYTES = 20 << 30
 """How large a cache may become unless told otherwise, in bytes."""
+
+_KEY = re.compile(r"[0-9a-f]{24}")
+_BESIDE = re.compile(rf"({_KEY.pattern})\.(?:lock|[0-9a-f]{{8}}\.(?:partial|removed))")
+"""The names that this module gives to what lies beside a folder."""
 
 
 def cache_directory() -> Path:
@@ -106,29 +113,30 @@ class FolderCache(abc.ABC, Generic[E]):
         """
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            lock = FileLock.take(self._lock_of(key), shared=False, wait=True)
-            partial = self._beside(key, "partial")
-            partial.mkdir()
-            partial.chmod(0o755)  # `mkdir` alone would apply the umask, and programs run as another user.
+            with FileLock.take(self._lock_of(key), shared=False, wait=True) or contextlib.nullcontext():
+                partial = self._beside(key, "partial")
+                try:
+                    if self.read(key) is not None:
+                        yield None
+                        return
+                    self._sweep(key)
+                    partial.mkdir()
+                    partial.chmod(0o755)  # `mkdir` alone would apply the umask, and programs run as another user.
+                    yield partial
+                    self._remove(key)  # What is there does not work.
+                    partial.rename(self.directory / key)
+                finally:
+                    shutil.rmtree(partial, ignore_errors=True)
+                    if not (self.directory / key).exists():
+                        self._remove_lock(key)
         except OSError as error:
             raise self._error(
                 f"{self.directory} cannot be written: {error}; ${CACHE_VARIABLE} names another directory"
             ) from error
-        with lock or contextlib.nullcontext():
-            try:
-                if self.read(key) is not None:
-                    yield None
-                    return
-                self._sweep(key, but=partial)
-                yield partial
-                self._remove(key)  # What is there does not work.
-                partial.rename(self.directory / key)
-            finally:
-                shutil.rmtree(partial, ignore_errors=True)
 
     def entries(self) -> list[E]:
         """All folders, the most recently used first."""
-        names = [path.name for path in self._paths() if path.is_dir() and "." not in path.name]
+        names = [path.name for path in self._paths() if _KEY.fullmatch(path.name)]
         found = [one for name in names if (one := self.read(name)) is not None]
         return sorted(found, key=lambda one: (-self.used_at(one), one.key))
 
@@ -158,23 +166,25 @@ class FolderCache(abc.ABC, Generic[E]):
                 removed.append(one)
                 excess -= one.size_bytes
         kept = {one.key for one in known}
-        for key in {path.name.partition(".")[0] for path in self._paths()} - kept:
+        # A folder has its lock beside it as long as it is there, so this finds those too that do not work.
+        for key in {found[1] for path in self._paths() if (found := _BESIDE.fullmatch(path.name))} - kept:
             self._remove_unless_used(key)
         return removed
 
     def _remove_unless_used(self, key: str) -> bool:
-        try:
+        with contextlib.suppress(OSError):  # What belongs to another user is left.
             lock = FileLock.take(self._lock_of(key), shared=False, wait=False)
-        except OSError:
-            return False
-        if lock is None:
-            return False
-        with lock:
-            self._remove(key)
-            self._sweep(key)
-            # Who waits for the lock of a removed file notices that, and takes the next.
-            self._lock_of(key).unlink(missing_ok=True)
-        return True
+            if lock is not None:
+                with lock:
+                    self._remove(key)
+                    self._sweep(key)
+                    self._remove_lock(key)
+                return True
+        return False
+
+    def _remove_lock(self, key: str) -> None:
+        """Remove the lock of a folder that is gone. Who waits for it notices that, and takes the next."""
+        self._lock_of(key).unlink(missing_ok=True)
 
     def _remove(self, key: str) -> None:
         """Remove a folder; the caller holds its lock. Without its name, nobody takes half of it for a whole."""
@@ -183,9 +193,10 @@ class FolderCache(abc.ABC, Generic[E]):
             (self.directory / key).rename(removed)
         shutil.rmtree(removed, ignore_errors=True)
 
-    def _sweep(self, key: str, but: Path | None = None) -> None:
+    def _sweep(self, key: str) -> None:
         for path in self._paths():
-            if path != but and path.name.startswith(f"{key}.") and path.suffix in (".partial", ".removed"):
+            found = _BESIDE.fullmatch(path.name)
+            if found is not None and found[1] == key and path.suffix != ".lock":
                 shutil.rmtree(path, ignore_errors=True)
 
     def _paths(self) -> Iterable[Path]:

@@ -4,6 +4,7 @@ import contextlib
 import doctest
 import importlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -84,6 +85,17 @@ def wait_until(condition, message="what was waited for did not come"):
         assert time.monotonic() < deadline, message
         time.sleep(0.01)
     return given
+
+
+@contextlib.contextmanager
+def files_of_at_most(size):
+    """Let this process write no file of more than `size` bytes, as if the disk were nearly full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def local(level, **kwargs):

@@ -1,15 +1,14 @@
 """A file of numbered lines: none is lost, none is there twice, and nothing else is replaced."""
 
-import contextlib
 import json
 import os
-import resource
 import stat
 
 import pytest
 
 from code_env.errors import OutputError
 from code_env.numbered_lines import NumberedLines
+from support import files_of_at_most
 
 ROWS = [{"sample": number, "text": f"{number} " + "x" * 100 * number + "\ud800"} for number in range(4)]
 
@@ -139,17 +138,6 @@ def test_only_a_regular_file_is_replaced(tmp_path):
         file.write(ROWS[0])
     assert link.is_symlink()
     assert json.loads(target.read_text()) == ROWS[0]
-
-
-@contextlib.contextmanager
-def files_of_at_most(size):
-    """Let this process write no file of more than `size` bytes, as if the disk were nearly full."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_full_disk_is_one_sentence_and_what_was_written_is_kept(tmp_path):

@@ -4,7 +4,6 @@ import dataclasses
 import json
 import os
 import random
-import resource
 import signal
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from code_env.errors import RolloutError
 from code_env.registration import make_code_exec_vec
 from code_env.rollout import SandboxAlarm, collect
 from code_env.wrappers import vector as twins
+from support import files_of_at_most
 
 ADD = Task(
     "add",
@@ -319,17 +319,10 @@ def test_lines_in_which_an_episode_is_lost_or_doubled_are_refused(make, tmp_path
 
 def test_a_full_disk_is_an_error_of_ours_and_costs_no_episode(make, tmp_path):
     path = tmp_path / "rows.jsonl"
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     env = make(2)
     collect(env, references, 2)  # What programs are started with has no such limit.
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1500, limits[1]))
-        with pytest.raises(RolloutError, match="resume when they can"):
-            collect(env, references, 40, path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, ignored)
+    with files_of_at_most(1500), pytest.raises(RolloutError, match="resume when they can"):
+        collect(env, references, 40, path)
     summary = collect(env, references, 40, path, resume=True)
     assert summary.done == 40
     assert sorted(row["episode"] for row in rows_of(path)) == list(range(40))

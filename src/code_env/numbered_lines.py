@@ -16,17 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from code_env.errors import OutputError
-from code_env.output_file import output_path, try_lock
-
-PARTIAL_SUFFIX = ".partial"
+from code_env.output_file import output_path, partial_path, try_lock
 
 Row = dict[str, Any]
 """One line. Its number, from 0, is under `sample`."""
-
-
-def partial_path(path: Path) -> Path:
-    """Return the file in which the lines of a file are while it grows."""
-    return path.with_name(path.name + PARTIAL_SUFFIX)
 
 
 class NumberedLines:

@@ -327,8 +327,6 @@ def test_validate_saves_impossible_copies(tmp_path, suite):
     assert "1 task that nobody can solve: never.jsonl" in shown
     scored = json.loads(run("eval", "--suite", "never.jsonl", "--references", "--json", cwd=tmp_path))
     assert scored["outcomes"] == {"fail": 1}
-    told = run("validate", suite, "--impossible", suite, cwd=tmp_path, code=2)
-    assert "give another path than" in told
 
 
 def test_validate_names_references_that_answers_contradict(tmp_path, suite):
@@ -352,7 +350,6 @@ def test_harden_adds_tests_that_refuse_what_passed(tmp_path, suite):
     assert "Nothing checked the references" in shown
     assert "the suite with 20 more tests is in more.jsonl" in shown
     assert json.loads(run("eval", "--suite", "more.jsonl", *judged, cwd=tmp_path))["outcomes"] == {"fail": 1}
-    assert "give another path than" in run("harden", suite, "--write", suite, cwd=tmp_path, code=2)
 
 
 def test_harden_takes_trajectories_as_answers(tmp_path, suite):
@@ -408,24 +405,11 @@ def test_validate_writes_all_tasks_with_what_was_found(tmp_path, suite):
     assert {finding["kind"] for finding in json.loads(shown)["findings"]} == {"reference_fails", "trivial_scores"}
 
 
-def test_validate_never_replaces_what_it_reads(tmp_path, suite):
-    before = suite.read_text()
-    (tmp_path / "link.jsonl").symlink_to(suite)
-    for source, target in ((suite, suite), (suite, "./suite.jsonl"), (suite, "link.jsonl"), ("link.jsonl", suite)):
-        shown = run("validate", source, "--write", target, cwd=tmp_path, code=2)
-        assert "would replace the one it was made from" in " ".join(shown.split())
-    assert suite.read_text() == before
-    starter = code_env.environments.definitions.load_definition("starter").suite_path
-    run("validate", "starter", "--write", starter, cwd=tmp_path, code=2)
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["run", "startre"], "did you mean 'starter'"),
         (["run", "CartPole-v1"], "neither an environment of this package"),
-        (["eval", "bad.jsonl", "--suite", "starter", "-o", "bad.jsonl"], "bad.jsonl:2"),
-        (["eval", "good.jsonl", "--suite", "starter", "-o", "./good.jsonl"], "would replace the samples"),
         (["run", "CodeExec-v0", "--executor", "lokal"], "known are"),
         (["eval", "--suite", "starter"], "--references"),
         (["eval", "missing.jsonl", "--suite", "starter"], "missing.jsonl"),
@@ -439,7 +423,7 @@ def test_validate_never_replaces_what_it_reads(tmp_path, suite):
         (["eval", "--references", "--suite", "nowhere"], "known suites are data_analysis, files, "),
         (["validate", "broken.jsonl"], "broken.jsonl:1:"),
         (["validate", "starter", "--write", "no/such/dir.jsonl"], "cannot be written"),
-        (["validate", "starter", "--write", "."], "cannot be written"),
+        (["validate", "starter", "--write", "."], "is no regular file"),
         (["rollout", "rows.jsonl", "--policy", "best"], "`references`, `blank`, or package.module:function"),
         (["rollout", "rows.jsonl", "--policy", "math:pi"], "no function but a float"),
         (["rollout", "rows.jsonl", "--policy", "no.such:name"], "No module named"),

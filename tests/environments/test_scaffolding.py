@@ -9,8 +9,8 @@ import pytest
 import code_env
 from code_env import load_suite, validate
 from code_env.environments.scaffolding import new_environment
-from code_env.errors import CodeEnvError, SuiteNotFound, TaskError
-from support import PATIENCE_S
+from code_env.errors import CodeEnvError, OutputError, SuiteNotFound, TaskError
+from support import PATIENCE_S, files_of_at_most
 
 
 @pytest.fixture
@@ -50,8 +50,14 @@ def test_nothing_that_is_there_is_overwritten(tmp_path):
         new_environment("mine", tmp_path)
     assert (folder / "tasks.jsonl").read_text() == "edited"
     (tmp_path / "file").write_text("")
-    with pytest.raises(CodeEnvError, match=r"cannot be made|is there already"):
+    with pytest.raises(CodeEnvError, match="cannot be written"):
         new_environment("mine", tmp_path / "file")
+
+
+def test_a_full_disk_leaves_no_half_of_a_folder(tmp_path):
+    with files_of_at_most(10), pytest.raises(OutputError, match=r"mine cannot be written: .*File too large"):
+        new_environment("mine", tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_broken_is_left_out_alone(tmp_path, registry):

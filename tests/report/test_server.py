@@ -160,6 +160,6 @@ def test_a_report_is_written_by_one_command(rows, tmp_path):
     assert (tmp_path / "report.html").read_bytes() == first
     assert "r.jsonl cannot" not in run("report", "none.jsonl", cwd=tmp_path, code=2)
     refused = run("report", path, "-o", "/dev/null", cwd=tmp_path, code=2)
-    assert "/dev/null is no regular file; give another --output" in " ".join(refused.split())
+    assert "/dev/null is no regular file; give another path" in " ".join(refused.split())
     full = run("report", path, "-o", "/dev/full/page", cwd=tmp_path, code=2)
     assert "cannot be written" in full

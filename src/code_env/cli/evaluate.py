@@ -19,8 +19,9 @@ from code_env.extract import Extraction
 from code_env.judging import Outcome
 from code_env.judging.rows import judged_by
 from code_env.numbered_lines import NumberedLines, Row
-from code_env.output_file import output_path
+from code_env.output_file import output_path, require_other
 from code_env.tasks import TaskSuite, load_suite
+from code_env.tasks.loading import suite_path
 from code_env.text import clip, printable
 
 from .application import app
@@ -109,13 +110,13 @@ def evaluate(
         told: dict[str, Any] = {}
         if model is not None:
             samples = samples_path(tasks) if output is None else _named_after(output, "_samples")
+        target = output or _named_after(Path(samples.name if samples else f"{tasks.name}_references"), "_results")
+        require_other(target, [samples, suite_path(suite, format)])
+        if model is not None and samples is not None:
             with chat_model(context) as asked:
                 told = answer_suite(tasks, asked, samples, samples_per_task, limit, resume=resume)
         chosen = evaluation.read_samples(samples, tasks, field) if samples else evaluation.reference_samples(tasks)
         wanted = len(chosen[:limit])
-        target = output or _named_after(Path(samples.name if samples else f"{tasks.name}_references"), "_results")
-        if samples is not None and target.resolve() == samples.resolve():
-            raise CodeEnvError(f"the results would replace the samples in {samples}; give another --output")
         extract: Extraction = "raw" if raw else "fence"
         with open_executor(executor, workers) as runner:
             about = judged_by(runner) | {"extract": extract}

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from code_env.errors import CodeEnvError
 from code_env.report.exports import export_run
 
 from .application import app
@@ -41,8 +40,6 @@ def export(
     Example: code-env export episodes.jsonl --to inspect -o logs
     """
     with user_errors():
-        if output.resolve() == file.resolve():
-            raise CodeEnvError(f"the export would replace the results in {file}; give another --output")
         count, written = export_run(file, output, to)
     if as_json:
         print_json({"samples": count, "written": str(written)})

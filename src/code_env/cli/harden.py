@@ -12,7 +12,8 @@ from code_env.evaluation import passing_answers
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.hardening import HardenedSuite, harden
 from code_env.hardening.harden import INPUTS
-from code_env.tasks import load_suite
+from code_env.tasks import load_suite, save_suite
+from code_env.tasks.loading import suite_path
 
 from .application import app
 from .console import (
@@ -26,7 +27,7 @@ from .console import (
     say,
     user_errors,
 )
-from .saving import check_target, write_suite
+from .saving import check_target
 
 
 @app.command("harden")
@@ -50,7 +51,7 @@ def harden_suite(
     """
     with user_errors():
         tasks = load_suite(suite, format)
-        check_target(write, suite, tasks)
+        check_target(write, tasks, [suite_path(suite, format), *(answers or [])])
         with open_executor(executor, workers) as runner, progress_bar() as progress:
             bar = progress.add_task("hardening", total=len(tasks))
             found = harden(
@@ -61,7 +62,7 @@ def harden_suite(
                 seed=seed,
                 progress=lambda done: progress.update(bar, completed=done),
             )
-        write_suite(found.suite, write)
+        save_suite(found.suite, write)
     if as_json:
         rows = [dataclasses.asdict(one) for one in found.tasks]
         print_json({"suite": tasks.name, "added": found.added, "tasks": rows})

@@ -87,10 +87,7 @@ def _executor(name: str) -> dict[str, Any]:
 
 def _count(name: str) -> int | None:
     """The number of tasks of an environment; None if it is not known without a request to the hub."""
-    source = load_definition(name).source
-    if source is not None and source.path is None:
-        return None
-    return len(load_suite(name))
+    return None if load_definition(name).path is None else len(load_suite(name))
 
 
 def _shown(reward: Any) -> str:

@@ -11,6 +11,7 @@ import typer
 from code_env.errors import CodeEnvError
 from code_env.importing import named_function
 from code_env.integrations import rewardkit
+from code_env.output_file import output_path, replaced_file, require_other
 
 from .application import app
 from .console import JsonOption, out, print_json, say, user_errors
@@ -36,12 +37,13 @@ def reward(
             called = named_function(function if ":" in function else f"{rewardkit.__name__}:{function}")
         except LookupError as error:
             raise CodeEnvError(str(error)) from None
+        if output is not None:
+            require_other(output, [dataset])
+            output_path(output)
         found = rewardkit.evaluate_dataset(called, dataset, field or [], at_once=at_once)
         if output is not None:
-            try:
-                output.write_text(json.dumps(found.to_dict(), indent=2) + "\n", encoding="utf-8")
-            except OSError as error:
-                raise CodeEnvError(f"the results cannot be written: {error}") from None
+            with replaced_file(output) as file:
+                file.write(f"{json.dumps(found.to_dict(), indent=2)}\n".encode())
     if as_json:
         print_json({"mean_score": found.mean_score, "rows": len(found), "missing": found.missing})
         return

@@ -13,7 +13,8 @@ from rich.text import Text
 from code_env.evaluation import passing_answers
 from code_env.executors.registry import DEFAULT_EXECUTOR
 from code_env.hardening import MutationScore, TaskScore, impossible_suite, look_at_answers, mutation_score
-from code_env.tasks import load_suite
+from code_env.tasks import load_suite, save_suite
+from code_env.tasks.loading import suite_path
 from code_env.text import first_line, printable
 from code_env.validating import Validation, ValidationFinding, validate
 
@@ -30,7 +31,7 @@ from .console import (
     say,
     user_errors,
 )
-from .saving import check_target, write_suite
+from .saving import check_target
 
 _SMALL_SCORE, _MOST_SMALL = 0.5, 5
 """Warnings whose score is smaller than the first value are shown as one line if there are more than the second."""
@@ -74,9 +75,10 @@ def validate_suite(
     """
     with user_errors():
         tasks = load_suite(suite, format)
-        for target in (write, impossible):
-            if target is not None:
-                check_target(target, suite, tasks)
+        others = [suite_path(suite, format), *(answers or [])]
+        for target in filter(None, (write, impossible)):
+            check_target(target, tasks, others)
+            others.append(target)
         with open_executor(executor, workers) as runner, progress_bar() as progress:
             bar = progress.add_task("validating", total=len(tasks))
             found = validate(
@@ -108,9 +110,9 @@ def validate_suite(
                 found = dataclasses.replace(found, findings=(*found.findings, *findings))
             copies = None if impossible is None else impossible_suite(found.suite, runner, seed=seed)
         if write is not None:
-            write_suite(found.suite, write)
+            save_suite(found.suite, write)
         if copies is not None and impossible is not None:
-            write_suite(copies.suite, impossible)
+            save_suite(copies.suite, impossible)
     if as_json:
         row = _validation_row(found)
         if score is not None:

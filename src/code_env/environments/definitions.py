@@ -63,6 +63,11 @@ class EnvironmentDefinition:
     base: str = "CodeExec-v0"
     """Id of the environment that it is made of."""
 
+    @property
+    def path(self) -> Path | None:
+        """The file that its tasks are read from; None if they are on the hub."""
+        return self.suite_path if self.source is None else self.source.path
+
     def complete(self, task: Task) -> Task:
         """The task, with this definition's limits and packages if it has none of its own."""
         if self.limits and task.limits == Limits():

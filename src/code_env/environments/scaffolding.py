@@ -8,6 +8,7 @@ from pathlib import Path
 from string import Template
 
 from code_env.errors import CodeEnvError
+from code_env.output_file import new_folder
 from code_env.registration import environment_id
 
 _TEMPLATES = files("code_env").joinpath("environments", "templates", "environment")
@@ -27,8 +28,9 @@ def new_environment(name: str, directory: str | Path) -> Path:
         The folder.
 
     Raises:
-        CodeEnvError: If the name is none, or there is something in its place, or nothing can be written there. Then
-            nothing that was there is changed.
+        CodeEnvError: If the name is none.
+        OutputError: If there is something in its place, or nothing can be written there. Then nothing that was there is
+            changed.
 
     Example:
         >>> import tempfile
@@ -44,13 +46,8 @@ def new_environment(name: str, directory: str | Path) -> Path:
         )
     folder = Path(directory) / name
     words = {"name": name, "env_id": environment_id(name)}
-    try:
-        folder.mkdir(parents=True)
+    with new_folder(folder) as unfinished:
         for file in _FILES:
             template = _TEMPLATES.joinpath(file).read_text(encoding="utf-8")
-            (folder / file).write_text(Template(template).substitute(words), encoding="utf-8")
-    except FileExistsError:
-        raise CodeEnvError(f"{folder} is there already; give another name, or remove it") from None
-    except OSError as error:
-        raise CodeEnvError(f"the folder cannot be made: {error}") from None
+            (unfinished / file).write_text(Template(template).substitute(words), encoding="utf-8")
     return folder

@@ -18,7 +18,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from code_env.output_file import replaced_file
+from code_env.output_file import replaced_file, require_other
 from code_env.rewards.pass_at_k import DEFAULT_KS
 from code_env.text import printable
 
@@ -46,12 +46,13 @@ def write_report(
 
     Raises:
         ReportError: If a file cannot be read, or a line of it is malformed.
-        OutputError: If the page cannot be written.
+        OutputError: If the page cannot be written, or would replace one of the files.
     """
-    paths = [Path(file) for file in files]
-    with Runs(paths, ks) as runs, replaced_file(Path(output)) as page:
+    paths, output = [Path(file) for file in files], Path(output)
+    require_other(output, paths)
+    with Runs(paths, ks) as runs, replaced_file(output) as page:
         entries: list[Entry] = []
-        page.writelines(page_parts(runs, title or title_of(paths), entries))
+        page.writelines(part.encode() for part in page_parts(runs, title or title_of(paths), entries))
     return len(entries)
 
 

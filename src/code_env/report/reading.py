@@ -9,7 +9,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from code_env.errors import ReportError
-from code_env.numbered_lines import partial_path
+from code_env.output_file import partial_path
 
 from .items import Item, item_of
 

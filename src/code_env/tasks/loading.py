@@ -59,6 +59,26 @@ def load_suite(name_or_path: SuiteSource, format: str | None = None) -> TaskSuit
         return name_or_path
     if not isinstance(name_or_path, str | Path):
         return _suite_of_rows(name_or_path, format)
+    found, format = _find(name_or_path, format)
+    if isinstance(found, EnvironmentDefinition):
+        return _suite_of(found)
+    name = found.resolve().name if found.is_dir() else found.name.split(".")[0]
+    return TaskSuite(name, _read(found, format))
+
+
+def suite_path(name_or_path: str | Path, format: str | None = None) -> Path | None:
+    """The file or directory that the tasks of a suite are read from; None if they are on the hub.
+
+    Raises:
+        SuiteNotFound: As `load_suite`.
+        TaskError: If an `env.toml` is malformed.
+    """
+    found, _ = _find(name_or_path, format)
+    return found.path if isinstance(found, EnvironmentDefinition) else found
+
+
+def _find(name_or_path: str | Path, format: str | None) -> tuple[EnvironmentDefinition | Path, str | None]:
+    """What a name or path leads to, and its format where that is known."""
     text = str(name_or_path)
     named, colon, rest = text.partition(":")
     if colon and named in FORMATS and format is None and isinstance(name_or_path, str):
@@ -69,7 +89,7 @@ def load_suite(name_or_path: SuiteSource, format: str | None = None) -> TaskSuit
     if is_named or (is_directory and is_environment(path)):
         if format is not None:
             raise TaskError(f"format: {text!r} is an environment, and its env.toml names its format; got {format!r}")
-        return _suite_of(load_definition(text) if is_named else read_definition(path))
+        return load_definition(text) if is_named else read_definition(path), None
     if not is_directory and not _is(path, Path.is_file):
         raise _not_found(text, "neither a file nor a known suite")
     if is_directory and format is None and format_of_directory(path) is None:
@@ -78,8 +98,7 @@ def load_suite(name_or_path: SuiteSource, format: str | None = None) -> TaskSuit
             "a directory without env.toml, without problem packages (problem.yaml, or */problem.yaml) and without "
             "Harbor's folders (task.toml, or */task.toml)",
         )
-    name = path.resolve().name if is_directory else path.name.split(".")[0]
-    return TaskSuite(name, _read(path, format))
+    return path, format
 
 
 def _suite_of_rows(rows: Iterable[Task | Mapping[str, Any]], format: str | None) -> TaskSuite:
@@ -92,11 +111,9 @@ def _suite_of_rows(rows: Iterable[Task | Mapping[str, Any]], format: str | None)
 
 
 def _suite_of(definition: EnvironmentDefinition) -> TaskSuite:
-    source, path = definition.source, definition.suite_path
     if definition.format is not None:
         require_choice(f"environment {definition.name!r}: format", definition.format, FORMATS, TaskError)
-    if source is not None:
-        path = source.path
+    source, path = definition.source, definition.path
     if path is not None:
         tasks = _read(path, definition.format)
     elif source is not None:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from code_env.errors import TaskError
+from code_env.errors import OutputError, TaskError
 from code_env.executors.limits import Limits
 from code_env.tasks import (
     AssertTest,
@@ -21,6 +21,7 @@ from code_env.tasks import (
     save_suite,
 )
 from code_env.tasks.formats.code_env import task_from_row
+from support import files_of_at_most
 
 OUTPUT = {"kind": "output", "expected": "1"}
 CALL = {"kind": "call", "args": [1], "expected": 2}
@@ -374,6 +375,15 @@ def test_a_value_without_a_form_is_refused_and_nothing_is_written(fields, messag
         save_suite([EVERY_TASK["least"], task], tmp_path / "suite.jsonl")
     assert str(caught.value).startswith(f"task 'x': {message}")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_costs_no_suite(tmp_path):
+    path = tmp_path / "suite.jsonl"
+    save_suite([EVERY_TASK["least"]], path)
+    before = path.read_bytes()
+    with files_of_at_most(10), pytest.raises(OutputError, match=r"cannot be written: .*File too large"):
+        save_suite([EVERY_TASK["every field"]], path)
+    assert (path.read_bytes(), list(tmp_path.iterdir())) == (before, [path])
 
 
 def test_an_integer_too_long_for_json_is_refused(tmp_path):

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from code_env.errors import OutputError, ReportError
-from code_env.numbered_lines import PARTIAL_SUFFIX, partial_path
-from code_env.output_file import new_folder, replaced_file
+from code_env.output_file import PARTIAL_SUFFIX, new_folder, partial_path, replaced_file, require_other
 from code_env.report.items import Item
 from code_env.report.reading import RunFile
 
@@ -38,6 +37,7 @@ def export_run(file: str | Path, output: str | Path, to: str) -> tuple[int, Path
     """
     if to not in FORMATS:
         raise ReportError(f"the formats are {', '.join(FORMATS)}; got {to!r}")
+    require_other(Path(output), [Path(file)])
     with contextlib.closing(RunFile(Path(file))) as run:
         counted = _Counted(run.items())
         written = FORMATS[to](counted, _origin(run.path), Path(output))
@@ -72,9 +72,9 @@ def _write_inspect(items: _Counted, origin: Origin, output: Path) -> Path:
         try:
             output.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"the folder of the log cannot be made: {error}; give another --output") from None
+            raise OutputError(f"the folder of the log cannot be made: {error}; give another path") from None
     with replaced_file(output) as log:
-        log.writelines(inspect_log(items, origin))
+        log.writelines(part.encode() for part in inspect_log(items, origin))
     return output
 
 

@@ -23,6 +23,7 @@ from code_env.errors import TaskError
 from code_env.executors.limits import Limits
 from code_env.executors.program import check_path
 from code_env.languages import LANGUAGES, PYTHON, find_language
+from code_env.output_file import replaced_file
 
 from ..base import DERIVED, PLAIN, REQUIRED
 from ..comparison import Comparison
@@ -179,8 +180,8 @@ def save_suite(suite: Iterable[Task], path: str | Path) -> None:
         path: The file; an existing file is replaced.
 
     Raises:
-        TaskError: If a task holds a value that the format cannot represent. The message names the task, and nothing is
-            written.
+        TaskError: If a task holds a value that the format cannot represent. The message names the task.
+        OutputError: If the file cannot be written. In both cases a file that was there is as before.
 
     Example:
         >>> import tempfile
@@ -194,7 +195,8 @@ def save_suite(suite: Iterable[Task], path: str | Path) -> None:
     lines = [in_field(f"task {task.id!r}", partial(text_from_task, task)) + "\n" for task in suite]
     content = "".join(lines).encode()
     # mtime=0, so that the same tasks always give the same file.
-    path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+    with replaced_file(path) as file:
+        file.write(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
 def text_from_task(task: Task) -> str:

@@ -421,6 +421,13 @@ def test_validate_writes_all_tasks_with_what_was_found(tmp_path, suite):
         (["eval", "--references", "--suite", "starter", "-o", "."], "is no regular file"),
         (["eval", "--model", "m", "--suite", "starter", "-o", "."], "is no regular file"),
         (["eval", "--references", "--suite", "nowhere"], "known suites are data_analysis, files, "),
+        (["eval", ".", "--suite", "starter"], ".: a file of JSON lines was expected, and this is a directory"),
+        (
+            ["eval", "--references", "--suite", "starter", "-e", "os:path"],
+            "os:path is a module; what makes",
+        ),
+        (["harbor", "run", ".", "--script", "no.sh"], "path of a shell script; no.sh cannot be read: [Errno 2]"),
+        (["cache", "prune", "--max-gib", "inf"], "less than or equal to 1048576"),
         (["validate", "broken.jsonl"], "broken.jsonl:1:"),
         (["validate", "starter", "--write", "no/such/dir.jsonl"], "cannot be written"),
         (["validate", "starter", "--write", "."], "is no regular file"),
@@ -443,16 +450,3 @@ def test_a_mistake_gets_one_line_and_exit_code_2(arguments, words, tmp_path):
     (tmp_path / "broken.jsonl").write_text("{not json\n")
     shown = run(*arguments, cwd=tmp_path, code=2)
     assert words in " ".join(shown.split())
-
-
-def test_reward_scores_the_answers_of_a_file(tmp_path):
-    rows = [{"response": "print(1)", "expected_output": "1"}, {"completion": "print(2)", "expected_output": "1"}]
-    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    arguments = ["answers.jsonl", "-f", "expected_output"]
-    shown = run("reward", "local_code_execution_reward", *arguments, "-o", "results.json", cwd=tmp_path)
-    assert "mean score: 0.5000 over 2 rows" in shown
-    assert json.loads((tmp_path / "results.json").read_text())["scores"] == [1.0, 0.0]
-    assert "no function at" in run("reward", "no_such_reward", *arguments, cwd=tmp_path, code=2)
-    assert "the row lacks ground_truth" in run(
-        "reward", "fractional_code_reward", "answers.jsonl", "-f", "ground_truth", cwd=tmp_path, code=2
-    )

@@ -158,6 +158,12 @@ def test_a_malformed_task_of_an_environment_is_refused_with_its_file_and_line(fo
     assert str(caught.value).startswith(f"{tmp_path / 'mine' / 'tasks.jsonl'}:2: id must be text")
 
 
+def test_tasks_that_are_not_there_are_told(folder, tmp_path):
+    folder("mine", 'suite = "none.jsonl"')
+    with pytest.raises(TaskError, match=rf"^{tmp_path}/mine/none.jsonl: there is no such file$"):
+        load_suite("mine")
+
+
 def test_an_unknown_suite_lists_the_environments(folder):
     folder("mine", "suite = 'tasks.jsonl'", ROW)
     with pytest.raises(SuiteNotFound, match="known suites are mine;"):

@@ -1,5 +1,6 @@
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
@@ -84,6 +85,12 @@ def test_a_malformed_array_is_refused_with_file_and_number(write, content, probl
 
 def test_rows_are_read_with_their_line_numbers(write):
     assert list(read_rows(write(b'\n{"a": 1}\n\n{"b": 2}'))) == [(2, {"a": 1}), (4, {"b": 2})]
+
+
+def test_only_a_regular_file_has_rows(tmp_path):
+    for path, told in ((tmp_path, "and this is a directory"), (Path("/dev/null"), "and this is no regular file")):
+        with pytest.raises(TaskError, match=rf"^{path}: a file of JSON lines was expected, {told}$"):
+            list(read_rows(path))
 
 
 @pytest.mark.parametrize(("row", "format"), [(ROW, "code_env"), (HUMANEVAL, "humaneval")])

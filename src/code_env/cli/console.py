@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
@@ -111,6 +112,22 @@ def modules_from_here() -> Iterator[None]:
         yield
     finally:
         sys.path.remove("")
+
+
+def call_given(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function that the user has named.
+
+    Raises:
+        CodeEnvError: If it raises an exception; the message is its traceback, without the frames of this package.
+    """
+    try:
+        return function(*args, **kwargs)
+    except CodeEnvError:
+        raise
+    except Exception as error:
+        its_frames = error.__traceback__ and error.__traceback__.tb_next
+        told = "".join(traceback.format_exception(error.with_traceback(its_frames)))
+        raise CodeEnvError(f"{what} raised an exception\n{told.rstrip()}") from None
 
 
 def limits_of(timeout: float | None) -> dict[str, float] | None:

@@ -170,7 +170,7 @@ def _rows_of(samples: list[evaluation.Sample], tasks: TaskSuite, about: dict[str
 
 def _named_after(path: Path, ending: str) -> Path:
     """Return the file of JSON lines beside another whose name is that of the other and an ending."""
-    return path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + ending + ".jsonl")
+    return path.parent / f"{path.name.removesuffix('.gz').removesuffix('.jsonl')}{ending}.jsonl"
 
 
 def _show_summary(summary: evaluation.Summary, missing: set[int]) -> None:

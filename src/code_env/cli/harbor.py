@@ -42,7 +42,7 @@ def run_folder(
     Example: code-env harbor run tasks/fix-the-parser --script agent.sh
     """
     with user_errors():
-        agent = Trial.solve if script is None else _running(script.read_text(encoding="utf-8"))
+        agent = Trial.solve if script is None else _running(script)
         tasks = _prepared(folder, variables, network=network)
         rows = []
         for task in tasks:
@@ -100,8 +100,12 @@ def _prepared(folder: Path, variables: list[str] | None, *, network: bool) -> li
 _Agent = Callable[[Trial], object]
 
 
-def _running(script: str) -> _Agent:
-    return lambda trial: trial.run(script)
+def _running(script: Path) -> _Agent:
+    try:
+        text = script.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CodeEnvError(f"--script takes the path of a shell script; {script} cannot be read: {error}") from None
+    return lambda trial: trial.run(text)
 
 
 def _idle(trial: Trial) -> None:

@@ -21,7 +21,9 @@ from .console import FormatOption, JsonOption, NetworkOption, out, print_json, p
 
 _GIB, _MIB = 1 << 30, 1 << 20
 
-MaxGibOption = Annotated[float, typer.Option("--max-gib", min=0, help="How large the cache may become, in GiB.")]
+MaxGibOption = Annotated[
+    float, typer.Option("--max-gib", min=0, max=1 << 20, help="How large the cache may become, in GiB.")
+]
 
 cache_app = typer.Typer(name="cache", help="Show and empty the caches of packages and images.", no_args_is_help=True)
 app.add_typer(cache_app)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import traceback
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -29,6 +28,7 @@ from .console import (
     TemperatureOption,
     TimeoutOption,
     WorkersOption,
+    call_given,
     chat_model,
     err,
     limits_of,
@@ -153,14 +153,4 @@ def _policy(name: str, rules: EpisodeRules) -> Policy:
     except LookupError as error:
         raise CodeEnvError(f"--policy: {error}") from None
 
-    def policy(prompts: list[str], infos: list[dict[str, Any]]) -> Any:
-        try:
-            return function(prompts, infos)
-        except CodeEnvError:
-            raise
-        except Exception as error:
-            its_frames = error.__traceback__ and error.__traceback__.tb_next
-            told = "".join(traceback.format_exception(error.with_traceback(its_frames)))
-            raise CodeEnvError(f"the policy {name} raised an exception\n{told.rstrip()}") from None
-
-    return policy
+    return lambda prompts, infos: call_given(f"the policy {name}", function, prompts, infos)

@@ -40,8 +40,6 @@ def read_samples(path: Path, suite: TaskSuite, field: str = "completion") -> lis
     Raises:
         TaskError: If a row is malformed or does not name a task of the suite; the message names the file and line.
     """
-    if not path.is_file():
-        raise TaskError(f"{path}: there is no such file")
     samples: list[Sample] = []
     for number, line in read_rows(path):
         row = _last_action(line, field)

@@ -65,6 +65,8 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
         make = matches[0].load()
     except (ImportError, AttributeError) as error:
         raise ExecutorError(f"the executor {name!r} cannot be loaded here: {error}") from error
+    if not callable(make):
+        raise ExecutorError(f"{matches[0].value} is a {type(make).__name__}; what makes an Executor was expected")
     _require_arguments(name, make, kwargs)
     executor = make(**kwargs)
     if not isinstance(executor, Executor):

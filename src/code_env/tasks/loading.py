@@ -141,6 +141,18 @@ def _is(path: Path, kind: Callable[[Path], bool]) -> bool:
         return False
 
 
+def require_file(path: Path) -> None:
+    """Check that a path is that of a file of rows.
+
+    Raises:
+        TaskError: If it is not.
+    """
+    if not path.is_file():
+        what = "a directory" if path.is_dir() else "no regular file"
+        expected = f"a file of JSON lines was expected, and this is {what}"
+        raise TaskError(f"{path}: {expected if path.exists() else 'there is no such file'}")
+
+
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a file of JSON lines with their line numbers, without empty lines.
 
@@ -148,8 +160,9 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     numbered from 1.
 
     Raises:
-        TaskError: If a line is not a JSON object; the message names file and line.
+        TaskError: If there is no such file, or a line is not a JSON object; the message names file and line.
     """
+    require_file(path)
     opener = gzip.open if path.suffix == ".gz" else open
     number = 1
     try:

@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -32,7 +31,7 @@ class CollectionBar:
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[rates]}"),
+            TextColumn("{task.fields[rates]}", markup=False),
         )
         self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self.done = 0
@@ -97,7 +96,7 @@ def collection_table(summary: RolloutSummary) -> Table:
         shown = f"{summary.without_code} of {programs}"
         if summary.without_code_example is not None:
             shown += f", for example {printable(clip(summary.without_code_example, _EXAMPLE_CHARS))!r}"
-        table.add_row("programs without code", escape(shown))
+        table.add_row("programs without code", shown)
     errors = summary.statuses.get(Status.SANDBOX_ERROR, 0)
     if errors:
         table.add_row("programs without a verdict", f"{errors}: left out of training, please")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Column, Table
+from rich.text import Text
 
 from code_env.checks import require_known
 from code_env.errors import ExecutorError
@@ -18,7 +19,7 @@ from .console import JsonOption, open_executor, out, print_json, progress_bar, s
 if TYPE_CHECKING:
     from code_env.testing import Finding  # Its checks are imported by this command only.
 
-_SIGNS = {"holds": "[green]holds[/]", "declared": "declared", "fails": "[red]fails[/]"}
+_SIGNS = {"holds": Text("holds", "green"), "declared": Text("declared"), "fails": Text("fails", "red")}
 
 
 @app.command()

@@ -21,8 +21,9 @@ from code_env.models import ChatModel
 from code_env.rewards.pass_at_k import DEFAULT_KS
 from code_env.text import printable
 
-out = Console()
-err = Console(stderr=True)
+# Names and messages come from files and programs: `[socks]` in one is no markup, and `:boom:` no emoji.
+out = Console(markup=False, emoji=False)
+err = Console(stderr=True, markup=False, emoji=False)
 
 ExecutorOption = Annotated[str, typer.Option("--executor", "-e", help="Name of the executor; see `code-env list`.")]
 WorkersOption = Annotated[
@@ -142,13 +143,13 @@ def user_errors() -> Iterator[None]:
     try:
         yield
     except (CodeEnvError, gym.error.Error) as error:
-        err.print(f"error: {printable(str(error))}", style="red", markup=False, highlight=False, soft_wrap=True)
+        err.print(f"error: {printable(str(error))}", style="red", highlight=False, soft_wrap=True)
         raise typer.Exit(2) from None
 
 
 def progress_bar() -> Progress:
     """A progress bar on standard error for long work; nothing is shown if standard error is not a terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
 
 
@@ -173,4 +174,4 @@ def told_interrupt(kept: Callable[[], str]) -> Iterator[None]:
 
 def say(text: str, style: str | None = None) -> None:
     """Print a line that may hold text from a program or a file; the line is never cut or wrapped."""
-    out.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)
+    out.print(printable(text), style=style, highlight=False, soft_wrap=True)

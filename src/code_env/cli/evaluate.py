@@ -195,7 +195,7 @@ def _show_summary(summary: evaluation.Summary, missing: set[int]) -> None:
         count = summary.without_code
         hold = "1 sample holds no code," if count == 1 else f"{count} samples hold no code, for example"
         told = f"{hold} one for {example.task_id}: {shown!r}"
-        out.print(told, style="yellow", highlight=False, markup=False)
+        out.print(told, style="yellow", highlight=False)
     if summary.tasks_missing:
         out.print(f"{summary.tasks_missing} tasks of the suite have no sample", style="yellow", highlight=False)
     left_out = summary.outcomes.get(Outcome.NO_VERDICT, 0)

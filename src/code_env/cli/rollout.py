@@ -116,7 +116,7 @@ def rollout(
                 resume=resume,
                 alarm_rate=alarm_rate,
                 on_progress=bar,
-                on_alarm=lambda message: err.print(f"alarm: {message}", style="red", markup=False, soft_wrap=True),
+                on_alarm=lambda message: err.print(f"alarm: {message}", style="red", soft_wrap=True),
             )
     tokens = None
     if isinstance(chosen, ModelPolicy):

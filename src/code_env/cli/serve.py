@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Annotated
@@ -71,8 +72,12 @@ def serve(
                 mcp_tools.serve(runner, workers or own_cores(), idle_s=idle)
         return
     with user_errors():
-        listening = listening_socket(host, port) if unix is None else listening_unix_socket(unix)
-        with listening, open_executor(executor, workers) as runner:
+        token = os.environ.get(TOKEN_VARIABLE, "")
+        with contextlib.ExitStack() as stack:
+            listening = listening_socket(host, port) if unix is None else listening_unix_socket(unix)
+            stack.enter_context(listening)
+            server.require_token(listening, token)
+            runner = stack.enter_context(open_executor(executor, workers))
             note_isolation(runner)
             name = f"[{host}]" if ":" in host else host
             address = f"http://{name}:{listening.getsockname()[1]}" if unix is None else f"unix:{unix.resolve()}"
@@ -81,7 +86,6 @@ def serve(
                 print_json({"address": address, "level": level})
             else:
                 say(f"{address} runs programs, level {level}; Ctrl-C ends it")
-            token = os.environ.get(TOKEN_VARIABLE, "")
             runner.max_sessions = sessions
             server.serve(
                 runner,

@@ -23,6 +23,19 @@ _END_S = 5.0
 """How long connections may stay open after all work has ended, in seconds."""
 
 
+def require_token(listening: socket.socket, token: str) -> None:
+    """Check that a server that other machines can reach has a token.
+
+    Raises:
+        ServingError: If it has none.
+    """
+    if not token and not is_loopback(listening):
+        raise ServingError(
+            f"a server that listens on {listening.getsockname()[0]} needs a token, since it runs what it is sent: set "
+            "CODE_ENV_TOKEN"
+        )
+
+
 def serve(
     executor: Executor,
     workers: int,
@@ -47,17 +60,12 @@ def serve(
     Raises:
         ServingError: If a package is missing, or the server can be reached from other machines and has no token.
     """
-    here = is_loopback(listening)
-    if not here and not token:
-        raise ServingError(
-            f"a server that listens on {listening.getsockname()[0]} needs a token, since it runs what it is sent: set "
-            "CODE_ENV_TOKEN"
-        )
+    require_token(listening, token)
     app, work = application(
         executor,
         workers,
         token=token,
-        hosts=_LOCAL_NAMES if here else None,
+        hosts=_LOCAL_NAMES if is_loopback(listening) else None,
         most_body_bytes=most_body_bytes,
         idle_s=idle_s,
     )

@@ -26,6 +26,20 @@ def test_other_weights_and_another_executor_are_another_collection(tmp_path):
             collected(6, **options)
 
 
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+def test_a_collection_without_an_episode_leaves_no_file(error, tmp_path, executor):
+    def raises(prompts, infos):
+        raise error
+
+    path = tmp_path / "rows.jsonl"
+    env = make_code_exec_vec(2, SUITE, executor)
+    for there in (False, True):
+        with pytest.raises(error):
+            collect(env, raises, 2, path, resume=there)
+        assert path.exists() is there
+        path.touch()  # What was there stays.
+
+
 def test_episodes_without_a_verdict_count_for_nothing(executor):
     class Flaky(BrokenExecutor):
         def submit(self, program):

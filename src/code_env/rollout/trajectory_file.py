@@ -30,13 +30,14 @@ class TrajectoryFile:
     @classmethod
     @contextlib.contextmanager
     def opened(cls, path: Path, resume: bool, plan: Plan) -> Iterator[TrajectoryFile]:
-        """Open a file for a collection.
+        """Open a file for a collection. One that is made here, and gets no line, is removed again.
 
         Raises:
             RolloutError: If the file cannot be opened, or must not be used for this collection.
         """
+        is_new = not path.exists()
         try:
-            file = FileIO(path, "r+" if path.exists() else "x+")
+            file = FileIO(path, "x+" if is_new else "r+")
         except OSError as error:
             raise RolloutError(f"the trajectories cannot be written: {error}") from None
         with file:
@@ -52,7 +53,11 @@ class TrajectoryFile:
                 _sync_directory(path)
             except OSError as error:
                 raise RolloutError(f"the trajectories cannot be written: {error}") from None
-            yield cls(file, found)
+            try:
+                yield cls(file, found)
+            finally:
+                if is_new and os.fstat(file.fileno()).st_size == 0:
+                    path.unlink(missing_ok=True)
 
     def write(self, rows: list[dict[str, Any]]) -> None:
         """Write lines, and wait until they are on the disk.

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from code_env import PackageError, PackagesNotPrepared, TaskSuite, judge, load_suite
+from code_env import ExecutorError, PackageError, PackagesNotPrepared, TaskSuite, judge, load_suite
 from code_env.packages import PackageCache, prepare
 from packages.wheels import make_wheel, task
 from support import local, wait_until
@@ -119,9 +119,14 @@ def test_nothing_of_a_wheel_is_run(installer, tmp_path):
     assert mark.exists()
 
 
-def test_a_folder_that_is_not_there_is_an_error(packaged, tmp_path):
-    with pytest.raises(PackageError, match="is no folder"):
-        prepare(packaged, wheels=tmp_path / "none", cache=PackageCache(tmp_path / "cache"))
+@pytest.mark.parametrize("named", ["shelf", None])
+def test_a_folder_or_interpreter_that_is_not_there_is_an_error(named, tmp_path):
+    suite = TaskSuite("one", [task("one", [named] if named else [], UNCHANGED, "unchanged")])
+    cache = PackageCache(tmp_path / "cache")
+    with pytest.raises(PackageError, match="none is no folder"):
+        prepare(suite, wheels=tmp_path / "none", cache=cache)
+    with pytest.raises(ExecutorError, match="none does not answer as a Python interpreter"):
+        prepare(suite, python=str(tmp_path / "none"), cache=cache)
 
 
 def test_the_cache_is_kept_small_but_not_below_what_the_suite_needs(packaged, wheels, tmp_path):

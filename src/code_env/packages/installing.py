@@ -63,8 +63,6 @@ def install(
     Raises:
         PackageError: If it fails; the message has the installer's last lines.
     """
-    if wheels is not None and not wheels.is_dir():
-        raise PackageError(f"{wheels} is no folder; give one that holds wheels (*.whl)")
     new = str(prefix / "bin" / "python")
     links = ["--no-index", "--find-links", str(wheels.absolute())] if wheels is not None else []
     asked = ["--only-binary", ":all:", *links, *requirements]

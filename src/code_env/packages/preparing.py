@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from code_env.caches import MAX_BYTES, FileLock
+from code_env.errors import PackageError
 from code_env.requirements import package_of
 from code_env.tasks.task import Task
 
 from .cache import Environment, PackageCache
 from .imports import imports_of, is_there
 from .installing import Installer, find_installer, install, installed_versions, modules_of, size_of
+from .python import python_tag
 
 _MOST_MODULES = 300
 """The most modules that a server imports for the programs of an environment."""
@@ -62,7 +64,10 @@ def prepare(
         ExecutorError: If the interpreter does not answer.
     """
     cache = cache or PackageCache()
+    if wheels is not None and not Path(wheels).is_dir():
+        raise PackageError(f"{wheels} is no folder; give one that holds wheels (*.whl)")
     python = python or sys.executable
+    python_tag(python)  # Without packages nothing else would ask it whether it answers.
     sets: dict[tuple[str, ...], list[Task]] = {}
     for task in suite:
         if task.packages:

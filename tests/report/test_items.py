@@ -4,8 +4,10 @@ import json
 
 import gymnasium as gym
 import pytest
+from typer.testing import CliRunner
 
 from code_env import StdinTest, Task, TaskSuite, evaluation
+from code_env.cli import app
 from code_env.errors import ReportError
 from code_env.evaluation import Sample, summarize
 from code_env.report.items import item_of, last_program
@@ -139,6 +141,26 @@ def test_lines_of_an_unfinished_evaluation_are_read(results, tmp_path):
         assert not runs.are_replaced()
         write_rows(tmp_path / "r.jsonl", results)
         assert runs.are_replaced()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "there are no results in it"),
+        ("\n", "there are no results in it"),
+        ("garbage", "its last line is cut short, or no JSON, and is left out"),
+        ('{"sample": 0', "its last line is cut short, or no JSON, and is left out"),
+    ],
+)
+def test_a_report_says_which_file_holds_nothing_or_ends_within_a_line(results, text, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_rows(tmp_path / "whole.jsonl", results[:2])
+    (tmp_path / "r.jsonl").write_text(text)
+    done = CliRunner().invoke(app, ["report", "whole.jsonl", "r.jsonl"])
+    assert (done.exit_code, done.stdout) == (0, "2 samples in report.html: open it in a browser\n")
+    assert done.stderr == f"note: r.jsonl: {told}\n"
+    for quiet in (["watch", "--once", "r.jsonl"], ["report", "whole.jsonl"]):  # What is watched may still grow.
+        assert CliRunner().invoke(app, quiet).stderr == ""
 
 
 @pytest.mark.parametrize(

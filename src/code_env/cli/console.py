@@ -99,10 +99,15 @@ def open_executor(name: str, workers: int | None = None, **arguments: Any) -> Ex
         return make_executor(name, **({"workers": workers} if workers else {}), **arguments)
 
 
+def note(text: str) -> None:
+    """Print a line on standard error that users should know of."""
+    err.print(f"note: {printable(text)}", style="yellow", highlight=False, soft_wrap=True)
+
+
 def note_isolation(executor: Executor) -> None:
     """Say on standard error if programs have all rights of the user."""
     if executor.describe().level == "none":
-        err.print("note: nothing is isolated, programs run with your rights", style="yellow", highlight=False)
+        note("nothing is isolated, programs run with your rights")
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from code_env.environments.definitions import environment_names
 from code_env.environments.scaffolding import new_environment
 
 from .application import app
-from .console import JsonOption, err, print_json, say, user_errors
+from .console import JsonOption, note, print_json, say, user_errors
 
 
 @app.command()
@@ -27,7 +27,7 @@ def new(
     Example: code-env new my_tasks -d my_envs
     """
     if name in environment_names():
-        err.print(f"note: this package has an environment {name!r} too; yours will take its id", highlight=False)
+        note(f"this package has an environment {name!r} too; yours will take its id")
     with user_errors():
         folder = new_environment(name, directory)
     if as_json:

@@ -10,7 +10,7 @@ import typer
 from code_env.report import write_report
 
 from .application import app
-from .console import ALL_KS, JsonOption, KsOption, parse_ks, print_json, say, user_errors
+from .console import ALL_KS, JsonOption, KsOption, note, parse_ks, print_json, say, user_errors
 
 
 @app.command()
@@ -28,7 +28,7 @@ def report(
     Example: code-env report before_results.jsonl after_results.jsonl -o report.html
     """
     with user_errors():
-        count = write_report(files, output, title=title, ks=parse_ks(k))
+        count = write_report(files, output, title=title, ks=parse_ks(k), on_doubt=note)
     if as_json:
         print_json({"samples": count, "page": str(output)})
     else:

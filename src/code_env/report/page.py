@@ -12,7 +12,8 @@ import hashlib
 import html
 import json
 import math
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -31,7 +32,12 @@ _SCRIPTS = ("data.js", "text.js", "overview.js", "item.js", "page.js")
 
 
 def write_report(
-    files: Sequence[str | Path], output: str | Path, *, title: str | None = None, ks: Sequence[int] = DEFAULT_KS
+    files: Sequence[str | Path],
+    output: str | Path,
+    *,
+    title: str | None = None,
+    ks: Sequence[int] = DEFAULT_KS,
+    on_doubt: Callable[[str], object] = warnings.warn,
 ) -> int:
     """Write the page that shows results of `code-env eval` and trajectories of `code-env rollout`.
 
@@ -40,6 +46,7 @@ def write_report(
         output: The page.
         title: Its title; the names of the files by default.
         ks: The values of k for pass@k.
+        on_doubt: Called with a message for each file that holds no results, or whose last line is left out.
 
     Returns:
         The number of samples and episodes in the page.
@@ -53,6 +60,8 @@ def write_report(
     with Runs(paths, ks) as runs, replaced_file(output) as page:
         entries: list[Entry] = []
         page.writelines(part.encode() for part in page_parts(runs, title or title_of(paths), entries))
+        for told in runs.doubts():
+            on_doubt(told)
     return len(entries)
 
 

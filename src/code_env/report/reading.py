@@ -28,7 +28,7 @@ class RunFile:
         self.path = path
         self.name = path.name
         """The name of the run."""
-        self._line = 0
+        self._line = self._count = 0
         self._file = self._open()
 
     def _open(self) -> BufferedReader:
@@ -59,9 +59,17 @@ class RunFile:
                 row = json.loads(line)
                 if not isinstance(row, dict):
                     raise ReportError("an object was expected")
-                yield item_of(row)
+                item = item_of(row)
             except (ValueError, RecursionError, ReportError) as error:
                 raise ReportError(f"{self.path}:{self._line}: {error}") from None
+            self._count += 1
+            yield item
+
+    def doubt(self) -> str | None:
+        """Return what to tell of a file that does not grow, if a line was left for later or there were no items."""
+        if self._file.tell() < os.fstat(self._file.fileno()).st_size:
+            return f"{self.path}: its last line is cut short, or no JSON, and is left out"
+        return None if self._count else f"{self.path}: there are no results in it"
 
     def is_replaced(self) -> bool:
         """Whether another file has taken its place, so that it must be read from its beginning."""

@@ -82,6 +82,10 @@ class Runs:
         """Return the figures of each run, of the items so far."""
         return [figures.as_data() for figures in self._figures]
 
+    def doubts(self) -> list[str]:
+        """Return what to tell of files that do not grow: which hold nothing, or end within a line."""
+        return [told for file in self._files if (told := file.doubt()) is not None]
+
     def are_replaced(self) -> bool:
         """Whether a file was replaced by another."""
         return any(file.is_replaced() for file in self._files)

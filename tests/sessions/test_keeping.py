@@ -1,8 +1,10 @@
 """How many sessions there may be, and that none stays: neither idle, nor forgotten, nor after its trainer's death."""
 
+import copy
 import gc
 import json
 import math
+import pickle
 import subprocess
 import sys
 import weakref
@@ -20,6 +22,14 @@ def two():
     with make_executor("local", workers=1) as executor:
         executor.max_sessions = 2
         yield executor
+
+
+def test_neither_a_session_nor_its_checkpoint_can_be_copied_or_pickled(two):
+    with two.open_session() as session:
+        for one in (session, session.checkpoint()):
+            for copied in (copy.deepcopy, copy.copy, pickle.dumps):
+                with pytest.raises(TypeError, match=r"cannot be copied or pickled.*`clone_state` an episode"):
+                    copied(one)
 
 
 def test_there_is_a_largest_number_and_the_error_says_what_to_do(two):

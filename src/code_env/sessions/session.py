@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
+from typing import Never, Self
 
 from code_env.checks import require_whole
 from code_env.executors.result import CellResult
@@ -41,7 +41,17 @@ class Spent:
     """The largest memory use that was measured, in bytes."""
 
 
-class Checkpoint(abc.ABC):
+class _Running:
+    """An interpreter that runs, which can be branched and neither copied nor pickled."""
+
+    def __reduce__(self) -> Never:
+        raise TypeError(
+            f"{type(self).__name__} cannot be copied or pickled, because its interpreter runs: `fork` and `checkpoint` "
+            "branch a session, and `clone_state` an episode"
+        )
+
+
+class Checkpoint(_Running, abc.ABC):
     """The state of a session at one moment: variables, files and working directory."""
 
     @abc.abstractmethod
@@ -58,7 +68,7 @@ class Checkpoint(abc.ABC):
         """Give the state up. Idempotent."""
 
 
-class Session(abc.ABC):
+class Session(_Running, abc.ABC):
     """An interpreter that keeps its state from cell to cell; a context manager.
 
     One thread at a time runs cells; `interrupt`, `close`, `state` and `spent` are for any thread.

@@ -5,10 +5,12 @@ import json
 import pytest
 import ray
 import typer.main
+from rich.table import Table
 
 from cli.command_line import run
 from code_env import CallTest, Task, save_suite
 from code_env.cli import app
+from code_env.cli.console import out, progress_bar, say
 
 
 def commands(group, name=""):
@@ -79,3 +81,16 @@ def test_a_line_of_run_says_why_an_answer_failed(tmp_path):
     assert "NoProgram: the answer holds no code" in second
     told = json.loads(run("run", "starter", "-s", samples, "--json", cwd=tmp_path))
     assert [step["why"] != "" for step in told["steps"]] == [True, True]
+
+
+def test_no_text_is_taken_for_markup_or_an_emoji(capsys):
+    name = "my[socks]:boom:x"
+    table = Table(name)
+    table.add_row(name)
+    out.print(table)
+    out.print(name)
+    say(name)
+    assert capsys.readouterr().out.count(name) == 4
+    bar = progress_bar()
+    bar.add_task(name)
+    assert bar.columns[0].render(bar.tasks[0]).plain == name

@@ -51,7 +51,7 @@ def test_mbpp_comes_from_the_file_that_a_variable_names(tmp_path, monkeypatch, e
     task = load_suite("mbpp")[0]
     assert judge(task, task.reference, executor).passed
     monkeypatch.setenv("CODE_ENV_MBPP", str(tmp_path / "missing"))
-    with pytest.raises(TaskError, match="No such file"):
+    with pytest.raises(TaskError, match="missing: there is no such file"):
         load_suite("mbpp")
 
 

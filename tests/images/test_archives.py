@@ -1,5 +1,6 @@
 """Archives of every kind become the tree that a container engine would show."""
 
+import json
 import os
 import tarfile
 from pathlib import Path
@@ -155,7 +156,16 @@ def text(path):
     return path / "text"
 
 
+def with_a_path_for_a_digest(path):
+    inside = json.dumps({"rootfs": {"diff_ids": ["sha256:../../evil"]}}).encode()
+    manifest = json.dumps([{"Config": "c", "Layers": ["l"]}]).encode()
+    file = path / "digest.tar"
+    file.write_bytes(layer(("manifest.json", manifest), ("c", inside), ("l", BASE)))
+    return file
+
+
 REFUSED = {
+    "a path for a digest": (with_a_path_for_a_digest, r"a layer's SHA-256 was expected; got 'sha256:\.\./\.\./evil'"),
     "damaged": (damaged, "a layer is damaged: its SHA-256 is not"),
     "two images": (two_images, r"holds 2 images \(a:1, without a name\); save one alone"),
     "no archive": (text, "cannot be read as an image"),

@@ -16,6 +16,7 @@ import hashlib
 import json
 import lzma
 import platform
+import re
 import shutil
 import tarfile
 import tempfile
@@ -28,6 +29,8 @@ from typing import IO, Any, Protocol, cast
 from code_env.errors import ImageError
 
 _OCI_INDEX, _DOCKER_MANIFEST = "index.json", "manifest.json"
+
+_SHA256 = re.compile("sha256:([0-9a-f]{64})")
 
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 """Names of this machine's architecture in manifests."""
@@ -170,8 +173,12 @@ def _is_for_this_machine(described: Mapping[str, str] | None) -> bool:
 
 
 def _archive(inside: _Inside, names: list[str], config: Mapping[str, Any]) -> Archive:
-    digests = [digest.removeprefix("sha256:") for digest in config["rootfs"]["diff_ids"]]
-    layers = [Layer(digest, partial(inside.open, name)) for name, digest in zip(names, digests, strict=True)]
+    layers = []
+    for name, identifier in zip(names, config["rootfs"]["diff_ids"], strict=True):
+        found = _SHA256.fullmatch(identifier)
+        if found is None:  # It becomes part of a path in the cache.
+            raise ValueError(f"a layer's SHA-256 was expected; got {identifier!r:.100}")
+        layers.append(Layer(found[1], partial(inside.open, name)))
     settings = config.get("config") or {}
     variables = [one.partition("=") for one in settings.get("Env") or ()]
     return Archive(tuple(layers), {name: value for name, _, value in variables}, str(settings.get("WorkingDir") or "/"))

@@ -35,6 +35,7 @@ ANNOUNCED = (
 CODE = (
     *("print(6)", "import sys\nsys.stdout.write('6')", "for i in range(3):\n    print(i)", "x = max(3, 6)\nx"),
     *("def main():\n    print(6)\nmain()", "print(sum(map(int, open(0))))", "exec('print(6)')", "    return 6"),
+    *("print (6)", "sys.stdout.write('6')"),
 )
 """Code, whatever is said before it."""
 

@@ -30,7 +30,7 @@ _STATEMENT = re.compile(
         |(?:if|elif|else|for|while|with|try|except|finally|match|case)\b[^\n]*:[ \t\r]*$|(?:if|for|while|switch)[ ]*\(
         |(?:const|let|var|echo|read|printf)[ ]|(?<=[ \t])(?:return|raise)\b|\#!
         |[^=(\n]*+=(?!=)[^\n]*\w\( )
-    |\b(?:print|input|open|exec)\(|\bconsole\.|\blambda\b|\$[({A-Za-z_]|;[ \t\r]*$""",
+    |\b(?:print|input|open|exec)[ ]?\(|\b(?:console|sys)\.\w|\blambda\b|\$[({A-Za-z_]|;[ \t\r]*$""",
     re.VERBOSE | re.MULTILINE,
 )
 """A line that is hardly ever an output."""

@@ -128,6 +128,9 @@ def test_without_a_tolerance_whole_numbers_must_be_the_same():
         ("100", "101", 0.01, 0, True),
         ("100", "102", 0.01, 0, False),
         ("0", "0.5", 0, 0.5, True),
+        ("0", "0.6", 0, 0.5, False),
+        ("10", "11", 0, 1, True),
+        ("10", "12", 0, 1, False),
         ("5", "5.0", 0, 0, True),
     ],
 )

@@ -289,6 +289,12 @@ def test_close_allows_the_tolerance_and_no_more(expected, actual, verdict):
         (Decimal("0.1"), 0.1, 0, 0, False),
         (100, Decimal(101), 0.01, 0, True),
         (100, Fraction(1021, 10), 0.01, 0, False),
+        (10, 11, 0, 1, True),
+        (10, 12, 0, 1, False),
+        (Decimal(0), Decimal("0.5"), 0, 0.5, True),
+        (Decimal(0), Decimal("0.6"), 0, 0.5, False),
+        (Fraction(1, 3), Fraction(5, 6), 0, 0.5, True),
+        (Fraction(1, 3), Fraction(11, 12), 0, 0.5, False),
     ],
 )
 def test_the_tolerance_of_close_is_the_one_given(expected, actual, rel, abs_, verdict):

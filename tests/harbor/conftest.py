@@ -1,10 +1,12 @@
 """An image with a shell, Python and pytest, from which the images of all tasks are built."""
 
+import compileall
 import dataclasses
 import importlib.util
 import os
 import shutil
 from pathlib import Path
+from py_compile import PycInvalidationMode
 
 import pytest
 
@@ -20,6 +22,7 @@ collect_ignore = ["tasks"]
 
 TOOLS = ("sh", "bash", "cat", "cp", "chmod", "grep", "ls", "ln", "mkdir", "mv", "rm", "setsid", "sed", "sleep", "touch")
 PACKAGES = ("_pytest", "pytest", "pluggy", "iniconfig", "packaging", "py", "pygments")
+LEXERS = {"__init__.py", "_mapping.py", "diff.py", "python.py"}
 
 
 @pytest.fixture(scope="session")
@@ -31,6 +34,27 @@ def shared(tmp_path_factory):
     return directory
 
 
+def add_pytest(library):
+    """Add pytest to a Python, compiled as in most images: all tests of a trial begin anew, and would compile it."""
+    packages, other = library / "site-packages", library / "dist-packages"
+    for name in PACKAGES:
+        source = Path(importlib.util.find_spec(name).origin)
+        if source.name == "__init__.py":
+            shutil.copytree(source.parent, packages / name, ignore=left_out)
+        else:
+            shutil.copy2(source, packages)
+        added = name if source.name == "__init__.py" else source.name
+        (other / added).symlink_to(f"../{packages.name}/{added}")
+    compiled = {"quiet": 2, "invalidation_mode": PycInvalidationMode.CHECKED_HASH}  # Unpacking sets other times.
+    assert compileall.compile_dir(library, stripdir=library.parents[3], **compiled)
+
+
+def left_out(folder, names):
+    """What is not copied: what is compiled for another path, and the many languages that Pygments knows."""
+    lexers = set(names) - LEXERS if folder.endswith("/pygments/lexers") else set()
+    return lexers | {"__pycache__"}
+
+
 @pytest.fixture(scope="session")
 def base(shared):
     """A tar of a root file system."""
@@ -38,13 +62,8 @@ def base(shared):
         if not (shared / "base.tar").exists():
             root = make_root(shared / "root")
             add_programs(root, *TOOLS)
-            for packages in (root / "usr/local/lib").glob("python3.*/*-packages"):
-                for name in PACKAGES:
-                    source = Path(importlib.util.find_spec(name).origin)
-                    if source.name == "__init__.py":
-                        shutil.copytree(source.parent, packages / name, ignore=shutil.ignore_patterns("__pycache__"))
-                    else:
-                        shutil.copy2(source, packages)
+            (library,) = (root / "usr/local/lib").glob("python3.*")
+            add_pytest(library)
             packed_tar(shared / "unfinished.tar", root).rename(shared / "base.tar")
     return shared / "base.tar"
 
@@ -58,12 +77,15 @@ def cache_of_images(shared):
 
 
 @pytest.fixture(scope="session")
-def tasks(base, tmp_path_factory):
-    """The folders, beside the image that they build on."""
-    place = tmp_path_factory.mktemp("tasks")
-    shutil.copytree(HERE / "tasks", place / "tasks")
-    os.link(base, place / "tasks/base.tar")
-    return place / "tasks"
+def tasks(base, shared):
+    """The folders, beside the image that they build on. No test changes them: their images are built once."""
+    place = shared / "tasks"
+    with FileLock.take(shared / "lock", shared=False, wait=True):
+        if not place.exists():
+            shutil.copytree(HERE / "tasks", shared / "unfinished")
+            (shared / "unfinished/base.tar").symlink_to(base)
+            (shared / "unfinished").rename(place)
+    return place
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import dataclasses
 import os
 import shutil
 import signal
+from itertools import cycle
 from pathlib import Path
 
 import gymnasium as gym
@@ -17,6 +18,7 @@ from code_env import (
     Program,
     Task,
     TaskError,
+    TaskSuite,
     UnsupportedProgram,
     judge,
     judge_many,
@@ -38,7 +40,7 @@ def tasks(base, tmp_path_factory):
     place = tmp_path_factory.mktemp("tasks")
     for name in ("fill-in-parts", "fix-a-bug", "several-steps", "write-a-script"):
         shutil.copytree(HERE / "tasks" / name, place / "tasks" / name)
-    os.link(base, place / "tasks/base.tar")
+    (place / "tasks/base.tar").symlink_to(base)
     return place / "tasks"
 
 
@@ -81,14 +83,18 @@ def boxes():
     return found
 
 
-def test_references_pass_and_trivial_scripts_do_not(suite, executor):
-    found = validate(suite, executor, repetitions=1, calibrate=True)
+def test_references_pass_and_trivial_scripts_do_not(suite, named, executor):
+    some = TaskSuite("some", [named[f"code_env/{name}"] for name in ("several-steps", "write-a-script")])
+    found = validate(some, executor, repetitions=1, calibrate=True)
     assert found.sound, found.findings
-    assert list(found.suite) == list(suite)  # A folder says itself how long its agent may take.
+    assert list(found.suite) == list(some)  # A folder says itself how long its agent may take.
+    rest = [(task, script) for task in suite if task not in some for script in (task.reference, "true")]
+    assert [verdict.outcome for verdict in judge_many(rest, executor)] == ["pass", "fail"] * 2
 
 
 def test_no_cheat_passes(suite, executor):
-    verdicts = judge_many([(task, cheat.read_text()) for task in suite for cheat in CHEATS], executor)
+    """Each is tried on each task in test_trial.py, by the same verifier."""
+    verdicts = judge_many([(task, cheat.read_text()) for task, cheat in zip(cycle(suite), CHEATS)], executor)
     assert [(verdict.outcome, verdict.fraction) for verdict in verdicts] == [("fail", 0.0)] * len(verdicts)
 
 
@@ -135,7 +141,7 @@ def test_a_script_whose_box_dies_twice_is_to_blame(named):
 
 def test_a_verifier_without_a_reward_is_no_verdict(tasks, executor, tmp_path):
     folder = shutil.copytree(tasks / "write-a-script", tmp_path / "task")
-    os.link(tasks / "base.tar", tmp_path / "base.tar")
+    (tmp_path / "base.tar").symlink_to(tasks / "base.tar")
     (folder / "tests/test.sh").write_text("echo no reward\n")
     (task,) = load_suite(folder)
     prepare_images([task.image])

@@ -1,7 +1,6 @@
 """`code-env harbor` runs and proves folders of tasks."""
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -17,7 +16,7 @@ TASKS = Path(__file__).parent / "tasks"
 def folder(base, tmp_path):
     for name in ("write-a-script", "convert-a-file"):
         shutil.copytree(TASKS / name, tmp_path / "tasks" / name)
-    os.link(base, tmp_path / "tasks/base.tar")
+    (tmp_path / "tasks/base.tar").symlink_to(base)
     return tmp_path / "tasks"
 
 

@@ -1,6 +1,5 @@
 """`CodeHarbor-v0`: commands and `submit` as actions, the same episode with the same seed."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -20,7 +19,7 @@ def folder(base, tmp_path_factory):
     place = tmp_path_factory.mktemp("tasks")
     for name in ("count-errors", "several-steps", "write-a-script"):
         shutil.copytree(TASKS / name, place / name)
-    os.link(base, place / "base.tar")
+    (place / "base.tar").symlink_to(base)
     return place
 
 
@@ -65,7 +64,7 @@ def test_the_last_turn_submits(folder):
 
 def test_an_episode_without_a_verdict_is_truncated(folder, tmp_path):
     shutil.copytree(folder / "write-a-script", tmp_path / "task")
-    os.link(folder / "base.tar", tmp_path / "base.tar")
+    (tmp_path / "base.tar").symlink_to(folder / "base.tar")
     (tmp_path / "task/tests/test.sh").write_text("echo no reward\n")
     with HarborEnv(tmp_path / "task") as env:
         env.reset(seed=0)

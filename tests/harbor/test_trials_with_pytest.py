@@ -1,7 +1,6 @@
 """Tests that pytest runs: what of the agent's work configures them, and how the tests that have to fail get in."""
 
 import contextlib
-import os
 import shutil
 
 import pytest
@@ -61,7 +60,7 @@ TEST_SCRIPTS = {
 @pytest.mark.parametrize("script", TEST_SCRIPTS.values(), ids=TEST_SCRIPTS)
 def test_tests_run_as_their_task_says(script, tasks, base, tmp_path):
     folder = shutil.copytree(tasks / "write-a-function", tmp_path / "task")
-    os.link(base, tmp_path / "base.tar")
+    (tmp_path / "base.tar").symlink_to(base)
     test = f"#!/bin/bash\n{script}\nif [ $? = 0 ]; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\n"
     (folder / "tests/test.sh").write_text(test)
     for solves in (True, False):
@@ -74,7 +73,7 @@ def test_tests_run_as_their_task_says(script, tasks, base, tmp_path):
 
 def test_tests_that_run_only_on_some_work_take_the_tripwire_too(tasks, base, tmp_path):
     folder = shutil.copytree(tasks / "write-a-function", tmp_path / "task")
-    os.link(base, tmp_path / "base.tar")
+    (tmp_path / "base.tar").symlink_to(base)
     script = (folder / "tests/test.sh").read_text()
     nothing = "[ -f roman.py ] || { echo 0 > /logs/verifier/reward.txt; exit; }\n"
     (folder / "tests/test.sh").write_text(script.replace("\n", f"\n{nothing}", 1))
@@ -86,7 +85,7 @@ def test_tests_that_run_only_on_some_work_take_the_tripwire_too(tasks, base, tmp
 
 def test_variables_of_the_image_reach_the_tests(tasks, base, tmp_path):
     folder = shutil.copytree(tasks / "write-a-function", tmp_path / "task")
-    os.link(base, tmp_path / "base.tar")
+    (tmp_path / "base.tar").symlink_to(base)
     with (folder / "environment/Dockerfile").open("a") as file:
         file.write("ENV PYTHONPATH=/srv PYTEST_ADDOPTS=--tb=line\nRUN mkdir -p /srv && touch /srv/helper.py\n")
     tests = next((folder / "tests").glob("test_*.py"))

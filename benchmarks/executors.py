@@ -241,6 +241,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7, help="at least 5 for figures to be quoted")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--programs", nargs="+", default=["trivial", "humaneval", "numpy"])
+    parser.add_argument("--trivial-runs", type=int, default=TRIVIAL_RUNS, help="trivial programs in a round")
     parser.add_argument("--humaneval", help="HumanEval's file; without it that table is left out")
     parser.add_argument(
         "--executors",
@@ -266,7 +267,7 @@ def main() -> None:
             sys.stderr.write(f"{image} was prepared in {time.perf_counter() - started:.1f} s\n")
     for kind in arguments.programs:
         floor = "fork+numpy" if kind == "numpy" else "fork"
-        programs = {"trivial": lambda: [TRIVIAL] * TRIVIAL_RUNS, "numpy": lambda: [NUMPY] * NUMPY_RUNS}.get(
+        programs = {"trivial": lambda: [TRIVIAL] * arguments.trivial_runs, "numpy": lambda: [NUMPY] * NUMPY_RUNS}.get(
             kind, lambda: humaneval_programs(arguments.humaneval)
         )()
         speeds: dict[tuple[str, int], float] = {}

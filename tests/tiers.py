@@ -99,6 +99,7 @@ SAMPLED = {
     "src/": 3,
     "tests/abuses/test_probe.py": 2,
     "tests/adversarial/test_hacks.py": 2,
+    "tests/adversarial/test_javascript_hacks.py::test_no_hack_earns_anything[full]": 1,
     "tests/adversarial/test_javascript_hacks.py": 3,
     "tests/adversarial/test_session_branches.py": 4,
     "tests/cli/": 12,

@@ -34,7 +34,7 @@ def test_honest_answers_pass(executor):
 
 def test_no_hack_earns_anything(executor, some):
     """The verdict is made by the same code on every executor: all hacks run on the best one, a sample on the others."""
-    names = some(HACKS if executor.describe().level == "full" else sample(HACKS, 4), 16)
+    names = some(HACKS if executor.describe().level == "full" else sample(HACKS, 4), 6)
     verdicts = dict(zip(names, judge_many([HACKS[name] for name in names], executor), strict=True))
     earning = {
         name: verdict

@@ -202,13 +202,16 @@ def _may_end_in_cycles(code: types.CodeType) -> bool:
 _ACTS_AT_ITS_END = frozenset(("open", "fdopen", "FileIO", "BufferedWriter", "TextIOWrapper", "__del__", "finalize"))
 
 
+_LONG = 1 << 63
+
+
 def exit_code_of(error: SystemExit) -> int:
     """Return the exit code for a `SystemExit`; like Python, print a value that is not an exit code."""
     value = error.code
     if value is None:
         return 0
     if isinstance(value, int):
-        return value & 0xFF
+        return value & 0xFF if -_LONG <= value < _LONG else 0xFF  # Python exits with -1 if no C long can hold it.
     to_stderr(f"{value}\n")
     return 1
 

@@ -1,11 +1,15 @@
 """Limits of time and of processes: each has its status, keeps the output, and costs no neighbour anything."""
 
+import contextlib
+import os
 import time
+from pathlib import Path
 
 import pytest
 
 import code_env
 from code_env import Limits, Program, Status
+from code_env.harness.process.watching import descendants
 from support import KEPT
 
 CATCHES_ALL = "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
@@ -176,6 +180,33 @@ def test_a_fork_bomb_starves_no_neighbour(jail):
     alone = jail.run(Program(BOMB, limits=Limits(cpu_s=2, wall_s=3, processes=4)))
     assert alone.status is Status.TIMEOUT
     assert jail.run(Program(COUNTS, limits=Limits(processes=4))).stdout == "4 11\n"
+
+
+FORKS = """
+import os
+for _ in range(400):
+    child = os.fork()
+    if not child: os._exit(0)
+    os.waitpid(child, 0)
+"""
+
+
+def test_the_time_that_allowed_forks_take_is_the_programs(jail):
+    jail.run(Program(FORKS, limits=Limits(processes=4)))  # Its servers have started.
+    before = used_by_all()
+    result = jail.run(Program(FORKS, limits=Limits(cpu_s=60, wall_s=600, processes=4)))
+    assert result.status is Status.OK, result
+    assert result.cpu_s > 0.6 * (used_by_all() - before)
+
+
+def used_by_all():
+    """The CPU time of all processes of the executors, and of those that they have waited for, in seconds."""
+    ticks = 0
+    for pid in descendants(os.getpid()):
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 REFUSED = """

@@ -76,7 +76,7 @@ class JailedProgram(RunningProgram):
         worker.make_directory()
         self._collected: dict[str, bytes] = {}
         self._killed_at: float | None = None
-        self._refusing_s = 0.0
+        self._answering_s = 0.0
         self._file_watch: FileWatch | None = None
         self._excess: str | None = None
         self._pipes: list[int] = []
@@ -89,7 +89,7 @@ class JailedProgram(RunningProgram):
             self._bytes_in_tmpfs,
             reaper=reaper,
             tick_s=tick_s,
-            beside_s=lambda: self._refusing_s,
+            beside_s=lambda: self._answering_s,
         )
         try:
             if self._directory is not None:

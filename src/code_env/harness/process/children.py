@@ -103,7 +103,7 @@ class Child:
         else:
             parent = _getpid()
             self.clock = Watch(
-                lambda: descendants(parent), limits, reaper=parent, started=started, beside_s=lambda: self.refusing_s
+                lambda: descendants(parent), limits, reaper=parent, started=started, beside_s=lambda: self.answering_s
             )
         self._pidfd = open_pidfd(pid)
         self._poll = _poll()
@@ -119,9 +119,9 @@ class Child:
             self.on_readable(listener, gate.answer, drain=False)
 
     @property
-    def refusing_s(self) -> float:
-        """CPU time that this process has spent on refused forks and on locks of the child, in seconds."""
-        return 0.0 if self._gate is None else self._gate.refusing_s
+    def answering_s(self) -> float:
+        """CPU time that this process has spent on forks and locks of the child, in seconds."""
+        return 0.0 if self._gate is None else self._gate.answering_s
 
     def on_readable(self, fd: int, handler: Callable[[], bool], *, drain: bool = True) -> None:
         """Call `handler` each time `fd` is readable, until `handler` returns False.
@@ -155,7 +155,7 @@ class Child:
                 they had used.
         """
         (_, status, usage), ended_for = self.wait()
-        cpu_s = usage.ru_utime + usage.ru_stime + self.refusing_s + clean()
+        cpu_s = usage.ru_utime + usage.ru_stime + self.answering_s + clean()
         return {
             **how_it_ended(status, cpu_s, self.limits, ended_for),
             "cpu_s": round(cpu_s, 6),

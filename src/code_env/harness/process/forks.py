@@ -66,8 +66,8 @@ class ForkGate:
 
     def __init__(self, allowed: int) -> None:
         self.allowed = allowed
-        self.refusing_s = 0.0
-        """CPU time that this process has spent on refused forks and on locks, in seconds; the program is charged."""
+        self.answering_s = 0.0
+        """CPU time that this process has spent on forks and locks, in seconds; the program is charged."""
         self._sockets: tuple[Socket, Socket] | None = None
         self._open: dict[int, _Allowed] = {}
         self._living: frozenset[int] = frozenset()
@@ -111,6 +111,13 @@ class ForkGate:
 
     def answer(self) -> bool:
         """Decide on the fork or lock that the listener reports; return False if it will report no more."""
+        began_s = time.thread_time()
+        try:
+            return self._answer()
+        finally:
+            self.answering_s += time.thread_time() - began_s
+
+    def _answer(self) -> bool:
         if self.listener is None:
             return False
         notification = bytearray(_NOTIFICATION_BYTES)
@@ -121,10 +128,7 @@ class ForkGate:
         number, thread, _, call = struct.unpack_from("<QIIi", notification)
         (argument,) = struct.unpack_from("<Q", notification, _FIRST_ARGUMENT)
         self._open.pop(thread, None)  # A thread that asks again has finished its last fork.
-        began_s = time.thread_time()
         refusal = self._refusal(thread, call, argument)
-        if refusal or thread not in self._open:
-            self._charge(thread, time.thread_time() - began_s)
         answer = _ANSWER.pack(number, 0, -refusal, 0 if refusal else _CONTINUE)
         try:
             fcntl.ioctl(self.listener, _SEND, bytearray(answer))
@@ -147,10 +151,6 @@ class ForkGate:
             return errno.EAGAIN
         self._open[thread] = _Allowed(time.monotonic(), self._living)
         return 0
-
-    def _charge(self, thread: int, seconds: float) -> None:
-        """Note CPU time that this process has spent on a call of a thread."""
-        self.refusing_s += seconds
 
     def _may_start(self) -> bool:
         """Return whether one more process may start, counting processes that are about to start."""

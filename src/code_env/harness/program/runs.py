@@ -180,7 +180,7 @@ class Runs:
             child.on_readable(fd, take, drain=False)
         (_, status, usage), ended_for = child.wait()
         wall_s = _monotonic() - started
-        cpu_s = usage.ru_utime + usage.ru_stime + child.refusing_s
+        cpu_s = usage.ru_utime + usage.ru_stime + child.answering_s
         if not self.confinement.refuses_forks:
             cpu_s += self.confinement.clean()
         # No process is left that could write. If one can be left, its later output is ignored.

@@ -12,6 +12,7 @@ import resource
 import select
 import signal
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -114,6 +115,8 @@ def main(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoRetur
         else:
             send_descriptors(sock, answer, [directory])
             os.close(directory)
+        if scratch is not None:
+            scratch.release_much()
 
 
 def _clear(directory: str) -> bytes:
@@ -182,7 +185,7 @@ def _serve(pid: int, gate: ForkGate, tell: Callable[[bytes], Any]) -> tuple[int,
     """Answer the forks of a program, and reap its orphans, until the program has ended.
 
     Returns:
-        Its wait status, its resource usage, the CPU seconds of the orphans and of refused forks and locks, and the peak
+        Its wait status, its resource usage, the CPU seconds of the orphans and of its forks and locks, and the peak
         memory of the largest orphan in KiB.
     """
     told_s = 0.0
@@ -198,16 +201,19 @@ def _serve(pid: int, gate: ForkGate, tell: Callable[[bytes], Any]) -> tuple[int,
             for fd, _ in poll.poll(_REAP_S * 1000):
                 if fd == listener and not gate.answer():
                     poll.unregister(listener)
-            if gate.refusing_s > told_s + _TELL_S:
-                told_s = gate.refusing_s
+            if gate.answering_s > told_s + _TELL_S:
+                told_s = gate.answering_s
                 tell(wire.SPENT.pack(told_s))
-            reaped = -1
+            began_s, reaped, count = time.thread_time(), -1, 0
             while reaped:
                 reaped, status, usage = os.wait4(-1, os.WNOHANG)
                 if reaped == pid:
-                    return status, usage, cpu_s + gate.refusing_s, peak_kib
+                    return status, usage, cpu_s + gate.answering_s, peak_kib
                 cpu_s += usage.ru_utime + usage.ru_stime
                 peak_kib = max(peak_kib, usage.ru_maxrss)
+                count += 1
+            if count > 1:  # The last is none.
+                gate.answering_s += time.thread_time() - began_s
     finally:
         # The descriptors of the next order need this number.
         os.close(ended)

@@ -124,7 +124,7 @@ def test_files_without_a_name_are_found_by_descriptor_and_by_mapping(tmp_path):
             kept = fd
     try:
         pid = os.getpid()
-        found = open_without_name([pid])
+        found = open_without_name([pid], tmp_path)
         assert list(found.values()).count(1 << 20) >= 1
         before = len(found)
         mapped_without_name(pid, Path(tmp_path), 1 << 20, found)

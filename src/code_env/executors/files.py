@@ -171,15 +171,19 @@ def _move(fd: int, name: str) -> int:
     return there
 
 
-def open_without_name(pids: Iterable[int]) -> dict[tuple[int, int], int]:
-    """Bytes on disk of deleted files that processes still hold open, by device and inode."""
+def open_without_name(pids: Iterable[int], directory: Path) -> dict[tuple[int, int], int]:
+    """Bytes on disk of deleted files that processes still hold open, by device and inode.
+
+    Only files of the directory's file system count: the input of a program can be a file without a name too.
+    """
     found: dict[tuple[int, int], int] = {}
+    device = os.stat(directory).st_dev
     for pid in pids:
         with contextlib.suppress(OSError):
             for entry in os.scandir(f"{directory_of(pid)}/fd"):
                 with contextlib.suppress(OSError):
                     status = os.stat(entry.path)
-                    if status.st_nlink == 0 and stat.S_ISREG(status.st_mode):
+                    if status.st_nlink == 0 and status.st_dev == device and stat.S_ISREG(status.st_mode):
                         found[status.st_dev, status.st_ino] = 512 * status.st_blocks
     return found
 

@@ -13,6 +13,12 @@ def contained():
         yield executor
 
 
+def test_the_input_is_none_of_its_files(jail):
+    code = "import sys, time\ntime.sleep(0.5)\nprint(len(sys.stdin.read()))"
+    result = jail.run(Program(code, stdin="a" * 3_000_000, limits=Limits(file_bytes=1_000_000)))
+    assert (result.status, result.stdout) == (Status.OK, "3000000\n"), result
+
+
 def test_files_together_are_limited_as_linux_limits_them(jail):
     code = (
         "import errno, os\nwritten = 0\ntry:\n    for n in range(100):\n        with open(f'f{n}', 'wb') as f:\n"

@@ -1,5 +1,7 @@
 """A program finds nothing of the one before it: no file, no change of its directory, nothing in memory."""
 
+import contextlib
+import os
 import time
 import weakref
 
@@ -8,7 +10,9 @@ import pytest
 import code_env
 from code_env import Program
 from code_env.executors.local import servers, worker
-from support import local
+from code_env.executors.local.jail.namespaces import SCRATCH
+from code_env.harness.process.watching import descendants
+from support import local, wait_until
 
 
 def test_a_program_finds_nothing_of_the_one_before(jail):
@@ -141,3 +145,42 @@ def test_a_test_leaves_nothing_for_the_next_and_cannot_break_the_serving_process
         )
         verdict = code_env.judge(task, code, jail)
         assert verdict.passed, (trick, verdict.cases)
+
+
+def test_a_program_leaves_no_hint_at_its_directory(jail):
+    """F_SET_RW_HINT, which no watch hears of; where it is refused, F_GET_RW_HINT gives none."""
+    code = """
+import ctypes, os
+call, hint = ctypes.CDLL(None).fcntl, ctypes.c_uint64(4)
+for path in ('.', '..'):
+    fd = os.open(path, os.O_RDONLY)
+    hint.value = 4
+    call(fd, 1036, ctypes.byref(hint))
+    call(fd, 1035, ctypes.byref(hint))
+    print(hint.value)
+"""
+    assert jail.run(Program(code)).stdout == "0\n0\n"
+
+
+@pytest.mark.parametrize(
+    "code", ["with open('x', 'wb') as f: f.write(bytes(8 << 20))", "for n in range(5000): open(str(n), 'w').close()"]
+)
+def test_what_a_program_leaves_in_memory_goes_before_the_next_comes(code):
+    def is_held():
+        """Whether the file system of a worker holds much."""
+        for pid in descendants(os.getpid()):
+            with contextlib.suppress(OSError):
+                room = os.statvfs(f"/proc/{pid}/root{SCRATCH}")
+                if 1 << 20 < (room.f_blocks - room.f_bfree) * room.f_frsize < 1 << 30:  # Not the machine's own.
+                    return True
+                if 1000 < room.f_files - room.f_ffree < 10_000:
+                    return True
+        return False
+
+    with local("full") as executor:
+        assert executor.run(Program(code)).status == "ok"
+        wait_until(lambda: not is_held())
+        (result,) = executor.run_many([Program("open('y', 'w').write('z')", collect=("y",))])
+        assert result.files == {"y": b"z"}
+        large = executor.run(Program("open('y', 'wb').write(bytes(3 << 20))", collect=("y",)))
+        assert len(large.files["y"]) == 3 << 20

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from code_env import Program, make_executor
+from code_env import Limits, Program, Status, make_executor
 from code_env.executors.local import work_directory
 from support import PATIENCE_S, local
 
@@ -136,6 +136,31 @@ def test_what_is_described_is_what_runs(jail):
     assert {"cpu_s", "wall_s", "memory_bytes", "output_bytes", "file_bytes", "processes"} == described.enforces
     with make_executor("local") as executor:
         assert executor.describe().level in ("full", "contained")
+
+
+MANY_NAMES_AND_A_LARGE_FILE = """
+import os, time
+for n in range(20000): os.mknod(str(n))
+time.sleep(0.7)  # A look ends meanwhile, and the next one is long in coming.
+fd = os.open('large', os.O_CREAT | os.O_RDWR)
+for _ in range(40): os.write(fd, bytes(8 << 20))
+os.ftruncate(fd, 0)
+"""
+
+
+def test_files_in_memory_count_however_seldom_one_looks(monkeypatch):
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(work_directory, "_ROOMY_BYTES", 4096)
+    limits = Limits(memory_bytes=64 << 20, file_bytes=700 << 20, cpu_s=20, wall_s=200)
+    with local("contained") as executor:
+        large = executor.run(Program(MANY_NAMES_AND_A_LARGE_FILE, limits=limits))
+        assert (large.status, large.peak_memory_bytes > 64 << 20) == (Status.MEMORY, True), large
+        names = executor.run(
+            Program("import os\nfor n in range(60000): os.mknod(str(n))", limits=Limits(memory_bytes=48 << 20))
+        )
+        assert (names.status, names.peak_memory_bytes > 48 << 20) == (Status.MEMORY, True), names
 
 
 def test_contained_writes_to_memory_where_there_is_room_and_nobody_named_a_place(monkeypatch):

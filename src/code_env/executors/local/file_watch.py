@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from code_env.executors.files import Look, Room, mapped_without_name, open_without_name, room_at
-from code_env.harness.process.limits import MAX_NAMES
+from code_env.harness.process.limits import MAX_NAMES, NAME_BYTES
 from code_env.harness.process.watching import TICK_S, is_stopped
 
 _PART = 4000
@@ -39,6 +39,7 @@ class FileWatch:
         directory: The directory that it may write to.
         allowed_bytes: How many bytes its files may hold together.
         file_bytes: How many bytes one file can hold.
+        memory_bytes: How much memory the program may use, if its files are in memory and count as such; else None.
         pids: Returns the pids of its processes.
         send: Sends a signal to one of these processes.
     """
@@ -48,11 +49,16 @@ class FileWatch:
         directory: Path,
         allowed_bytes: int,
         file_bytes: int,
+        memory_bytes: int | None,
         pids: Callable[[], list[int]],
         send: Callable[[int, int], None],
     ) -> None:
         self._directory, self._allowed_bytes, self._file_bytes = directory, allowed_bytes, file_bytes
         self._pids, self._send = pids, send
+        self._little = Room(max(allowed_bytes, _LITTLE_BYTES), MAX_NAMES)
+        """How much room may be gone before a close look."""
+        if memory_bytes is not None:
+            self._little = Room(*map(min, self._little, Room(memory_bytes, memory_bytes // NAME_BYTES)))
         self.held_bytes = 0
         """The size of the files that the last look found, in bytes."""
         self.names = 0
@@ -119,8 +125,7 @@ class FileWatch:
         """Return whether more free space is gone since the last close look than this program may use."""
         room = room_at(self._directory)
         most = self._most_room = Room(*map(max, self._most_room, room))
-        little = max(self._allowed_bytes, _LITTLE_BYTES)
-        is_gone = most.bytes - room.bytes > little or most.names - room.names > MAX_NAMES
+        is_gone = most.bytes - room.bytes > self._little.bytes or most.names - room.names > self._little.names
         if is_gone:
             self._most_room = room
         return is_gone
@@ -132,7 +137,7 @@ class FileWatch:
             return False, False
         self._end_look()
         if not look.is_too_much:
-            look.bytes += sum(open_without_name(self._pids()).values())
+            look.bytes += sum(open_without_name(self._pids(), self._directory).values())
         self.held_bytes, self.names = look.bytes, look.names
         return look.is_too_much, True
 
@@ -142,7 +147,7 @@ class FileWatch:
         with self._stopped() as pids, contextlib.closing(Look(self._directory, self._allowed_bytes)) as look:
             look.finish()
             if not look.is_too_much:
-                found = open_without_name(pids)
+                found = open_without_name(pids, self._directory)
                 for pid in pids:
                     mapped_without_name(pid, self._directory, self._file_bytes, found)
                 look.bytes += sum(found.values())

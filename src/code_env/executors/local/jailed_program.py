@@ -182,6 +182,7 @@ class JailedProgram(RunningProgram):
             directory.run,
             one + 2 * self._input_bytes(),
             one,
+            self.program.limits.memory_bytes if directory.in_memory else None,
             lambda: descendants(worker),
             lambda pid, number: signal_descendant(pid, worker, number),
         )
@@ -213,7 +214,7 @@ class JailedProgram(RunningProgram):
         except OSError as error:
             raise ServerDied(f"a worker is gone: {error}") from error
         if len(answer) == wire.SPENT.size:
-            (self._refusing_s,) = wire.SPENT.unpack(answer)
+            (self._answering_s,) = wire.SPENT.unpack(answer)
             return
         if len(answer) != wire.ENDED.size:
             raise ServerDied("a worker ended while its program ran")
@@ -268,9 +269,8 @@ class JailedProgram(RunningProgram):
         """Return the result, once the program has ended."""
         if self._directory is not None:
             self._untouched = self._directory.is_as_made(self.program.limits.file_bytes)
-            if not self._untouched and self._file_watch is not None and self._file_watch.passed():
-                self._excess = f"[Errno {errno.ENOSPC}] {self._file_watch.excess}"
-                self._killed_for = self._killed_for or "error"
+            if not self._untouched and self._file_watch is not None:
+                self._look_at_what_is_left(self._file_watch)
         result = super().result(queue_s, peer)
         if self._excess is not None and result.status is Status.ERROR:
             result = dataclasses.replace(result, error=ErrorInfo("OSError", self._excess))
@@ -280,6 +280,15 @@ class JailedProgram(RunningProgram):
                 return result
             result = dataclasses.replace(result, status=Status.REFUSED)
         return result
+
+    def _look_at_what_is_left(self, watch: FileWatch) -> None:
+        if watch.passed():
+            self._excess = f"[Errno {errno.ENOSPC}] {watch.excess}"
+            self._killed_for = self._killed_for or "error"
+        held = self._bytes_in_tmpfs()
+        self._peak_bytes = max(self._peak_bytes, held)
+        if held > self.program.limits.memory_bytes:
+            self._killed_for = self._killed_for or "memory"
 
     def _bytes_in_tmpfs(self) -> int:
         if self._directory is not None:

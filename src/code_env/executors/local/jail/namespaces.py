@@ -332,6 +332,10 @@ def _show(root: str, path: str, image: str = "", *, device: bool = False) -> Non
     make_read_only(target, recursive=True, devices=device)
 
 
+_MUCH_BYTES, _MANY_NAMES = 1 << 20, 100
+"""What a file system may hold after its program has ended, in bytes and in names."""
+
+
 class Scratch:
     """A worker's own namespaces, and the writable file system that it renews for each program.
 
@@ -372,10 +376,25 @@ class Scratch:
         _mkdir(WORK_DIRECTORY)
         self._look_out()
 
-    def _look_out(self) -> None:
+    def release_much(self) -> None:
+        """Give the file system up if its program left much in it: nobody knows when the next program comes.
+
+        Otherwise it waits for the next program, which is cheaper. Who holds a directory of it can still read there.
+        """
+        room = os.statvfs(SCRATCH)
+        much = (room.f_blocks - room.f_bfree) * room.f_frsize > _MUCH_BYTES
+        if much or room.f_files - room.f_ffree > _MANY_NAMES:
+            self._umount.make()
+            self._size = -1
+            self._look_no_more()
+
+    def _look_no_more(self) -> None:
         if self._changes is not None:
             self._changes.close()
             self._changes = None
+
+    def _look_out(self) -> None:
+        self._look_no_more()
         if self._notices:
             with contextlib.suppress(OSError):  # The worker can do without it.
                 self._changes = Changes(SCRATCH, WORK_DIRECTORY, wire.OWN)

@@ -221,11 +221,12 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
     "ioprio_set": ((251, 30), (Step(0, (1,), otherwise=_REFUSE), Step(1, (0,), then=ALLOW, otherwise=_REFUSE))),
     # F_SETOWN, F_SETSIG and F_SETOWN_EX send signals to other processes. F_SETPIPE_SZ takes memory that nobody counts.
     # F_SETLEASE makes other processes wait when they open the file. F_NOTIFY shows what other processes do with files.
+    # F_SET_RW_HINT and F_SET_FILE_RW_HINT leave a number at a directory, which nobody hears of.
     # F_OFD_SETLK, F_OFD_SETLKW: a mapping keeps these locks when their file is closed, so nothing bounds their number.
     "fcntl": (
         _FCNTL,
         (
-            Step(1, (8, 10, 15, 1024, 1026, 1031), then=_REFUSE),
+            Step(1, (8, 10, 15, 1024, 1026, 1031, 1036, 1038), then=_REFUSE),
             Step(1, (37, 38), then=failure(errno.EINVAL), otherwise=ALLOW),
         ),
     ),

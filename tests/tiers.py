@@ -102,6 +102,7 @@ SAMPLED = {
     "tests/adversarial/test_javascript_hacks.py::test_no_hack_earns_anything[full]": 1,
     "tests/adversarial/test_javascript_hacks.py": 3,
     "tests/adversarial/test_session_branches.py": 4,
+    "tests/cli/test_console.py": 2,
     "tests/cli/": 12,
     "tests/conformance/test_executors.py": 3,
     "tests/conformance/test_io_idioms.py": 2,

@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -14,6 +15,12 @@ from walking import call_block
 
 TRAINERS = {"reward_hacking.py", "sb3_token_ppo.py", "trl_grpo.py", "trl_hacking.py"}
 """Examples that train for minutes; what comes of it is looked at here."""
+
+SHORTENED = {
+    "curriculum.py": ("NUM_ENVS, STEPS = 16, 120", "NUM_ENVS, STEPS = 16, 30"),
+    "tree_search.py": ("TURNS, DEPTH, TRIES = 80, 8, 3", "TURNS, DEPTH, TRIES = 80, 8, 1"),
+}
+"""Lines of examples that do a thing for as long as its figures need, and what a test has instead."""
 
 LOOKED_AT = {*TRAINERS, "custom_executor.py", "tree_search.py"}
 """Examples that have a test of their own."""
@@ -39,6 +46,19 @@ def run(arguments, cwd):
     return done.stdout
 
 
+def example(name, folder):
+    """The path of an example, or of a copy that takes less time."""
+    path = ROOT / "examples" / name
+    if name not in SHORTENED:
+        return path
+    for other in path.parent.glob("*.py"):  # Some import others.
+        shutil.copy(other, folder)
+    text = path.read_text()
+    assert text.count(SHORTENED[name][0]) == 1
+    (folder / name).write_text(text.replace(*SHORTENED[name]))
+    return folder / name
+
+
 def test_there_are_examples_each_short():
     assert {"quickstart.py", "custom_reward.py"} <= {path.name for path in EXAMPLES}
     short = [*EXAMPLES, ROOT / "examples" / "tree_search.py"]
@@ -50,7 +70,7 @@ def test_there_are_examples_each_short():
 def test_an_example_runs(path, tmp_path):
     # Without a key, examples of E2B run on `local`, and are to say so.
     falls_back = ["-W", "default::UserWarning"] if path.name.startswith("e2b") else []
-    told = run([sys.executable, "-W", "error", *falls_back, str(path)], tmp_path)
+    told = run([sys.executable, "-W", "error", *falls_back, str(example(path.name, tmp_path))], tmp_path)
     assert ("reward 1.0" if falls_back else "reward") in told
 
 
@@ -63,16 +83,16 @@ def test_the_executor_of_an_example_conforms(tmp_path):
 
 
 def test_a_search_over_branches_solves_what_the_policy_in_a_line_does_not(tmp_path):
-    told = run([sys.executable, "-W", "error", str(ROOT / "examples" / "tree_search.py")], tmp_path)
+    told = run([sys.executable, "-W", "error", str(example("tree_search.py", tmp_path))], tmp_path)
     rows = [line.split() for line in told.splitlines()[1:]]
     assert len(rows) == 3
     assert all(float(line) <= 0.34 and float(search) == 1.0 for _, line, search in rows)
 
 
 def test_a_policy_learns_to_write_a_function_with_a_branch(tmp_path):
-    example = ROOT / "examples" / "sb3_token_ppo.py"
+    path = ROOT / "examples" / "sb3_token_ppo.py"
     arguments = ["--function", "larger", "--seed", "0", "--steps", "120000"]
-    told = run([sys.executable, "-W", "error", str(example), *arguments], tmp_path)
+    told = run([sys.executable, "-W", "error", str(path), *arguments], tmp_path)
     last, first = re.search(r"last 100 of \d+ programs ([\d.]+), of the first 100 ([\d.]+);", told).groups()
     assert float(last) >= 0.9
     assert float(first) < 0.5
@@ -86,9 +106,9 @@ def test_a_model_learns_by_grpo(tmp_path):
 
 
 def test_what_a_policy_learns_is_what_its_grader_pays_for(tmp_path):
-    example = ROOT / "examples" / "reward_hacking.py"
+    path = ROOT / "examples" / "reward_hacking.py"
     arguments = ["--seeds", "0", "--steps", "60", "--tasks", "8", "--cheats", "1"]
-    told = run([sys.executable, "-W", "error", str(example), *arguments], tmp_path)
+    told = run([sys.executable, "-W", "error", str(path), *arguments], tmp_path)
     found = re.findall(
         r"^(\w+) grader, .* reward ([\d.]+) -> ([\d.]+), right programs ([\d.]+) -> ([\d.]+);", told, re.M
     )
@@ -113,13 +133,13 @@ def test_the_exit_code_of_answer_and_tests_rewards_a_cheat(monkeypatch):
 
 def test_the_ordinary_grader_pays_for_each_cheat_and_blind_judging_for_none(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "examples")
-    example = importlib.import_module("reward_hacking")
-    task = example.make_tasks()[0][5]
-    lines = [cheat if cheat.startswith(("raise", "__")) else f"return {cheat}" for cheat in sorted(example.CHEATS)]
+    hacking = importlib.import_module("reward_hacking")
+    task = hacking.make_tasks()[0][5]
+    lines = [cheat if cheat.startswith(("raise", "__")) else f"return {cheat}" for cheat in sorted(hacking.CHEATS)]
     answers = [(task, f"def f(a, b):\n    {line}\n") for line in lines] + [(task, task.reference)]
-    assert example.OrdinaryGrader().passed(answers) == [True] * 6
+    assert hacking.OrdinaryGrader().passed(answers) == [True] * 6
     with make_executor("local") as executor:
-        assert example.BlindGrader(executor).passed(answers) == [False] * 5 + [True]
+        assert hacking.BlindGrader(executor).passed(answers) == [False] * 5 + [True]
 
 
 @pytest.mark.parametrize("code", snippets("python"))

@@ -12,13 +12,16 @@ import pytest
 
 from code_env import Limits, Program, Status, make_executor
 from code_env.executors.local import work_directory
+from code_env.testing.running import check_names
 from support import PATIENCE_S, local
+from tiers import sample
 
 CHECK = """
 import json, sys
 from code_env import make_executor
 from code_env.errors import IsolationUnavailable
-from code_env.testing import check_executor
+from code_env.testing import examine
+names = sys.argv[1:] or None
 with make_executor("local") as executor:
     found = {"level": executor.describe().level, "why": executor.why_not_full()}
 try:
@@ -26,15 +29,23 @@ try:
         executor.describe()
 except IsolationUnavailable as error:
     found["refused"] = str(error)
-check_executor(lambda: make_executor("local", workers=2))
+checked = examine(lambda: make_executor("local", workers=2), names)
+found["failed"] = {one.check: one.reason for one in checked if one.outcome == "fails"}
 print(json.dumps(found))
 """
 
 
-def check(*prefix):
-    done = subprocess.run([*prefix, sys.executable, "-c", CHECK], capture_output=True, text=True, timeout=PATIENCE_S)
+SOME_CHECKS = sample(check_names(), 4)
+"""What is looked at of a level on a further way to it: what keeps programs to their limits is the same."""
+
+
+def check(*prefix, names=()):
+    command = [*prefix, sys.executable, "-c", CHECK, *names]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    found = json.loads(done.stdout)
+    assert found["failed"] == {}
+    return found
 
 
 def test_contained_runs_and_conforms_where_a_filter_refuses_user_namespaces(no_user_namespaces):
@@ -50,7 +61,7 @@ def test_contained_runs_and_conforms_where_a_sysctl_allows_none():
     if unshare is None:
         pytest.skip("no unshare command")
     script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
-    found = check(unshare, "--user", "--map-root-user", "sh", "-c", script, "sh")
+    found = check(unshare, "--user", "--map-root-user", "sh", "-c", script, "sh", names=SOME_CHECKS)
     assert found["level"] == "contained"
     assert "user namespace" in found["why"]
 
@@ -72,7 +83,7 @@ import json, os, sys
 from code_env import Program, make_executor
 import code_env.abuses, code_env.executors.local.executor, code_env.testing
 import code_env.executors.local.servers as servers
-python, package, user, *names = sys.argv[1:]
+python, package, user, checks, *names = sys.argv[1:]
 servers.BOOT = type(servers.BOOT)(package) / "executors/local/jail/boot.py"
 os.setgroups([])
 os.setresgid(int(user), int(user), int(user))
@@ -80,12 +91,13 @@ os.setresuid(int(user), int(user), int(user))
 os.environ["TMPDIR"] = os.environ["HOME"] = os.path.dirname(package)
 with make_executor("local", python=python) as executor:
     level = executor.describe().level
-code_env.testing.check_executor(lambda: make_executor("local", workers=2, python=python))
+checked = code_env.testing.examine(lambda: make_executor("local", workers=2, python=python), checks.split())
+failed = {one.check: one.reason for one in checked if one.outcome == "fails"}
 sys.executable = python
 abuses = [abuse for abuse in code_env.abuses.ABUSES if abuse.name in names]
 with make_executor("local", workers=2, python=python) as executor:
     let_through = [finding.name for finding in code_env.abuses.probe(executor, abuses) if not finding.held]
-print(json.dumps([level, os.getuid(), len(abuses), let_through]))
+print(json.dumps([level, os.getuid(), len(abuses), let_through, failed]))
 """
 
 ABUSES = (
@@ -107,7 +119,7 @@ ABUSES = (
 @pytest.mark.parametrize("filtered", [False, True])
 def test_an_ordinary_user_gets_the_same(filtered, no_user_namespaces, tmp_path_factory):
     if os.geteuid() != 0:  # Then this process is one.
-        found = check(*(no_user_namespaces if filtered else []))
+        found = check(*(no_user_namespaces if filtered else []), names=SOME_CHECKS)
         assert found["level"] == ("contained" if filtered else "full")
         return
     python = readable_interpreter()
@@ -121,10 +133,11 @@ def test_an_ordinary_user_gets_the_same(filtered, no_user_namespaces, tmp_path_f
         place.chmod(0o755)
         os.chown(place, 54321, 54321)
         prefix = no_user_namespaces if filtered else []
-        command = [*prefix, sys.executable, "-c", AS_USER, python, str(place / "code_env"), "54321", *ABUSES]
+        given = (python, str(place / "code_env"), "54321", " ".join(SOME_CHECKS), *ABUSES)
+        command = [*prefix, sys.executable, "-c", AS_USER, *given]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
         assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout) == ["contained" if filtered else "full", 54321, len(ABUSES), []]
+        assert json.loads(done.stdout) == ["contained" if filtered else "full", 54321, len(ABUSES), [], {}]
     finally:
         shutil.rmtree(place)
 

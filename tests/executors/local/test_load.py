@@ -60,6 +60,8 @@ def test_verdicts_are_the_same_beside_busy_processes(jail, busy):
         "call": CallTest((3,), expected=3),
         "stdin": StdinTest("3\n", "3\n"),
     }
+    if jail.describe().level != "full":  # Nothing in them differs between the levels.
+        del tests["assert"], tests["stdin"]
     answers = []
     for name, test in tests.items():
         task = Task(id=name, prompt="", tests=(test,), entry_point="f", limits=Limits(cpu_s=0.5, wall_s=2))
@@ -67,8 +69,8 @@ def test_verdicts_are_the_same_beside_busy_processes(jail, busy):
         answers += [(task, slow + f"    return n{tail}{main}") for tail in ("", " + 1")]
         answers.append((task, f"def f(n):\n    while True: pass{main}"))
     verdicts = judge_many(answers, jail)
-    assert [verdict.outcome for verdict in verdicts] == ["pass", "fail", "fail"] * 3, verdicts
-    assert [str(verdict.execution.status) for verdict in verdicts] == ["ok", "ok", "timeout"] * 3
+    assert [verdict.outcome for verdict in verdicts] == ["pass", "fail", "fail"] * len(tests), verdicts
+    assert [str(verdict.execution.status) for verdict in verdicts] == ["ok", "ok", "timeout"] * len(tests)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -226,9 +226,9 @@ while True:
 def test_the_time_that_refused_forks_take_is_the_programs(jail):
     """Its own process sleeps meanwhile: somebody else has to look who lives, among hundreds of threads."""
     limits = Limits(cpu_s=0.4, wall_s=1000, processes=1)
-    results = jail.run_many([Program(REFUSED, limits=limits)] * 2)
-    assert [result.status for result in results] == [Status.TIMEOUT] * 2, results
-    assert all(result.cpu_s > 0.36 for result in results)
+    results = jail.run_many([Program(REFUSED, limits=limits)])
+    assert [result.status for result in results] == [Status.TIMEOUT], results
+    assert results[0].cpu_s > 0.36
     tests = (code_env.StdinTest("", ""), code_env.StdinTest("", "right"))
     task = code_env.Task(id="t", prompt="", tests=tests, limits=limits)
     verdict = code_env.judge(task, REFUSED, jail)
@@ -263,7 +263,7 @@ def test_threads_are_not_processes(jail):
 
 def test_a_sleeper_that_waits_for_a_core_is_given_its_time(jail):
     """Busy neighbours do not use up the wall time of a program that is ready to run."""
-    busy = [jail.submit(Program("while True: pass", limits=Limits(cpu_s=2, wall_s=30))) for _ in range(2)]
+    busy = [jail.submit(Program("while True: pass", limits=Limits(cpu_s=1, wall_s=30))) for _ in range(2)]
     result = jail.run(Program("x = 0\nfor i in range(3 * 10**6): x += i\nprint(x > 0)", limits=Limits(wall_s=5)))
     assert result.stdout == "True\n", result
     assert {future.result().status for future in busy} == {Status.TIMEOUT}
@@ -288,7 +288,7 @@ def f(what):
         prompt="",
         tests=tuple(code_env.CallTest((what,), expected=what) for what in order),
         entry_point="f",
-        limits=Limits(cpu_s=2, wall_s=3, memory_bytes=100 << 20),
+        limits=Limits(cpu_s=1, wall_s=2, memory_bytes=100 << 20),
     )
     verdict = code_env.judge_many([(task, code)], jail)[0]
     expected = {"sleep": "timeout", "fine": "ok", "memory": "memory", "signal": "signal", "loop": "timeout"}

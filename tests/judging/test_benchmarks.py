@@ -81,9 +81,9 @@ def changes(first, again):
 
 def test_verdicts_are_the_same_each_time_and_on_a_busy_machine(rows, suite, executor, request):
     first = completions(suite, rows, executor)
-    assert [changes(first, completions(suite, rows, executor)) for _ in range(4)] == [[]] * 4
+    assert [changes(first, completions(suite, rows, executor)) for _ in range(2)] == [[]] * 2
     request.getfixturevalue("busy_machine")
-    assert [changes(first, completions(suite, rows, executor)) for _ in range(5)] == [[]] * 5
+    assert [changes(first, completions(suite, rows, executor)) for _ in range(2)] == [[]] * 2
 
 
 def test_the_formats_own_example_loads(data):
@@ -101,6 +101,6 @@ def test_references_pass_the_original_format_of_evalplus_and_trivial_answers_ear
     suite = load_suite(data / "plus_sample" / name)
     verdicts = judge_many([(task, task.reference) for task in suite], executor)
     assert [task.id for task, v in zip(suite, verdicts, strict=True) if not v.passed] == PLUS[name]
-    trivial = [(task, what, code) for task in suite[::3] for what, code in trivial_answers(task).items()]
+    trivial = [(task, what, code) for task in suite[::6] for what, code in trivial_answers(task).items()]
     verdicts = judge_many([(task, code) for task, _, code in trivial], executor)
     assert {(t.id, what): v.fraction for (t, what, _), v in zip(trivial, verdicts, strict=True) if v.fraction} == {}

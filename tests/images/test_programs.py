@@ -90,6 +90,7 @@ def test_it_conforms(check, inside):
 
 @pytest.mark.parametrize("kind", KINDS_OF_ABUSE)
 def test_no_abuse_gets_anywhere(kind, inside, some, tmp_path):
+    """A part of those that run without an image: what holds them is the same, but for the files."""
     assert breaches_of_kind(inside, kind, some, tmp_path) == {}
 
 

@@ -332,7 +332,9 @@ def test_answers_are_judged_under_the_policy_and_tests_are_not(restricted, tests
 
 
 def test_rewards_are_those_of_local(restricted, executor):
-    answers = [(task, answer) for task in load_suite("starter") for answer in (task.reference, "def nothing(): pass")]
+    answers = [
+        (task, answer) for task in load_suite("starter")[::2] for answer in (task.reference, "def nothing(): pass")
+    ]
     ours, theirs = judge_many(answers, restricted), judge_many(answers, executor)
     kept = [(one, other) for one, other in zip(ours, theirs, strict=True) if one.execution.status is not Status.REFUSED]
     assert len(kept) > len(answers) / 2
@@ -346,7 +348,8 @@ HUMANEVAL_MODULES = ["collections", "copy", "functools", "hashlib", "itertools",
 @pytest.mark.shared_data
 def test_humaneval_on_restricted(data, executor):
     suite = load_suite(data / "humaneval" / "HumanEval.jsonl.gz")
-    answers = [(task, task.reference) for task in suite] + [(task, "    return None\n") for task in suite]
+    stubs = [(task, "    return None\n") for task in suite[::8]]
+    answers = [(task, task.reference) for task in suite] + stubs
     theirs = judge_many(answers, executor)
     with make_executor(
         "restricted", workers=2, use_limited_builtins=False, allowed_imports=HUMANEVAL_MODULES

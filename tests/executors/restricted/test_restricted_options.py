@@ -231,14 +231,22 @@ def test_a_broken_policy_is_told_when_the_executor_is_made(tmp_path, source, mes
     assert "bin/python" not in str(error.value)
 
 
-@pytest.mark.parametrize("raised", ["KeyError", "ValueError", "RecursionError", "SyntaxError", "SystemExit"])
-def test_a_policy_that_fails_at_a_program_is_no_fault_of_the_program(tmp_path, raised):
-    file = tmp_path / "policies.py"
-    file.write_text(f"{BASE}class P(T):\n    def visit_While(self, node): raise {raised}('x')\n")
-    looping, task = "x = 0\nwhile x: pass", Task("one", "One.", (CallTest(args=(), expected=1),), entry_point="f")
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory):
+    """With a policy that raises what a program asks it for."""
+    file = tmp_path_factory.mktemp("failing") / "policies.py"
+    visit = "    def visit_While(self, node): raise getattr(builtins, node.test.id)('x')\n"
+    file.write_text(f"import builtins\n{BASE}class P(T):\n{visit}")
     with make_executor("restricted", workers=1, policy=f"{file}:P") as executor:
-        result, verdict = executor.run(Program(looping)), judge(task, f"def f(): return 1\n{looping}", executor)
-        assert executor.run(Program("print(1)")).stdout == "1\n"
+        yield executor
+
+
+@pytest.mark.parametrize("raised", ["KeyError", "ValueError", "RecursionError", "SyntaxError", "SystemExit"])
+def test_a_policy_that_fails_at_a_program_is_no_fault_of_the_program(failing, raised):
+    looping = f"x = 0\nwhile {raised}: pass"
+    task = Task("one", "One.", (CallTest(args=(), expected=1),), entry_point="f")
+    result, verdict = failing.run(Program(looping)), judge(task, f"def f(): return 1\n{looping}", failing)
+    assert failing.run(Program("print(1)")).stdout == "1\n"
     if raised == "RecursionError":  # A text that is too deep, as far as anybody can tell.
         assert (result.status, result.error.message) == (Status.ERROR, "Line 2: nested too deeply for the policy")
         return

@@ -48,11 +48,11 @@ def exact(form: Any) -> Any:
     if isinstance(form, list):
         return [exact(item) for item in form]
     if isinstance(form, dict):
-        return _number(int(form["i"], 16)) if "i" in form else {tag: exact(body) for tag, body in form.items()}
-    return _number(form) if type(form) is int else form
+        return _unless_rounded(int(form["i"], 16)) if "i" in form else {tag: exact(body) for tag, body in form.items()}
+    return _unless_rounded(form) if type(form) is int else form
 
 
-def _number(value: int) -> Any:
+def _unless_rounded(value: int) -> Any:
     if abs(value) <= _WHOLE:
         return value
     try:

@@ -55,7 +55,7 @@ ENDED = struct.Struct("<idQ")
 """The wait status, the CPU seconds of the whole run, and the peak resident memory of its largest process in bytes."""
 
 SPENT = struct.Struct("<d")
-"""The CPU seconds that the worker has spent so far on forks of the program that it refused."""
+"""The CPU seconds that the worker has spent so far on forks and locks of the program."""
 
 
 class FurtherOrder(NamedTuple):

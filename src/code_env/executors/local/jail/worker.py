@@ -40,7 +40,7 @@ _REAP_S = 0.1
 """How often the worker reaps orphans while a program runs that may start processes, in seconds."""
 
 _TELL_S = 0.01
-"""The worker tells the trainer each time that refused forks and locks have used this much more CPU time, in seconds."""
+"""The worker tells the trainer each time that forks and locks have used this much more CPU time, in seconds."""
 
 MAX_DESCRIPTORS = 512
 """How many descriptors a program may have."""
@@ -204,15 +204,15 @@ def _serve(pid: int, gate: ForkGate, tell: Callable[[bytes], Any]) -> tuple[int,
             if gate.answering_s > told_s + _TELL_S:
                 told_s = gate.answering_s
                 tell(wire.SPENT.pack(told_s))
-            began_s, reaped, count = time.thread_time(), -1, 0
+            began_s, reaped, calls = time.thread_time(), -1, 0
             while reaped:
                 reaped, status, usage = os.wait4(-1, os.WNOHANG)
                 if reaped == pid:
                     return status, usage, cpu_s + gate.answering_s, peak_kib
                 cpu_s += usage.ru_utime + usage.ru_stime
                 peak_kib = max(peak_kib, usage.ru_maxrss)
-                count += 1
-            if count > 1:  # The last is none.
+                calls += 1
+            if calls > 1:  # The last call finds none.
                 gate.answering_s += time.thread_time() - began_s
     finally:
         # The descriptors of the next order need this number.

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 from support import PATIENCE_S, ROOT
 from tiers import LEFT_OUT, LONGEST, SAMPLED, holds_quick_tests, quick_part, sample
 
+LINES = (*LEFT_OUT, *SAMPLED, *LONGEST)
+
 
 def collected():
     command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-p", "no:cacheprovider"]
@@ -28,8 +30,12 @@ def test_the_quick_tier_is_a_part_of_everything_and_leaves_out_what_its_lines_na
     left_out = {name for name in files(everything) if name.startswith(LEFT_OUT)}
     assert {name for name in files(everything) - files(quick) - left_out if name.startswith("tests/")} == set()
     # A folder without tests is named so that its modules are not loaded to look for examples.
-    lines = [name for name in (*LEFT_OUT, *SAMPLED, *LONGEST) if not (ROOT / name).is_dir()]
+    lines = [name for name in LINES if not (ROOT / name).is_dir()]
     assert [name for name in lines if not any(test.startswith(name) for test in everything)] == []
+
+
+def test_the_lists_name_files_that_there_are():
+    assert [line for line in LINES if not list(ROOT.glob(f"{line.partition('::')[0]}*"))] == []
 
 
 def test_a_sample_depends_on_names_alone_and_is_not_empty():

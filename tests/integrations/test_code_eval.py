@@ -240,7 +240,6 @@ def test_that_no_output_is_wanted_asks_for_nothing(executor):
         (([[ADD]], [TEST], [1], 0), ValueError, "num_workers: whole numbers"),
         (([[ADD]], [TEST], [1], 1, 0), TaskError, "limits.cpu_s"),
     ],
-    ids=lambda value: str(value)[:30],
 )
 def test_misuse_is_an_error(arguments, error, message):
     with pytest.raises(error, match=message):

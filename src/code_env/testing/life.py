@@ -47,7 +47,7 @@ def an_unused_executor_closes(executor: Executor) -> None:
 def closing_cancels_what_waits(executor: Executor) -> None:
     """`close` cancels the waiting programs, so that no caller waits forever for a result."""
     # So short that an executor which fails this check, and waits for all of them, is not waited for too long.
-    futures = [executor.submit(Program("while True: pass", limits=Limits(cpu_s=10, wall_s=10))) for _ in range(64)]
+    futures = [executor.submit(Program("while True: pass", limits=Limits(cpu_s=10, wall_s=10))) for _ in range(32)]
     executor.close()
     _, waiting = wait(futures, timeout=20)
     equal(len(waiting), 0, "futures without an end after close()")

@@ -74,14 +74,14 @@ def no_programs_give_no_results(executor: Executor) -> None:
 def a_burst_is_served(executor: Executor) -> None:
     """Many more programs than workers all get their results; waiting time does not count against their limits."""
     limits = Limits(cpu_s=5, wall_s=10)
-    results = executor.run_many([Program(f"print({n} * {n})", limits=limits) for n in range(64)])
-    equal([taken(result).stdout for result in results], [f"{n * n}\n" for n in range(64)], "outputs")
+    results = executor.run_many([Program(f"print({n} * {n})", limits=limits) for n in range(32)])
+    equal([taken(result).stdout for result in results], [f"{n * n}\n" for n in range(32)], "outputs")
 
 
 @core_check
 def what_waits_can_be_cancelled(executor: Executor) -> None:
     """A waiting program can be cancelled, and the other programs still get their results."""
-    futures = [executor.submit(Program("while True: pass", limits=Limits(cpu_s=50, wall_s=50))) for _ in range(64)]
+    futures = [executor.submit(Program("while True: pass", limits=Limits(cpu_s=50, wall_s=50))) for _ in range(32)]
     for future in futures:
         expect(future.cancel(), "the future of a program cannot be cancelled")
     output(executor, "print('next')", "next\n")

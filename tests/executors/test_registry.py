@@ -55,6 +55,15 @@ def test_a_module_s_path_is_a_name_too(plugin):
     for name, reason in (("acme:none", "acme"), ("no.such:make", "no")):
         with pytest.raises(ExecutorError, match=f"cannot be loaded here: .*{reason}"):
             make_executor(name)
+    for name in ("acme:", ":make", "acme:make:make"):
+        with pytest.raises(ExecutorNotFound, match=f"no executor is named '{name}'"):
+            make_executor(name)
+
+
+def test_what_needs_arguments_says_which(plugin):
+    for name, missing in (("acme", "workers"), ("math:sqrt", "x")):
+        with pytest.raises(ExecutorError, match=f"{name}' needs arguments that were not given: {missing}$"):
+            make_executor(name)
 
 
 @pytest.mark.parametrize("name", ["local", "subprocess", "e2b", "restricted", "acme"])

@@ -1,5 +1,6 @@
 """Lines of results and of trajectories become items in one form, and their figures are those of the summaries."""
 
+import gzip
 import json
 
 import gymnasium as gym
@@ -215,6 +216,16 @@ def test_a_page_holds_what_browsers_read():
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(ReportError, match="No such file"):
         Runs([tmp_path / "none.jsonl"])
+
+
+def test_a_compressed_file_is_refused_with_what_to_do(tmp_path):
+    path = tmp_path / "results.jsonl.gz"
+    path.write_bytes(gzip.compress(b"{}\n"))
+    with (
+        Runs([path]) as runs,
+        pytest.raises(ReportError, match=r"results\.jsonl\.gz: .*it is compressed: run gunzip on it first"),
+    ):
+        list(runs.items())
 
 
 def test_the_lines_of_eval_are_what_a_report_reads(results):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -53,7 +54,7 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
         ...     executor.run(Program("print(6 * 7)")).stdout
         '42\\n'
     """
-    points = [EntryPoint(name, name, ENTRY_POINT_GROUP)] if ":" in name else _entry_points()
+    points = [EntryPoint(name, name, ENTRY_POINT_GROUP)] if re.fullmatch(r"[\w.]+:[\w.]+", name) else _entry_points()
     matches = [point for point in points if point.name == name]
     if not matches:
         known = executor_names()
@@ -90,13 +91,17 @@ def name_of(executor: Executor) -> str:
 
 
 def _require_arguments(name: str, make: Callable[..., Any], kwargs: Iterable[str]) -> None:
-    """Refuse keywords that an executor does not take, unless it does not say what it takes."""
+    """Refuse keywords that an executor does not take or that are too few, unless it does not say what it takes."""
     try:
         parameters = inspect.signature(make).parameters.values()
     except (TypeError, ValueError):
         return
     if not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
         require_known(f"the executor {name!r} has no argument", kwargs, arguments_of(make), TypeError)
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    needed = [one.name for one in parameters if one.default is one.empty and one.kind not in optional]
+    if missing := [one for one in needed if one not in kwargs]:
+        raise ExecutorError(f"the executor {name!r} needs arguments that were not given: {', '.join(missing)}")
 
 
 def _entry_points() -> list[EntryPoint]:

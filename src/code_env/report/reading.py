@@ -13,6 +13,9 @@ from code_env.output_file import partial_path
 
 from .items import Item, item_of
 
+_GZIP = b"\x1f\x8b"
+"""How a file begins that gzip has written."""
+
 
 class RunFile:
     """A results file or a file of trajectories. While it is written, it can be read again and again.
@@ -49,6 +52,8 @@ class RunFile:
         while True:
             begin = self._file.tell()
             line = self._file.readline()
+            if begin == 0 and line.startswith(_GZIP):
+                raise ReportError(f"{self.path}: lines of JSON were expected; it is compressed: run gunzip on it first")
             if not line or (not line.endswith(b"\n") and not _is_complete(line)):
                 self._file.seek(begin)
                 return

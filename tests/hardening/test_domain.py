@@ -62,6 +62,30 @@ def test_a_statement_with_positive_numbers_has_no_zero():
     assert not Domain([(3,)], "For positive n; it returns zero if n is odd.").allows((0,))
 
 
+BOUNDED = {
+    "a number": ("Assume n > 1.", (5, [3]), [(2, [3])], [(1, [3]), (0, [3])]),
+    "numbers on both sides": ("* -2 <= n < 10^1", (5, [3]), [(-2, [3]), (0, [3]), (9, [3])], [(-3, [3]), (10, [3])]),
+    "the other way round": ("Given 3 >= n, 0 < n.", (2, [3]), [(1, [3]), (3, [3])], [(0, [3]), (4, [3])]),
+    "in a formula": (r"$0 \leq n \le 7$", (5, [3]), [(0, [3]), (7, [3])], [(8, [3])]),
+    "with signs and code": ("1 ≤ `n` ≤ 6", (5, [3]), [(6, [3])], [(7, [3])]),
+    "lengths": ("0 <= len(values) <= 3", (5, [3]), [(5, []), (5, [1, 2, 3])], [(5, [1, 2, 3, 4])]),
+    "lengths in other words": ("1 <= values.length <= 2", (5, [3, 4]), [(5, [3])], [(5, []), (5, [1, 2, 3])]),
+    "floats": ("Assume 0.5 < n.", (0.75, [3]), [(0.5000001, [3])], [(0.5, [3]), (0.0, [3])]),
+    "only of parameters": ("Assume m > 7, 7 < k.n and f(n) > 7.", (5, [3]), [(5, [3])], []),
+    "cases are not bounds": ("If n > 3, return 1; otherwise 2.", (5, [3]), [(2, [3])], []),
+    "what no example keeps": ("n > 100 is too slow.", (5, [3]), [(2, [3])], []),
+    "parts of expressions": ("Here n > 4*k and n < 3.14x.", (5, [3]), [(2, [3])], []),
+}
+
+
+@pytest.mark.parametrize(("statement", "example", "inside", "outside"), BOUNDED.values(), ids=BOUNDED)
+def test_bounds_that_a_statement_writes_hold(statement, example, inside, outside):
+    domain = Domain([example], statement, ["n", "values"])
+    assert [one for one in (example, *inside) if not domain.allows(one)] == []
+    assert [one for one in outside if domain.allows(one)] == []
+    assert [one for one in outside if domain.allows(one, of_any_size=True)] == []
+
+
 def test_sizes_can_be_left_out():
     domain = Domain([([1, 2], "ab", 3), ([3], "b", 5)])
     assert domain.allows(([1] * 500, "ab", 3), of_any_size=True)

@@ -2,17 +2,20 @@
 
 A statement says "n > 1" or "a string of brackets" in words. The tests' inputs show it: a property that all of them have
 is taken for a condition, if there are enough of them. Three words of the statement count against that: "empty",
-"negative" and "zero". A domain that is too narrow costs inputs; one that is too wide asks programs about inputs for
-which nothing is stated.
+"negative" and "zero". Bounds that it writes as comparisons, such as `1 <= n <= 100`, hold if all examples keep them.
+A domain that is too narrow costs inputs; one that is too wide asks programs about inputs for which nothing is stated.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
+
+from .bounds import Bounds, stated_bounds
 
 _LEAST_FOR_LENGTH = 4
 """From so many values on, a length that all have is a condition, and so is the order of two arguments."""
@@ -31,6 +34,8 @@ _NEGATIVE = re.compile(r"(?<!non-)(?<!non )\bnegative", re.IGNORECASE)
 _ZERO = re.compile(r"\bnon-?\s?negative|\bzeros?\b", re.IGNORECASE)
 _POSITIVE = re.compile(r"\bpositive\b", re.IGNORECASE)
 
+_NO_BOUNDS = Bounds()
+
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
@@ -41,6 +46,7 @@ class Domain:
         examples: The arguments of some calls, as tuples.
         statement: What the task says. Where it speaks of empty arguments, of negative numbers or of zero, these are
             allowed, although no example has them.
+        names: What the statement calls the arguments, as far as that is known.
 
     Example:
         >>> domain = Domain([([1, 2], "ab"), ([3], "b"), ([4, 4, 7], "aab")])
@@ -48,9 +54,10 @@ class Domain:
         (True, False, False)
     """
 
-    def __init__(self, examples: Sequence[tuple[Any, ...]], statement: str = "") -> None:
+    def __init__(self, examples: Sequence[tuple[Any, ...]], statement: str = "", names: Sequence[str] = ()) -> None:
         self._counts = {len(example) for example in examples}
-        self._places = _by_position(examples, _Said.of(statement))
+        bounds = [stated_bounds(statement, name) for name in names]
+        self._places = _by_position(examples, _Said.of(statement), bounds)
         self._lengths, self._ordered = _relations(examples)
 
     def allows(self, arguments: tuple[Any, ...], *, of_any_size: bool = False) -> bool:
@@ -92,15 +99,19 @@ class _Said(NamedTuple):
 class _Place:
     """The values that were seen at one place: an argument, or the elements of one."""
 
-    def __init__(self, values: Sequence[Any], said: _Said) -> None:
+    def __init__(self, values: Sequence[Any], said: _Said, bounds: Bounds = _NO_BOUNDS) -> None:
+        # What not even the examples keep is said of something else.
+        self._bounds = bounds = bounds if all(map(bounds.allow, values)) else _NO_BOUNDS
         self._types = {type(value) for value in values}
         numbers = [value for value in values if _is_number(value)]
-        self._negative = said.negative or any(number < 0 for number in numbers)
-        self._zero = said.zero or any(number == 0 for number in numbers)
+        self._negative = said.negative or any(number < 0 for number in numbers) or -math.inf < bounds.low < 0
+        self._zero = said.zero or any(number == 0 for number in numbers) or -math.inf < bounds.low <= 0
         self._most = 2 * max(map(abs, numbers), default=0) + 10
         sized = [value for value in values if isinstance(value, str | list | tuple | set | dict)]
         lengths = [len(value) for value in sized]
         self._shortest = 0 if said.empty else min(lengths, default=0)
+        if bounds.shortest > -math.inf:
+            self._shortest = min(self._shortest, math.ceil(bounds.shortest))
         self._longest = 2 * max(lengths, default=0) + 5
         self._fixed = len(lengths) >= _LEAST_FOR_LENGTH and len(set(lengths)) == 1
         lists = [value for value in values if isinstance(value, list)]
@@ -118,7 +129,7 @@ class _Place:
 
     def allows(self, value: Any, of_any_size: bool = False) -> bool:
         """Whether a value has what all that were seen have."""
-        if type(value) not in self._types:
+        if type(value) not in self._types or not self._bounds.allow(value):
             return False
         if isinstance(value, bool) or value is None:
             return True
@@ -172,9 +183,13 @@ class _Text:
         )
 
 
-def _by_position(values: Sequence[tuple[Any, ...]], said: _Said) -> list[_Place]:
+def _by_position(values: Sequence[tuple[Any, ...]], said: _Said, bounds: Sequence[Bounds] = ()) -> list[_Place]:
     longest = max(map(len, values), default=0)
-    return [_Place([value[number] for value in values if number < len(value)], said) for number in range(longest)]
+    stated = [*bounds, *[_NO_BOUNDS] * longest]
+    return [
+        _Place([value[number] for value in values if number < len(value)], said, stated[number])
+        for number in range(longest)
+    ]
 
 
 def _relations(examples: Sequence[tuple[Any, ...]]) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:

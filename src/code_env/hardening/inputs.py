@@ -92,7 +92,7 @@ def inputs_of(
     seeds = _seeds(task, executor)
     draw = random.Random(f"{seed} {task.id}")
     values = [(_arguments(seed) or ((), {})) if calls(task) else ((*_parts(seed),), {}) for seed in seeds]
-    domain = Domain([args for args, _ in values], task.prompt) if stated is None else None
+    domain = Domain([args for args, _ in values], task.prompt, _parameters(task)) if stated is None else None
     near = _around(seeds, values, count if stated is None else _MORE * count, draw, domain, calls(task))
     larger = set(_larger(values, draw, domain) if calls(task) else ()) - set(near)
     drawn = [*near, *sorted(larger)]
@@ -122,12 +122,30 @@ def _condition(task: Task) -> str | None:
     reference = task.program(task.reference or "")
     try:
         ast.parse(requires, mode="eval")
-        functions = [node for node in parse(reference).body if isinstance(node, ast.FunctionDef)]
-        (*_, function) = (node for node in functions if node.name == task.entry_point)
-        arguments = ast.unparse(_without_annotations(function.args))
+        arguments = ast.unparse(_without_annotations(_arguments_of(reference, task.entry_point)))
     except (SyntaxError, TypeError, ValueError) as error:
         raise _no_condition(task, error) from None
     return f"{reference}\n\ndef {task.entry_point}({arguments}):\n    return bool({requires})\n"
+
+
+def _parameters(task: Task) -> list[str]:
+    """The names of the reference's parameters; none where it is no function that is defined at the top level."""
+    try:
+        arguments = _arguments_of(task.program(task.reference or ""), task.entry_point)
+    except (SyntaxError, ValueError):
+        return []
+    return [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
+
+
+def _arguments_of(program: str, name: str | None) -> ast.arguments:
+    """The parameters of a function of a program.
+
+    Raises:
+        ValueError: If there is no such function.
+    """
+    functions = [node for node in parse(program).body if isinstance(node, ast.FunctionDef)]
+    (*_, function) = (node for node in functions if node.name == name)
+    return function.args
 
 
 def _no_condition(task: Task, why: object) -> TaskError:

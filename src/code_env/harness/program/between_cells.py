@@ -64,7 +64,7 @@ def _text(data: bytes) -> str:
 
 def _put(start: str, path: str, data: bytes) -> None:
     *folders, _ = path.split("/")
-    for count in range(1, len(folders) + 1):
+    for count in range(len(folders) + 1):  # A cell can have removed even the directory in which the session began.
         try:
             _mkdir("/".join([start, *folders[:count]]))
         except FileExistsError:

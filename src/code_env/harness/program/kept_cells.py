@@ -56,7 +56,7 @@ def serve_cells(names: dict[str, Any], encode: Callable[[Record], bytes], work: 
         while view:
             view = view[_write(REPORT, view) :]
 
-    kernel, sock, place = Kernel(names, send), Socket(fileno=SOCKET), ""
+    kernel, sock, place = Kernel(names, send), Socket(fileno=SOCKET), work
     while True:
         message, fds = receive_descriptors(sock, 16, MOST_DESCRIPTORS)
         if not message:
@@ -91,7 +91,7 @@ def _run_cell(kernel: Kernel, fds: list[int], work: str, place: str) -> str:
         kernel: What the cells share.
         fds: The descriptors that came with the message.
         work: The directory, inside that of the cell, in which the session began.
-        place: The working directory that the cell before has left, absolute or relative to `work`.
+        place: The working directory that the cell before has left, absolute or relative to that of the cell.
 
     Returns:
         That which this cell has left.
@@ -103,9 +103,9 @@ def _run_cell(kernel: Kernel, fds: list[int], work: str, place: str) -> str:
         _dup2(fd, own)
         _close(fd)
     _fchdir(ROOM)
-    _chdir(work)
-    start = _getcwd()
-    _go_to(place)
+    room = _getcwd()
+    _go_to([place, work])
+    start = f"{room}/{work}"
     _write(REPORT, b"{}\n")
     run_cell_after(kernel, history, text, number, start)
     for kind in _TIMERS:
@@ -117,31 +117,33 @@ def _run_cell(kernel: Kernel, fds: list[int], work: str, place: str) -> str:
     _dup2(0, 2)
     _close(REPORT)
     _close(ROOM)
-    left = _left(start)
+    left = _left(room)
     _chdir("/")
-    return left
+    return left or work
 
 
-def _go_to(place: str) -> None:
-    if place:
+def _go_to(places: list[str]) -> None:
+    """Go to the first of these directories that there is. A cell can have removed or closed them all."""
+    for place in places:
         try:
             _chdir(place)
-        except OSError:  # The cell before has also removed it.
             return
+        except OSError:
+            continue
 
 
-def _left(start: str) -> str:
-    """The working directory: in the cell's directory relative to where the session began, elsewhere absolute."""
+def _left(room: str) -> str:
+    """The working directory: in the cell's directory relative to it, since each branch has another; else absolute."""
     try:
         here = _getcwd()
     except OSError:
         return ""
-    room = start[: start.rindex("/") + 1]  # Each branch has another.
-    return f"../{here[len(room) :]}" if f"{here}/".startswith(room) else here
+    return f".{here[len(room) :]}" if f"{here}/".startswith(f"{room}/") else here
 
 
 def _whole(fd: int) -> bytes:
-    data = b""
-    while piece := _pread(fd, 1 << 20, len(data)):
-        data += piece
-    return data
+    pieces, size = list[bytes](), 0
+    while piece := _pread(fd, 1 << 20, size):
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)

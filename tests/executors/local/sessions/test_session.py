@@ -63,6 +63,37 @@ def test_files_are_those_of_the_state(session: Session) -> None:
     assert text(session, "os.listdir('d')") == "['link']"
 
 
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "os.chmod('.', 0)",
+        "os.chmod('..', 0)",
+        "os.rmdir(os.getcwd())",
+        "os.rename(os.getcwd(), os.getcwd() + '2')",
+        "here = os.getcwd()\nos.rmdir(here)\nopen(here, 'w').close()",
+        "os.chdir('..')\nos.rmdir('work')",
+        "os.makedirs('a/b')\nos.chdir('a/b')\nos.rmdir('../b')",
+    ],
+)
+def test_a_cell_can_do_what_it_likes_with_its_directory(session: Session, cell: str) -> None:
+    session.run(f"import os\nx = 1\n{cell}")
+    for _ in range(3):
+        assert session.run("x += 1").status is Status.OK
+    assert text(session, "x") == "4"
+    assert session.spent.cells == 5
+
+
+def test_a_directory_that_a_cell_has_renamed_stays_the_cells_directory(session: Session) -> None:
+    session.run("import os\nos.mkdir('a')\nos.chdir('a')\nos.rename('../../work', '../../other')")
+    assert text(session, "os.getcwd().endswith('/other/a')") == "True"
+
+
+def test_a_file_is_written_where_the_session_began_even_if_that_was_removed(session: Session) -> None:
+    session.run("import os\nos.rmdir(os.getcwd())")
+    session.write("a/b", b"1")
+    assert session.read("a/b") == b"1"
+
+
 def test_a_cell_that_is_ended_leaves_no_files(session: Session) -> None:
     session.run("import os\nopen('a', 'w').write('1')")
     assert session.run("open('a', 'w').write('2'); open('b', 'w'); os._exit(0)").error is not None

@@ -6,7 +6,7 @@ import logging
 
 from code_env.errors import CheckpointRefused
 from code_env.executors.program import Program, check_path
-from code_env.executors.result import sandbox_killed
+from code_env.executors.result import Status, sandbox_killed
 from code_env.sessions.past import Attempt, Past, SessionOfCells
 from code_env.sessions.session import Checkpoint
 
@@ -81,7 +81,9 @@ class LiveSession(SessionOfCells):
             program = self._program(past, cell, repeated)
             try:
                 result, after, self._room = self._tree.run(program, kept, self._room, self)
-                return Attempt(None if self._interrupted else result, repeated, after)
+                # An interpreter that has run cells can be in a state from which no cell begins: that is their doing.
+                if result.status is not Status.SANDBOX_ERROR or kept is None:
+                    return Attempt(None if self._interrupted else result, repeated, after)
             except StateLost:
                 pass
             except ServerDied as problem:

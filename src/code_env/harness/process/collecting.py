@@ -39,12 +39,15 @@ def _read(directory: int, parts: list[str], most_bytes: int) -> bytes | None:
             # A FIFO would block the open.
             fd = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
             opened.callback(os.close, fd)
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > most_bytes:
                 return None
-            content = b""
-            while len(content) <= most_bytes and (piece := os.read(fd, min(1 << 20, most_bytes + 1 - len(content)))):
-                content += piece
+            # Joined at the end: each `bytes + bytes` copies all that was read before. The file can still grow.
+            pieces, left = list[bytes](), most_bytes + 1
+            while left and (piece := os.read(fd, min(1 << 20, left))):
+                pieces.append(piece)
+                left -= len(piece)
         # A file that is missing, a link or unreadable, or whose name is too long, counts as missing.
         except OSError:
             return None
-    return content if len(content) <= most_bytes else None
+    return b"".join(pieces) if left else None

@@ -3,6 +3,7 @@
 import json
 import os
 import tarfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from code_env import ImageError, ImageNotPrepared
 from code_env.images import ImageCache, prepare_images
 from images.archives_made import docker_archive, layer, oci_layout, packed_tar, special
+from support import PATIENCE_S
 
 BASE = layer(
     ("usr", None),
@@ -110,6 +112,16 @@ def test_images_share_their_layers(tmp_path, cache):
     assert len(cache.layers.entries()) == 2
     cache.layers.prune(0)
     assert files_of(images[1].root) == EXPECTED
+
+
+def test_an_image_can_have_a_layer_twice(tmp_path, cache):
+    """As each second WORKDIR of a build by Docker makes the same empty layer."""
+    path = docker_archive(tmp_path / "one.tar", [BASE, layer(), ABOVE, layer()])
+    made = []
+    thread = threading.Thread(target=lambda: made.append(cache.prepare(str(path))[0]), daemon=True)
+    thread.start()
+    thread.join(PATIENCE_S)
+    assert [files_of(image.root) for image in made] == [EXPECTED]
 
 
 def test_an_archive_that_has_changed_is_another_image(tmp_path, cache):

@@ -55,12 +55,13 @@ class LayerCache(FolderCache[_Tree]):
         Raises:
             ImageError: If it cannot be made, or the cache cannot be written.
         """
-        with self.making(key) as folder:
-            if folder is not None:
-                (folder / _TREE).mkdir()
-                (folder / _TREE).chmod(0o755)  # `mkdir` alone would apply the umask.
-                make(folder / _TREE)
-                (folder / _SIZE).write_text(str(layers.size_of(folder / _TREE)))
+        if self.read(key) is None:  # To make it takes the lock alone, which who holds it already would wait for.
+            with self.making(key) as folder:
+                if folder is not None:
+                    (folder / _TREE).mkdir()
+                    (folder / _TREE).chmod(0o755)  # `mkdir` alone would apply the umask.
+                    make(folder / _TREE)
+                    (folder / _SIZE).write_text(str(layers.size_of(folder / _TREE)))
         found = _Tree(key, self.directory / key / _TREE)
         return found.path, self.hold(found)
 

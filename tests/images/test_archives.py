@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import tarfile
 import threading
 from pathlib import Path
@@ -10,7 +11,17 @@ import pytest
 
 from code_env import ImageError, ImageNotPrepared
 from code_env.images import ImageCache, prepare_images
-from images.archives_made import docker_archive, layer, oci_layout, packed_tar, special
+from images.archives_made import (
+    HERE,
+    PACKED,
+    config,
+    docker_archive,
+    layer,
+    oci_layout,
+    packed_tar,
+    special,
+    with_headers,
+)
 from support import PATIENCE_S
 
 BASE = layer(
@@ -87,7 +98,7 @@ def test_layers_are_laid_over_each_other(kind, packed, tmp_path, cache):
     assert image.shown == ["/bin", "/etc", "/opt", "/usr"]
 
 
-@pytest.mark.parametrize("packed", ["plain", "gzip", "zstd"])
+@pytest.mark.parametrize("packed", PACKED)
 def test_a_tar_of_a_root_file_system_is_unpacked(packed, tmp_path, cache):
     (tmp_path / "root/etc").mkdir(parents=True)
     (tmp_path / "root/etc/name").write_text("here")
@@ -122,6 +133,46 @@ def test_an_image_can_have_a_layer_twice(tmp_path, cache):
     thread.start()
     thread.join(PATIENCE_S)
     assert [files_of(image.root) for image in made] == [EXPECTED]
+
+
+def test_an_image_can_have_two_names(tmp_path, cache):
+    image, _ = cache.prepare(str(with_entries(oci_layout(tmp_path / "layout", [BASE, ABOVE]), {})))
+    assert files_of(image.root) == EXPECTED
+
+
+def test_an_older_archive_has_links_to_layers(tmp_path, cache):
+    layers = {"1/layer.tar": BASE, "2/layer.tar": "../1/layer.tar", "3/layer.tar": ABOVE}
+    manifest = json.dumps([{"Config": "c", "Layers": [*layers]}]).encode()
+    about = config([BASE, BASE, ABOVE], ())
+    (tmp_path / "x.tar").write_bytes(layer(("manifest.json", manifest), ("c", about), *layers.items()))
+    assert files_of(cache.prepare(str(tmp_path / "x.tar"))[0].root) == EXPECTED
+
+
+def test_the_last_of_several_members_of_a_name_counts(tmp_path, cache):
+    hard = special("file", tarfile.LNKTYPE, "file")
+    one = layer(
+        ("a", b"a file"), ("a", None), ("a/b", b"2"), ("c", "a"), ("c", None), ("c/d", b"4"), ("file", b"5"), hard
+    )
+    two = layer(("a", b"1"), ("c", None), ("c", b"3"))
+    images = [
+        cache.prepare(str(docker_archive(tmp_path / f"{n}.tar", [one, *more])))[0] for n, more in ((0, ()), (1, [two]))
+    ]
+    assert files_of(images[0].root) == {"a/b": b"2", "c/d": b"4", "file": b"5"}
+    assert files_of(images[1].root) == {"a": b"1", "c": b"3", "file": b"5"}
+
+
+def test_a_file_keeps_the_time_of_its_last_change(tmp_path, cache):
+    path = docker_archive(
+        tmp_path / "one.tar", [with_headers(mtime="1000000000.5"), with_headers(path="b", mtime="1e30")]
+    )
+    image, _ = cache.prepare(str(path))
+    assert os.stat(f"{image.root}/a").st_mtime == 1000000000.5
+    assert os.stat(f"{image.root}/b").st_size == 0
+
+
+def test_a_file_of_a_layout_makes_no_layout(tmp_path, cache):
+    (tmp_path / "root.tar").write_bytes(layer(("index.json", b"{}")))
+    assert files_of(cache.prepare(str(tmp_path / "root.tar"))[0].root) == {"index.json": b"{}"}
 
 
 def test_an_archive_that_has_changed_is_another_image(tmp_path, cache):
@@ -176,6 +227,59 @@ def with_a_path_for_a_digest(path):
     return file
 
 
+def changed_configuration(path):
+    layout = oci_layout(path / "layout", [BASE], ["A=1"])
+    for file in (layout / "blobs/sha256").iterdir():
+        file.write_bytes(file.read_bytes().replace(b'"A=1"', b'"A=2"'))
+    return layout
+
+
+def with_entries(layout, *more):
+    """Add entries to the index of a layout; what they lack is as in the first one."""
+    index = json.loads((layout / "index.json").read_text())
+    (first,) = index["manifests"]
+    named = {"annotations": {"org.opencontainers.image.ref.name": "two"}}
+    index["manifests"] += [first | named | one for one in more]
+    (layout / "index.json").write_text(json.dumps(index))
+    return layout
+
+
+def with_a_path_for_a_blob(path):
+    (path / "secret").write_text("{}")
+    layout = oci_layout(path / "layout", [BASE])
+    (layout / "index.json").write_text(json.dumps({"manifests": [{"digest": "sha256:../../secret"}]}))
+    return layout
+
+
+def without_a_layer(path):
+    manifest = json.dumps([{"Config": "c", "Layers": ["layer.tar"]}]).encode()
+    file = path / "x.tar"
+    file.write_bytes(layer(("manifest.json", manifest), ("c", config([BASE], ()))))
+    return file
+
+
+def wrong_at(data, place):
+    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+
+
+def broken(path, packed):
+    """An archive whose layer has a wrong byte after it was compressed."""
+    content = random.Random(1).randbytes(1000)
+    data = docker_archive(path / "x.tar", [layer(("a", content))], (), packed).read_bytes()
+    (path / "x.tar").write_bytes(wrong_at(data, data.index(PACKED[packed](layer(("a", content)))) + 300))
+    return path / "x.tar"
+
+
+def root_of(change):
+    """A tar of a root file system with two files, changed."""
+
+    def write(path):
+        (path / "root.tar").write_bytes(change(layer(("a", b"1"), ("b", b"2"))))
+        return path / "root.tar"
+
+    return write
+
+
 REFUSED = {
     "a path for a digest": (with_a_path_for_a_digest, r"a layer's SHA-256 was expected; got 'sha256:\.\./\.\./evil'"),
     "damaged": (damaged, "a layer is damaged: its SHA-256 is not"),
@@ -183,7 +287,7 @@ REFUSED = {
     "no archive": (text, "cannot be read as an image"),
     "no manifest's layer": (
         lambda path: [file := path / "x.tar", file.write_bytes(layer(("manifest.json", b'[{"Config": "c"}]')))][0],
-        "is damaged, or no image: KeyError",
+        "cannot be read as an image: KeyError: 'Layers'",
     ),
     "a file above": (escaping("above", ("../../evil", b"x")), "leads out of its directory: ../../evil"),
     "a file through a link": (
@@ -198,16 +302,48 @@ REFUSED = {
         escaping("up", special("stolen", tarfile.LNKTYPE, "../../../../etc/passwd")),
         "leads out of its directory",
     ),
-    "another machine's": (
-        lambda path: [
-            layout := oci_layout(path / "layout", [BASE]),
-            *(
-                file.write_bytes(file.read_bytes().replace(b'"linux"', b'"plan9"'))
-                for file in (layout / "blobs/sha256").iterdir()
-            ),
-        ][0],
+    "another machine's layout": (
+        lambda path: oci_layout(path / "layout", [BASE], machine="s390x"),
         "holds 0 images for this machine",
     ),
+    "another machine's": (
+        lambda path: docker_archive(path / "other.tar", [BASE], machine="s390x"),
+        f"the image is for linux/s390x, and this machine is linux/{HERE}",
+    ),
+    "a layout of two images": (
+        lambda path: with_entries(oci_layout(path / "layout", [BASE]), {"digest": "sha256:0"}),
+        r"holds 2 images for this machine \(without a name, two\); save one alone",
+    ),
+    "another configuration": (changed_configuration, "the SHA-256 of blobs/sha256/.* is another"),
+    "a path for a blob": (
+        with_a_path_for_a_blob,
+        "a SHA-256 was expected; got 'sha256:../../secret'",
+    ),
+    "no layer": (without_a_layer, "a layer cannot be unpacked: KeyError: 'layer.tar'"),
+    "nested JSON": (
+        lambda path: [file := path / "x.tar", file.write_bytes(layer(("manifest.json", b"[" * 100_000)))][0],
+        "cannot be read as an image: RecursionError",
+    ),
+    **{
+        f"a layer of {packed} with a wrong byte": (
+            lambda path, packed=packed: broken(path, packed),
+            "a layer (cannot be unpacked|is damaged)",
+        )
+        for packed in ("gzip", "zstd", "xz")
+    },
+    "a tar with a wrong header": (root_of(lambda data: wrong_at(data, 1030)), "the tar is damaged, .* at byte 1024"),
+    "a tar that ends too early": (root_of(lambda data: data[:1024]), "the tar is damaged, .* at byte 1024: empty"),
+    "a tar that ends in a header": (root_of(lambda data: data[:1224]), "the tar is damaged, .* at byte 1024"),
+    "nothing but a link": (escaping("dot", (".", "/etc")), "in place of its own directory: \\."),
+    "a name with a null": (
+        lambda path: docker_archive(path / "x.tar", [with_headers(path="a\0b")]),
+        "a layer cannot be unpacked: ValueError",
+    ),
+    "too deep": (escaping("deep", ("a/" * 1200 + "f", b"")), "more than 256 directories in each other"),
+    **{
+        f"what removes {name}": (escaping("removing", ("a/b", b""), (f"a/{name}", b"")), "has no name of its own")
+        for name in (".wh.", ".wh..", ".wh...")
+    },
     "nothing there": (lambda path: path / "nowhere", "does not exist; give the path of a directory"),
     "this machine": (lambda path: "/", "would show programs all of this machine"),
 }

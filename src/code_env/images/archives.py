@@ -13,13 +13,16 @@ import bz2
 import contextlib
 import gzip
 import hashlib
+import io
 import json
 import lzma
+import os
 import platform
 import re
 import shutil
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,9 +31,24 @@ from typing import IO, Any, Protocol, cast
 
 from code_env.errors import ImageError
 
-_OCI_INDEX, _DOCKER_MANIFEST = "index.json", "manifest.json"
+_DOCKER_MANIFEST = "manifest.json"
+
+OCI_INDEX = "index.json"
+"""The file of an OCI layout that says what it holds; it changes when that does."""
+
+OCI_FILES = ("oci-layout", OCI_INDEX)
+"""The files that each OCI layout has."""
+
+UNREADABLE = (
+    *(OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError),
+    *(LookupError, TypeError, AttributeError, ValueError, RecursionError),  # What is there has another form.
+)
+"""What is raised for archives and layers that are damaged, or something else."""
 
 _SHA256 = re.compile("sha256:([0-9a-f]{64})")
+
+_ZSTD = re.compile(rb"(?:\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18)")
+"""How zstd begins: with a frame, or with one that only tells something of the next."""
 
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 """Names of this machine's architecture in manifests."""
@@ -64,36 +82,39 @@ class Archive:
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[Archive]:
+def opened(path: Path, scratch: Path) -> Iterator[Archive]:
     """Read what an archive holds; its layers can be opened until the block ends.
+
+    Args:
+        path: The archive.
+        scratch: A directory for what is decompressed meanwhile.
 
     Raises:
         ImageError: If its kind is not known, if it is damaged, or if it does not hold exactly one image.
     """
     with contextlib.ExitStack() as stack:
         try:
-            archive = _read(path, stack)
-        except (OSError, EOFError, tarfile.TarError, lzma.LZMAError) as error:
-            raise ImageError(f"{path} cannot be read as an image: {error}") from error
-        except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-            raise ImageError(f"{path} is damaged, or no image: {type(error).__name__}: {error}") from error
+            archive = _read(path, stack, scratch)
+        except UNREADABLE as error:
+            raise ImageError(f"{path} cannot be read as an image: {type(error).__name__}: {error}") from error
         yield archive
 
 
-def _read(path: Path, stack: contextlib.ExitStack) -> Archive:
+def _read(path: Path, stack: contextlib.ExitStack, scratch: Path) -> Archive:
     if path.is_dir():
         return _oci(_Folder(path), path)
     file = stack.enter_context(path.open("rb"))
     plain = decompressed(file)
     if plain is not file:  # Its parts are read in any order, which a compressed file does not allow, or slowly.
-        packed, plain = plain, stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (the stack closes it)
+        packed = plain
+        plain = stack.enter_context(tempfile.TemporaryFile(dir=scratch))  # noqa: SIM115 (the stack closes it)
         shutil.copyfileobj(packed, plain)
         plain.seek(0)
-    tar = stack.enter_context(tarfile.open(fileobj=plain))  # noqa: SIM115 (the stack closes it)
+    tar = stack.enter_context(tarfile.open(fileobj=plain, mode="r:"))  # noqa: SIM115 (the stack closes it)
     inside = _Tar(tar)
     if inside.has(_DOCKER_MANIFEST):
         return _docker(inside, path)
-    if inside.has(_OCI_INDEX):
+    if all(map(inside.has, OCI_FILES)):
         return _oci(inside, path)
     return Archive((layer_of(path),))
 
@@ -146,33 +167,60 @@ def _docker(inside: _Inside, path: Path) -> Archive:
 
 
 def _oci(inside: _Inside, path: Path) -> Archive:
-    entries, seen = _json(inside, _OCI_INDEX)["manifests"], 0
+    entries, seen = _json(inside, OCI_INDEX)["manifests"], 0
     while True:
-        wanted = [entry for entry in entries if _is_for_this_machine(entry.get("platform"))]
+        # Two names of one image are two entries with one digest.
+        wanted = {entry["digest"]: entry for entry in entries if _is_for_this_machine(entry.get("platform"))}
         if len(wanted) != 1:
-            raise ImageError(f"{path} holds {len(wanted)} images for this machine; one was expected")
-        manifest, seen = _json(inside, _blob(wanted[0])), seen + 1
+            names = [_name_of(entry) for entry in wanted.values()]
+            told = f" ({', '.join(names)}); save one alone" if names else "; one was expected"
+            raise ImageError(f"{path} holds {len(names)} images for this machine{told}")
+        manifest, seen = _described(inside, *wanted.values()), seen + 1
         if "layers" in manifest:
             break
         if seen > 3:
             raise ImageError(f"{path} has an index that leads to no image")
         entries = manifest["manifests"]
-    return _archive(inside, [_blob(layer) for layer in manifest["layers"]], _json(inside, _blob(manifest["config"])))
+    return _archive(inside, [_blob(layer) for layer in manifest["layers"]], _described(inside, manifest["config"]))
+
+
+def _name_of(entry: Mapping[str, Any]) -> str:
+    named = entry.get("annotations") or {}
+    return str(named.get("org.opencontainers.image.ref.name", "without a name"))
 
 
 def _blob(described: Mapping[str, Any]) -> str:
-    algorithm, _, digest = described["digest"].partition(":")
-    return f"blobs/{algorithm}/{digest}"
+    found = _SHA256.fullmatch(described["digest"])
+    if found is None:  # It becomes part of a path.
+        raise ValueError(f"a SHA-256 was expected; got {described['digest']!r:.100}")
+    return f"blobs/sha256/{found[1]}"
+
+
+def _described(inside: _Inside, described: Mapping[str, Any]) -> Any:
+    """What a blob holds, which is JSON and has the digest that its description says."""
+    name = _blob(described)
+    with inside.open(name) as file:
+        content = file.read()
+    if not name.endswith(hashlib.sha256(content).hexdigest()):
+        raise ValueError(f"the SHA-256 of {name} is another")
+    return json.loads(content)
 
 
 def _is_for_this_machine(described: Mapping[str, str] | None) -> bool:
-    if described is None:
-        return True
-    machine = platform.machine()
-    return described.get("os") == "linux" and described.get("architecture") == _MACHINES.get(machine, machine)
+    return not described or _machine(described) == _this_machine()
+
+
+def _machine(described: Mapping[str, Any]) -> str:
+    return f"{described.get('os')}/{described.get('architecture')}"
+
+
+def _this_machine() -> str:
+    return f"linux/{_MACHINES.get(platform.machine(), platform.machine())}"
 
 
 def _archive(inside: _Inside, names: list[str], config: Mapping[str, Any]) -> Archive:
+    if "architecture" in config and _machine(config) != _this_machine():
+        raise ImageError(f"the image is for {_machine(config)}, and this machine is {_this_machine()}")
     layers = []
     for name, identifier in zip(names, config["rootfs"]["diff_ids"], strict=True):
         found = _SHA256.fullmatch(identifier)
@@ -191,14 +239,14 @@ def decompressed(file: IO[bytes]) -> IO[bytes]:
         ImageError: If it is compressed by zstd, and nothing here can read that.
     """
     start = file.read(6)
-    file.seek(-len(start), 1)
+    file.seek(-len(start), os.SEEK_CUR)
     if start.startswith(b"\x1f\x8b"):
         return cast(IO[bytes], gzip.GzipFile(fileobj=file))
     if start.startswith(b"BZh"):
         return bz2.BZ2File(file)
     if start.startswith(b"\xfd7zXZ"):
         return lzma.LZMAFile(file)
-    if start.startswith(b"\x28\xb5\x2f\xfd"):
+    if _ZSTD.match(start):
         return _from_zstd(file)
     return file
 
@@ -208,8 +256,21 @@ def _from_zstd(file: IO[bytes]) -> IO[bytes]:
         import zstandard
     except ImportError:
         raise ImageError("it is compressed by zstd: install code-exec-env[images], or save it with gzip") from None
-    reader: IO[bytes] = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-    return reader
+    reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+
+    class Reader(io.RawIOBase):
+        """Raises what others raise for damaged content."""
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any) -> int:
+            try:
+                return int(reader.readinto(buffer))
+            except zstandard.ZstdError as error:
+                raise OSError(str(error)) from error
+
+    return io.BufferedReader(Reader())
 
 
 class Hashing:

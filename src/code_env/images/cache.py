@@ -30,8 +30,6 @@ from .trees import own
 
 _RECORD, _ROOT, _TREE = "image.json", "root", "tree"
 
-_OCI_FILES = ("oci-layout", "index.json")
-
 _PATHS = ("/", "./", "../", "~")
 """How a path begins that is never the name of an image."""
 
@@ -127,7 +125,7 @@ class ImageCache(FolderCache[Image]):
         return image
 
     def _unpack(self, path: Path, folder: Path) -> tuple[Mapping[str, str], str]:
-        with archives.opened(path) as archive, contextlib.ExitStack() as held:
+        with archives.opened(path, folder) as archive, contextlib.ExitStack() as held:
             trees = []
             for layer in archive.layers:
                 if layer.digest:
@@ -174,7 +172,7 @@ def _no_such(source: str) -> str:
 
 
 def _is_root_file_system(path: Path) -> bool:
-    return path.is_dir() and not all((path / name).is_file() for name in _OCI_FILES)
+    return path.is_dir() and not all((path / name).is_file() for name in archives.OCI_FILES)
 
 
 def _key(source: str, path: Path | None) -> str:
@@ -189,6 +187,6 @@ def _key(source: str, path: Path | None) -> str:
             if base is not None and (found is None or not _is_root_file_system(found)):
                 state.append(_key(base, found))
     else:
-        changing = (path / _OCI_FILES[1] if path.is_dir() else path).stat()
+        changing = (path / archives.OCI_INDEX if path.is_dir() else path).stat()
         state = [str(path.resolve()), changing.st_size, changing.st_mtime_ns]
     return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:24]

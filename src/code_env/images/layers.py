@@ -9,6 +9,7 @@ Owners, set-user-ID bits and devices are dropped: everything is readable by prog
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
@@ -16,13 +17,19 @@ import shutil
 import tarfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO
+from tarfile import HeaderError, ReadError
+from typing import IO, Self
 
 from code_env.errors import ImageError
 
-from .archives import Hashing, Layer, decompressed
+from .archives import UNREADABLE, Hashing, Layer, decompressed
 
 _REMOVED, _OPAQUE = ".wh.", ".wh..wh..opq"
+
+_END: type[HeaderError] = tarfile.EOFHeaderError  # type: ignore[attr-defined]  # Not in the stubs.
+
+_MOST_DEEP = 256
+"""How many directories may lie in each other. What changes or removes a tree goes down by recursion."""
 
 
 def unpack(layer: Layer, target: Path) -> None:
@@ -35,24 +42,50 @@ def unpack(layer: Layer, target: Path) -> None:
     Raises:
         ImageError: If it is damaged, or wants to write outside of its directory.
     """
-    with layer.open() as file:
-        stream = Hashing(decompressed(file))
+    try:
+        with layer.open() as file:
+            stream = Hashing(decompressed(file))
+            _unpack(stream, target, tarfile.TarInfo if layer.digest else _Whole)
+            # Also without a digest: what is compressed has its checksum at its end.
+            if stream.digest() != layer.digest != "":
+                raise ImageError(f"a layer is damaged: its SHA-256 is not {layer.digest}")
+    except UNREADABLE as error:
+        raise ImageError(f"a layer cannot be unpacked: {type(error).__name__}: {error}") from error
+
+
+class _Whole(tarfile.TarInfo):
+    """A member of a tar without a digest. `tarfile` would take a damaged header, or none, for the end of the tar."""
+
+    @classmethod
+    def fromtarfile(cls, tarfile: tarfile.TarFile) -> Self:
+        """Read a member.
+
+        Raises:
+            ReadError: If there is neither a member nor the end.
+        """
         try:
-            _unpack(stream, target)
-        except (tarfile.TarError, EOFError, OSError) as error:
-            raise ImageError(f"a layer cannot be unpacked: {error}") from error
-        if layer.digest and stream.digest() != layer.digest:
-            raise ImageError(f"a layer is damaged: its SHA-256 is not {layer.digest}")
+            return super().fromtarfile(tarfile)
+        except _END:
+            raise
+        except HeaderError as error:
+            raise ReadError(f"the tar is damaged, or cut off, at byte {tarfile.offset}: {error}") from error
 
 
-def _unpack(stream: Hashing, target: Path) -> None:
+def _unpack(stream: Hashing, target: Path, members: type[tarfile.TarInfo]) -> None:
     # Not `tarfile`'s own extraction: its filters came with Python 3.11.4, and it would set owners and modes.
     root = os.path.realpath(target)
-    with tarfile.open(fileobj=_as_file(stream), mode="r|") as tar:
+    with tarfile.open(fileobj=_as_file(stream), mode="r|", tarinfo=members) as tar:
         for member in tar:
             path = _within(root, member.name)
+            _removed_by(os.path.basename(path))
             if member.isdir():
+                if os.path.islink(path) or not os.path.isdir(path):
+                    _remove(path)
                 os.makedirs(path, exist_ok=True)
+            elif path == root:  # A link here would show what it leads to as the layer.
+                raise ImageError(f"a layer puts something in place of its own directory: {member.name}")
+            elif member.islnk() and path == _within(root, member.linkname):
+                continue  # A file that was packed twice.
             elif member.issym() or member.islnk() or member.isfile():
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 _remove(path)
@@ -63,6 +96,9 @@ def _unpack(stream: Hashing, target: Path) -> None:
                 else:
                     _write(tar.extractfile(member), path)
                     os.chmod(path, 0o755 if member.mode & 0o111 else 0o644)
+                    # `make` compares these times, and Python those of a module and of its compiled file.
+                    with contextlib.suppress(OverflowError, OSError):  # A time that this file system does not have.
+                        os.utime(path, (member.mtime, member.mtime))
 
 
 def _as_file(stream: Hashing) -> IO[bytes]:
@@ -78,11 +114,14 @@ def _within(root: str, name: str) -> str:
     """The path of a member, which must lie in the layer's directory, also if a link is on the way.
 
     Raises:
-        ImageError: If it does not.
+        ImageError: If it does not, or lies too deep.
     """
-    path = os.path.join(root, os.path.normpath(f"/{name}").lstrip("/"))
-    if ".." in name.split("/") or not _is_in(root, os.path.dirname(path) if path != root else root):
+    inside = os.path.normpath(f"/{name}").lstrip("/")
+    path = os.path.join(root, inside) if inside else root
+    if ".." in name.split("/") or not _is_in(root, os.path.dirname(path) if inside else root):
         raise ImageError(f"a layer leads out of its directory: {name}")
+    if inside.count("/") > _MOST_DEEP:
+        raise ImageError(f"a layer has more than {_MOST_DEEP} directories in each other: {name:.100}")
     return path
 
 
@@ -113,7 +152,7 @@ def _lay(source: str, target: str) -> None:
             _remove(f"{target}/{name}")
     for name in names - {_OPAQUE}:
         if name.startswith(_REMOVED):
-            _remove(f"{target}/{name.removeprefix(_REMOVED)}")
+            _remove(f"{target}/{_removed_by(name)}")
     for entry in entries:
         if entry.name.startswith(_REMOVED):
             continue
@@ -123,6 +162,18 @@ def _lay(source: str, target: str) -> None:
         else:
             _remove(path)
             _share(entry.path, path)
+
+
+def _removed_by(name: str) -> str:
+    """What a file removes from its directory by its own name.
+
+    Raises:
+        ImageError: If that is the directory, or the one above.
+    """
+    removed = name.removeprefix(_REMOVED)
+    if removed in ("", ".", ".."):
+        raise ImageError(f"a layer removes what has no name of its own: {name}")
+    return removed
 
 
 def _share(source: str, target: str) -> None:

@@ -1,5 +1,7 @@
 """Build files are read as Docker reads them; what is not supported is refused by name and line."""
 
+import os
+
 import pytest
 
 from code_env import ImageError
@@ -54,6 +56,24 @@ def test_here_documents_belong_to_run(tmp_path):
     assert last.text == "A=1"
 
 
+ONE_LINE = ["RUN echo $((1<<A))", "RUN cat <<< word", "RUN cat <<<word", 'RUN echo "a <<EOF b"', "RUN echo 'a <<EOF b'"]
+
+
+@pytest.mark.parametrize("line", ONE_LINE)
+def test_not_every_shift_begins_a_here_document(line, tmp_path):
+    _, run, _ = read(tmp_path, f"FROM scratch\n{line}\nENV A=1\n")
+    assert (run.documents, script_of(run)) == ((), line.removeprefix("RUN "))
+
+
+def test_lines_and_words_end_as_docker_ends_them(tmp_path):
+    text = "\ufeffFROM\tscratch\r\nENV\tA\tb c\r\nRUN\techo \u2028 \x0b \\  \r\n  more\r\nRUN echo \\\\\nLABEL A=1"
+    found = [(one.name, one.text) for one in read(tmp_path, text)]
+    names, texts = zip(*found, strict=True)
+    assert names == ("FROM", "ENV", "RUN", "RUN", "LABEL")
+    assert texts[2:] == ("echo \u2028 \x0b   more", "echo \\\\", "A=1")
+    assert assignments(read(tmp_path, text)[1], {}) == {"A": "b c"}
+
+
 def test_words_can_be_a_json_array(tmp_path):
     _, array, words = read(tmp_path, 'FROM scratch\nRUN ["a", "b c <<EOF"]\nRUN [ -f x ] || y\n')
     assert (array.array, words.array) == (["a", "b c <<EOF"], None)
@@ -68,6 +88,7 @@ REFUSED = {
     "FROM scratch\nCOPY --from=x a b\n": "Dockerfile:2: COPY --from is not supported",
     "FROM scratch\nCOPY <<EOF /x\na\nEOF\n": "Dockerfile:2: COPY: a here-document is supported for RUN only",
     "FROM scratch\nRUN <<EOF\na\n": "Dockerfile:2: RUN: the here-document has no line EOF",
+    "# escape=^\nFROM scratch\n": "Dockerfile:1: escape must be",
     "RUN x\n": "has to begin with FROM",
     "": "has to begin with FROM",
 }
@@ -86,7 +107,9 @@ EXPANDED = {
     "$NONE": [""],
     "${NONE:-else} ${A:-else} ${EMPTY:-else}": ["else", "one", "else"],
     "${NONE:+there} ${A:+there}": ["", "there"],
-    "${NONE:-$A}": ["one"],
+    "${NONE:-$A} ${NONE:-${A}x} ${NONE:-${EMPTY:-${A}}}": ["one", "onex", "one"],
+    "${NONE-else} ${EMPTY-else}- ${NONE+there}- ${EMPTY+there}": ["else", "-", "-", "there"],
+    "${A?told} ${A:?told} ${EMPTY?told}": ["one", "one", ""],
     "\"a $A\" 'b $A' \\$A": ["a one", "b $A", "$A"],
     '"" x': ["", "x"],
     'a\\ b "c\\d"': ["a b", "c\\d"],
@@ -99,12 +122,37 @@ def test_variables_are_replaced_as_a_shell_does(text, words):
     assert expanded(text, {"A": "one", "EMPTY": ""}) == words
 
 
+UNKNOWN = {
+    "${A#o}": r"\$\{A#o\} is not supported; what is: \$\{A\}",
+    "${}": "is not supported",
+    "${A": "has no closing brace",
+    "${NONE?give it}": "NONE is not set: give it",
+    "${EMPTY:?}": "EMPTY is not set",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), UNKNOWN.items(), ids=UNKNOWN)
+def test_another_form_of_a_variable_is_an_error(text, message, tmp_path):
+    _, one = read(tmp_path, f"FROM scratch\nENV B={text}\n")
+    with pytest.raises(ImageError, match=f"Dockerfile:2: ENV: .*{message}"):
+        assignments(one, {"A": "one", "EMPTY": ""})
+
+
+def test_another_program_for_a_here_document_is_refused(tmp_path):
+    _, one = read(tmp_path, "FROM scratch\nRUN <<EOF\n#!/usr/bin/python3\nprint(1)\nEOF\n")
+    with pytest.raises(ImageError, match=r"Dockerfile:2: RUN: .* write it as in RUN python3 <<EOF"):
+        script_of(one)
+
+
 def test_both_forms_of_env(tmp_path):
-    _, old, new, bad = read(tmp_path, 'FROM scratch\nENV A  b c\nENV A=b "C=d e" F="$X g"\nENV A=b c\n')
+    text = 'FROM scratch\nENV A  b c\nENV A=b "C=d e" F="$X g"\nENV A=b c\nENV A\n'
+    _, old, new, bad, none = read(tmp_path, text)
     assert assignments(old, {}) == {"A": "b c"}
     assert assignments(new, {"X": "x"}) == {"A": "b", "C": "d e", "F": "x g"}
     with pytest.raises(ImageError, match="Dockerfile:4: ENV: NAME=VALUE was expected"):
         assignments(bad, {})
+    with pytest.raises(ImageError, match="Dockerfile:5: ENV: NAME=VALUE was expected"):
+        assignments(none, {})
 
 
 def test_a_build_file_is_known_by_its_name(tmp_path):
@@ -122,11 +170,29 @@ def test_dockerignore_leaves_files_out(tmp_path):
     (tmp_path / ".dockerignore").write_text(
         "# comment\n*.log\n!keep.log\nx/y/*.txt\n**/.git\n/top.??\n\n.dockerignore\n"
     )
-    context = BuildContext(tmp_path)
+    context = BuildContext(tmp_path, "Dockerfile")
     found = [str(path.relative_to(context.root)) for path in context.files()]
     assert sorted(found) == ["[odd]", "keep.log", "x/b.log", "x/y/d.py", "z/e.py"]
-    assert [path.name for path in context.matching("x/*")] == ["b.log", "y"]
+    assert [name for _, name in context.matching("x/*")] == ["b.log", "y"]
     assert context.matching("a.log") == context.matching("none") == []
+
+
+def test_a_build_file_can_have_a_dockerignore_of_its_own(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).touch()
+    (tmp_path / ".dockerignore").write_text("a\n")
+    (tmp_path / "gpu.Dockerfile.dockerignore").write_text("b\n.dockerignore\n*.dockerignore\n")
+    names = {
+        name: [path.name for path in BuildContext(tmp_path, name).files()] for name in ("Dockerfile", "gpu.Dockerfile")
+    }
+    assert names == {"Dockerfile": [".dockerignore", "b", "gpu.Dockerfile.dockerignore"], "gpu.Dockerfile": ["a"]}
+    assert len(BuildContext(tmp_path).files()) == 4
+
+
+def test_a_dockerignore_that_cannot_be_read_is_an_error(tmp_path):
+    (tmp_path / ".dockerignore").write_text("[z-a]\n")
+    with pytest.raises(ImageError, match="dockerignore cannot be read: bad character range"):
+        BuildContext(tmp_path, "Dockerfile")
 
 
 def test_no_file_outside_of_the_directory_can_be_copied(tmp_path):
@@ -136,6 +202,23 @@ def test_no_file_outside_of_the_directory_can_be_copied(tmp_path):
     (context / "link").symlink_to(tmp_path)
     (context / "file").symlink_to(tmp_path / "secret")
     found = BuildContext(context)
-    assert found.matching("../secret") == found.matching("link/secret") == found.matching("../*secret") == []
-    # The link itself may be copied: in the image it leads elsewhere.
-    assert [path.name for path in found.matching("file")] == ["file"]
+    for pattern in ("../secret", "link/secret", "../*secret", "link", "file", "*"):
+        assert found.matching(pattern) == []
+    assert found.matching(".") == [(context, "context")]  # In the image the links lead elsewhere.
+
+
+def test_a_link_that_is_named_is_followed(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/file").touch()
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "alias").symlink_to("link/file")
+    found = BuildContext(tmp_path)
+    assert found.matching("link") == [(tmp_path / "real", "link")]
+    assert found.matching("alias") == found.matching("a*") == [(tmp_path / "real/file", "alias")]
+
+
+def test_pipes_are_left_out(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").touch()
+    found = BuildContext(tmp_path)
+    assert (found.files(), found.matching("pipe")) == ([tmp_path / "file"], [])

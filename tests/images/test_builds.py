@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import platform
 import random
 import shutil
 import socket
@@ -175,6 +176,26 @@ def test_a_directory_to_begin_with_is_copied(build, tmp_path):
     assert told(build("RUN echo 2 >> /name", first="FROM ./root"), "name") == ["3", "2"]
 
 
+def test_copy_follows_a_link_and_keeps_names_and_times(build):
+    (build.context / "one").write_text("1")
+    os.utime(build.context / "one", (1e9, 1e9))
+    (build.context / "two").write_text("1")
+    (build.context / "link").symlink_to("one")
+    begin, first = "WORKDIR /dir", "FROM scratch"
+    images = [build(begin, f"COPY {name} /dir", first=first) for name in ("one", "two", "link")]
+    assert [os.listdir(f"{image.root}/dir") for image in images] == [["one"], ["two"], ["link"]]
+    copied = os.lstat(f"{images[2].root}/dir/link")
+    assert (copied.st_size, copied.st_mtime) == (1, 1e9)
+
+
+def test_a_build_knows_for_which_machine_it_is(build):
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+    image = build(
+        "ARG TARGETARCH", "ARG TARGETPLATFORM=none", "ENV A=$TARGETARCH-$TARGETPLATFORM", first="FROM scratch"
+    )
+    assert image.variables["A"] == f"{machine}-linux/{machine}"
+
+
 def test_an_image_can_begin_with_nothing(build):
     (build.context / "file").write_text("1")
     image = build("COPY file /deep/file", first="FROM scratch")
@@ -323,6 +344,8 @@ def test_no_link_of_an_image_leads_a_step_out(build, tmp_path):
 REFUSED = {
     "COPY none /x": "none is not in",
     "COPY ../secret /x": "../secret is not in",
+    "COPY out /x": "out is not in",
+    "COPY ${x#y} /x": r"\$\{x#y\} is not supported",
     "COPY file": "a source and a target were expected",
     "COPY --chmod=u+x file /x": "--chmod=u\\+x is not supported",
     "ADD https://example.org/x /x": "only files of the build file's directory",
@@ -335,6 +358,7 @@ REFUSED = {
 def test_an_instruction_that_cannot_be_done_says_why(line, message, build, tmp_path):
     (tmp_path / "secret").touch()
     (build.context / "file").touch()
+    (build.context / "out").symlink_to("../secret")
     with pytest.raises(ImageError, match=f"Dockerfile:2: {line.partition(' ')[0]}: .*{message}"):
         build(line)
 

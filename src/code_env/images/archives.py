@@ -207,20 +207,21 @@ def _described(inside: _Inside, described: Mapping[str, Any]) -> Any:
 
 
 def _is_for_this_machine(described: Mapping[str, str] | None) -> bool:
-    return not described or _machine(described) == _this_machine()
+    return not described or _machine(described) == this_machine()
 
 
 def _machine(described: Mapping[str, Any]) -> str:
     return f"{described.get('os')}/{described.get('architecture')}"
 
 
-def _this_machine() -> str:
+def this_machine() -> str:
+    """For which machines images run here, as build files and manifests say it: `linux/amd64`."""
     return f"linux/{_MACHINES.get(platform.machine(), platform.machine())}"
 
 
 def _archive(inside: _Inside, names: list[str], config: Mapping[str, Any]) -> Archive:
-    if "architecture" in config and _machine(config) != _this_machine():
-        raise ImageError(f"the image is for {_machine(config)}, and this machine is {_this_machine()}")
+    if "architecture" in config and _machine(config) != this_machine():
+        raise ImageError(f"the image is for {_machine(config)}, and this machine is {this_machine()}")
     layers = []
     for name, identifier in zip(names, config["rootfs"]["diff_ids"], strict=True):
         found = _SHA256.fullmatch(identifier)

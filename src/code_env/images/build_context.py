@@ -9,10 +9,10 @@ import glob
 import hashlib
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from code_env.caches import cache_directory
+from code_env.errors import ImageError
 
 _IGNORE_FILE = ".dockerignore"
 
@@ -22,12 +22,17 @@ class BuildContext:
 
     Args:
         root: The directory.
+        build_file: The name of the build file there; without it no file is left out.
+
+    Raises:
+        ImageError: If the file that says what is left out cannot be read.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, build_file: str | None = None) -> None:
         self.root = root.resolve()
         self._cache = cache_directory().resolve()
-        self._rules = list(_rules(self.root / _IGNORE_FILE))
+        own = self.root / f"{build_file}{_IGNORE_FILE}"  # It comes before that for all build files of the directory.
+        self._rules = [] if build_file is None else _rules(own if own.exists() else self.root / _IGNORE_FILE)
 
     def files(self, below: Path | None = None) -> list[Path]:
         """All files, links and empty directories, in order, without those that are left out.
@@ -37,7 +42,7 @@ class BuildContext:
         """
         start = below or self.root
         if start.is_symlink() or not start.is_dir():
-            return [] if self._is_left_out(start) else [start]
+            return [start] if _is_kept(start) and not self._is_left_out(start) else []
         found = []
         for directory, folders, names in os.walk(start):
             folders[:] = sorted(name for name in folders if Path(directory, name) != self._cache)
@@ -45,7 +50,7 @@ class BuildContext:
             found += [Path(directory, name) for name in sorted([*names, *links])]
             if not folders and not names:
                 found.append(Path(directory))
-        return [path for path in found if not self._is_left_out(path)]
+        return [path for path in found if _is_kept(path) and not self._is_left_out(path)]
 
     def state(self) -> list[tuple[str, int, int, int]]:
         """What changes when a file of the context does: its path, size, mode and time of change."""
@@ -55,15 +60,18 @@ class BuildContext:
             found.append((str(path.relative_to(self.root)), about.st_size, about.st_mode, about.st_mtime_ns))
         return found
 
-    def matching(self, pattern: str) -> list[Path]:
-        """The files and directories that a source of COPY names; none if there are none in the context."""
-        inside = os.path.normpath(f"/{pattern}").lstrip("/")
-        found = sorted(glob.glob(glob.escape(str(self.root)) + f"/{inside}", include_hidden=True))
-        paths = [Path(os.path.normpath(path)) for path in found]
-        return [path for path in paths if self._is_inside(path) and (path == self.root or self.files(path))]
+    def matching(self, pattern: str) -> list[tuple[Path, str]]:
+        """The files and directories that a source of COPY names, and the name of each; links are followed.
 
-    def _is_inside(self, path: Path) -> bool:
-        return path.parent.resolve().is_relative_to(self.root) or path == self.root
+        There are none if there are none in the context.
+        """
+        inside = os.path.normpath(f"/{pattern}").lstrip("/")
+        named = sorted(glob.glob(glob.escape(str(self.root)) + f"/{inside}", include_hidden=True))
+        found = [(Path(path).resolve(), os.path.basename(os.path.normpath(path))) for path in named]
+        return [(path, name) for path, name in found if path.is_relative_to(self.root) and self._has(path)]
+
+    def _has(self, path: Path) -> bool:
+        return path == self.root or bool(self.files(path))
 
     def _is_left_out(self, path: Path) -> bool:
         if path.is_relative_to(self._cache):
@@ -80,7 +88,7 @@ def digest_of(paths: list[tuple[Path, str]]) -> str:
     """The SHA-256 of files and of the names that they get."""
     digest = hashlib.sha256()
     for path, name in paths:
-        content = os.readlink(path).encode() if path.is_symlink() else b"" if path.is_dir() else _content(path)
+        content = os.fsencode(os.readlink(path)) if path.is_symlink() else b"" if path.is_dir() else _content(path)
         digest.update(repr((name, path.is_symlink(), os.access(path, os.X_OK), content)).encode())
     return digest.hexdigest()
 
@@ -90,19 +98,30 @@ def _content(path: Path) -> bytes:
         return hashlib.file_digest(file, "sha256").digest()
 
 
-def _rules(path: Path) -> Iterator[tuple[bool, re.Pattern[str]]]:
-    """Yield for each line whether it keeps files, and what matches them and all below them.
+def _is_kept(path: Path) -> bool:
+    """Whether a path is that of a file, a directory or a link: a pipe would have to be read for ever."""
+    return path.is_symlink() or path.is_file() or path.is_dir()
+
+
+def _rules(path: Path) -> list[tuple[bool, re.Pattern[str]]]:
+    """For each line whether it keeps files, and what matches them and all below them.
 
     The format: https://docs.docker.com/build/concepts/context/#dockerignore-files.
+
+    Raises:
+        ImageError: If the file cannot be read.
     """
+    found = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return
-    for line in map(str.strip, lines):
-        if line and not line.startswith("#"):
-            pattern = os.path.normpath("/" + line.removeprefix("!").strip()).strip("/")
-            yield line.startswith("!"), re.compile(f"{_expression(pattern)}(/.*)?$")
+        for line in map(str.strip, path.read_text(encoding="utf-8-sig").split("\n")):
+            if line and not line.startswith("#"):
+                pattern = os.path.normpath("/" + line.removeprefix("!").strip()).strip("/")
+                found.append((line.startswith("!"), re.compile(f"{_expression(pattern)}(/.*)?$")))
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, re.error) as error:
+        raise ImageError(f"{path} cannot be read: {error}") from error
+    return found
 
 
 def _expression(pattern: str) -> str:

@@ -20,8 +20,13 @@ INSTRUCTIONS = frozenset("FROM RUN COPY ADD WORKDIR ENV ARG USER LABEL SHELL ENT
 _FLAGS = {"COPY": ("chown", "chmod", "link"), "ADD": ("chown", "chmod", "link")}
 
 _DIRECTIVE = re.compile(r"#\s*(\w+)\s*=\s*(.+?)\s*$")
-_HERE_DOCUMENT = re.compile(r"<<(-?)([\"']?)(\w+)\2")
-_VARIABLE = re.compile(r"(\w+)|\{(\w+)(?::([-+])([^{}]*))?\}")
+_HERE_DOCUMENT = re.compile(r"\d*<<(-?)([\"']?)(\w+)\2")
+_HERE_DOCUMENTS = re.compile(rf"(?<!\S){_HERE_DOCUMENT.pattern}|\\.|\"(?:[^\"\\]|\\.)*\"|'[^']*'", re.DOTALL)
+"""A word that begins a here-document, or what is quoted, where no word begins one."""
+
+_NAME = re.compile(r"\w+")
+_BRACE = re.compile(r"\$\{|[{}]")
+_IN_BRACES = re.compile(r"(\w+)(?:(:?[-+?])(.*))?", re.DOTALL)
 
 
 def is_build_file(path: Path) -> bool:
@@ -59,6 +64,17 @@ class Instruction:
         """An error that says where the instruction is."""
         return ImageError(f"{self.where}: {self.name}: {what}")
 
+    def words(self, variables: Mapping[str, str], text: str | None = None) -> list[str]:
+        """The words of its text, or of a part of it; see `expanded`.
+
+        Raises:
+            ImageError: If a variable cannot be replaced.
+        """
+        try:
+            return expanded(self.text if text is None else text, variables)
+        except ValueError as error:
+            raise self.error(str(error)) from None
+
 
 def read_build_file(path: Path) -> list[Instruction]:
     """Read the instructions of a build file.
@@ -67,7 +83,7 @@ def read_build_file(path: Path) -> list[Instruction]:
         ImageError: If it cannot be read, or has an instruction or a flag that is not supported.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, ValueError) as error:
         raise ImageError(f"the build file {path} cannot be read: {error}") from error
     found = list(_instructions(lines, path))
@@ -87,16 +103,18 @@ def _instructions(lines: list[str], path: Path) -> Iterator[Instruction]:
         directive = _DIRECTIVE.match(line) if may_direct else None
         if directive is not None and directive[1].lower() == "escape":
             escape = directive[2]
+            if escape not in ("\\", "`"):
+                raise ImageError(f"{path}:{number}: escape must be \\ or `; got {escape}")
         may_direct = directive is not None
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         text = line.strip()
-        while text.endswith(escape):
+        while text.endswith(escape) and not text.endswith(2 * escape):
             # Empty lines and comments between its lines are left out.
             more = next((line for _, line in numbered if line.strip() and not line.lstrip().startswith("#")), "")
             text = text.removesuffix(escape) + more.rstrip()
-        name, _, rest = text.partition(" ")
-        yield _instruction(name.upper(), rest.strip(), f"{path}:{number}", numbered)
+        name, *rest = text.split(None, 1)
+        yield _instruction(name.upper(), "".join(rest).strip(), f"{path}:{number}", numbered)
 
 
 def _instruction(name: str, text: str, where: str, lines: Iterator[tuple[int, str]]) -> Instruction:
@@ -113,7 +131,9 @@ def _instruction(name: str, text: str, where: str, lines: Iterator[tuple[int, st
     if name not in ("RUN", "COPY", "ADD") or one.array is not None:
         return one
     documents = []
-    for dash, _, end in _HERE_DOCUMENT.findall(text):
+    for dash, _, end in _HERE_DOCUMENTS.findall(text):
+        if not end:
+            continue
         document: list[str] = []
         for _, line in lines:
             document.append(line)
@@ -128,16 +148,26 @@ def _instruction(name: str, text: str, where: str, lines: Iterator[tuple[int, st
 
 
 def script_of(one: Instruction) -> str:
-    """What the shell of a RUN in shell form runs."""
-    if one.documents and re.fullmatch(_HERE_DOCUMENT, one.text):
-        return one.documents[0].rpartition("\n")[0]  # The document itself is the script.
-    return "\n".join([one.text, *one.documents])
+    """What the shell of a RUN in shell form runs.
+
+    Raises:
+        ImageError: If another program is to run it.
+    """
+    if not one.documents or not re.fullmatch(_HERE_DOCUMENT, one.text):
+        return "\n".join([one.text, *one.documents])
+    if one.documents[0].startswith("#!"):
+        raise one.error("a here-document that begins with #! is not supported; write it as in RUN python3 <<EOF")
+    return one.documents[0].rpartition("\n")[0]  # The document itself is the script.
 
 
 def expanded(text: str, variables: Mapping[str, str]) -> list[str]:
     """Split a text into words, with quotes removed and variables replaced; those that are not set are empty.
 
-    `${NAME:-WORD}` and `${NAME:+WORD}` are known; in single quotes nothing is replaced.
+    `${NAME:-WORD}`, `${NAME:+WORD}` and `${NAME:?WORD}` are known, also without the colon; in single quotes nothing is
+    replaced.
+
+    Raises:
+        ValueError: If a variable has another form, or has to be set by `?` and is not.
     """
     words: list[str] = []
     word, quote, at = "", "", 0
@@ -151,8 +181,11 @@ def expanded(text: str, variables: Mapping[str, str]) -> list[str]:
             quote = ""
         elif char in "'\"" and not quote:
             quote, begun = char, True
-        elif char == "$" and quote != "'" and (match := _VARIABLE.match(text, at)):
-            word, begun, at = word + _value(match, variables), True, match.end()
+        elif char == "$" and quote != "'" and text.startswith("{", at):
+            end = _closing(text, at)
+            word, begun, at = word + _value(text[at + 1 : end], variables), True, end + 1
+        elif char == "$" and quote != "'" and (match := _NAME.match(text, at)):
+            word, begun, at = word + variables.get(match[0], ""), True, match.end()
         elif char.isspace() and not quote:
             if begun:
                 words.append(word)
@@ -162,12 +195,31 @@ def expanded(text: str, variables: Mapping[str, str]) -> list[str]:
     return [*words, word] if begun else words
 
 
-def _value(match: re.Match[str], variables: Mapping[str, str]) -> str:
-    value = variables.get(match[1] or match[2], "")
-    if match[3] is None:
-        return value
-    other = " ".join(expanded(match[4], variables))
-    return (value or other) if match[3] == "-" else (other if value else "")
+def _closing(text: str, begin: int) -> int:
+    """Where the brace is that closes the one at the beginning."""
+    deep = 0
+    for found in _BRACE.finditer(text, begin):
+        deep += -1 if found[0] == "}" else 1
+        if not deep:
+            return found.start()
+    raise ValueError(f"{text[begin - 1 :]!r:.100} has no closing brace")
+
+
+def _value(inside: str, variables: Mapping[str, str]) -> str:
+    match = _IN_BRACES.fullmatch(inside)
+    if match is None:
+        raise ValueError(f"${{{inside}}} is not supported; what is: ${{A}}, ${{A:-x}}, ${{A:+x}}, and ${{A:?x}}")
+    name, how, word = match.groups()
+    value = variables.get(name)
+    if how is None:
+        return value or ""
+    is_set = value is not None and (value != "" or not how.startswith(":"))
+    if how.endswith("+") != is_set:
+        return (value or "") if is_set else ""
+    other = " ".join(expanded(word, variables))
+    if how.endswith("?"):
+        raise ValueError(f"{name} is not set: {other}")
+    return other
 
 
 def assignments(one: Instruction, variables: Mapping[str, str]) -> dict[str, str]:
@@ -176,10 +228,10 @@ def assignments(one: Instruction, variables: Mapping[str, str]) -> dict[str, str
     Raises:
         ImageError: If a value is missing.
     """
-    first, _, rest = one.text.partition(" ")
-    if "=" not in first:  # The old form, with one name.
-        return {first: " ".join(expanded(rest, variables))}
-    pairs = [word.partition("=") for word in expanded(one.text, variables)]
-    if not all(name and equals for name, equals, _ in pairs):
+    first, *rest = one.text.split(None, 1) or [""]
+    if "=" not in first and rest:  # The old form, with one name.
+        return {first: " ".join(one.words(variables, rest[0]))}
+    pairs = [word.partition("=") for word in one.words(variables)]
+    if not pairs or not all(name and equals for name, equals, _ in pairs):
         raise one.error(f"NAME=VALUE was expected, and {one.text!r} came")
     return {name: value for name, _, value in pairs}

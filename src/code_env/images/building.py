@@ -17,13 +17,14 @@ import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from code_env.errors import ExecutorError, ImageError
 
 from . import layers
-from .archives import layer_of
+from .archives import layer_of, this_machine
 from .build_context import BuildContext, digest_of
-from .build_file import Instruction, assignments, expanded, read_build_file, script_of
+from .build_file import Instruction, assignments, read_build_file, script_of
 from .image import DEFAULT_PATH, Image
 from .layer_cache import LayerCache
 from .trees import Copied, program_in, resolved_in
@@ -43,6 +44,15 @@ class _Step:
     make: Callable[[Path, Path], None]
     """Makes a tree from the tree of the step before it."""
     instruction: Instruction
+
+
+class _Placed(NamedTuple):
+    """A file, a link or an empty directory of the context, and where it comes."""
+
+    source: Path
+    goal: str
+    name: str
+    """Its name, if there is a directory at the goal, into which it then comes."""
 
 
 @dataclass
@@ -73,7 +83,7 @@ class Build:
 
     def __init__(self, path: Path, base: Callable[[str], Image], *, network: bool = False) -> None:
         self._path, self._network = path, network
-        self._context = BuildContext(path.parent)
+        self._context = BuildContext(path.parent, path.name)
         self._steps: list[_Step] = []
         given, instructions = _before_from(read_build_file(path))
         first, *rest = instructions
@@ -87,7 +97,10 @@ class Build:
         self._state.variables.setdefault("PATH", DEFAULT_PATH)
         self._begin(first, image)
         for one in rest:
-            self._take(one, given)
+            try:
+                self._take(one, given)
+            except OSError as error:
+                raise one.error(str(error)) from error
 
     @property
     def variables(self) -> dict[str, str]:
@@ -146,7 +159,8 @@ class Build:
             state.variables.update(assignments(one, state.known))
         elif one.name == "ARG":
             for name, value in _declared(one, state.known).items():
-                state.arguments[name] = given.get(name, "") if value is None else value
+                value = given.get(name, "") if value is None else value
+                state.arguments[name] = _platform_arguments().get(name, value)
         elif one.name == "WORKDIR":
             state.directory = os.path.normpath(os.path.join(state.directory, _text(one, state)))
             directory = state.directory
@@ -186,55 +200,69 @@ class Build:
         self._add(one, [command, environment, directory, network], make)
 
     def _copy(self, one: Instruction) -> None:
-        words = one.array or expanded(one.text, self._state.known)
+        known = self._state.known
+        words = [" ".join(one.words(known, word)) for word in one.array] if one.array else one.words(known)
         if len(words) < 2:
             raise one.error("a source and a target were expected")
-        *sources, last = [" ".join(expanded(word, self._state.known)) for word in words] if one.array else words
+        *sources, last = words
         mode = one.flags.get("chmod")
         if mode is not None and not re.fullmatch("[0-7]{3,4}", mode):
             raise one.error(f"--chmod={mode} is not supported; give the mode as a number, such as 755")
-        is_directory = last.endswith("/") or len(sources) > 1
         goal = os.path.normpath(os.path.join(self._state.directory, last))
-        placed: list[tuple[Path, str]] = []
-        unpacked: list[tuple[Path, str]] = []
-        for source in sources:
-            if one.name == "ADD" and re.match(r"https?://|git@|git:", source):
-                raise one.error(f"{source}: only files of the build file's directory can be added")
-            found = self._context.matching(source)
-            if not found:
-                raise one.error(f"{source} is not in {self._context.root}, or .dockerignore leaves it out")
-            for path in found:
-                if path.is_dir() and not path.is_symlink():
-                    inside = [(file, f"{goal}/{file.relative_to(path)}") for file in self._context.files(path)]
-                    placed += inside
-                elif one.name == "ADD" and tarfile.is_tarfile(path):
-                    unpacked.append((path, goal))
-                else:
-                    into = is_directory or len(found) > 1
-                    placed.append((path, f"{goal}/{path.name}" if into else goal))
+        found = [(path, name) for source in sources for path, name in self._found(one, source)]
+        is_directory = last.endswith("/") or len(found) > 1
+        placed: list[_Placed] = []
+        unpacked: list[_Placed] = []
+        for path, name in found:
+            if path.is_dir():
+                inside = [(file, file.relative_to(path)) for file in self._context.files(path)]
+                placed += [_Placed(file, f"{goal}/{below}", file.name) for file, below in inside]
+            elif one.name == "ADD" and tarfile.is_tarfile(path):
+                unpacked.append(_Placed(path, goal, name))
+            else:
+                placed.append(_Placed(path, f"{goal}/{name}" if is_directory else goal, name))
 
         def make(before: Path, target: Path) -> None:
             layers.merge([before], target)
-            for path, name in placed:
-                _place(path, target, name, mode)
-            for path, name in unpacked:
-                layers.unpack(layer_of(path), _directory(target, name))
+            for one in placed:
+                _place(one, target, mode)
+            for one in unpacked:
+                layers.unpack(layer_of(one.source), _directory(target, one.goal))
 
-        self._add(one, [digest_of(placed), digest_of(unpacked), mode], make)
+        # The name counts where the goal is a directory of the tree.
+        names = [one.name for one in placed]
+        what = [digest_of([(one.source, one.goal) for one in some]) for some in (placed, unpacked)]
+        self._add(one, [*what, names, mode], make)
+
+    def _found(self, one: Instruction, source: str) -> list[tuple[Path, str]]:
+        """What a source of COPY names: files and directories, and the name of each there."""
+        if one.name == "ADD" and re.match(r"https?://|git@|git:", source):
+            raise one.error(f"{source}: only files of the build file's directory can be added")
+        found = self._context.matching(source)
+        if not found:
+            raise one.error(f"{source} is not in {self._context.root}, or .dockerignore leaves it out")
+        return found
 
 
 def _before_from(instructions: list[Instruction]) -> tuple[dict[str, str], list[Instruction]]:
     """The arguments that are declared before FROM, and the instructions from there on."""
-    given: dict[str, str] = {}
+    given = _platform_arguments()
     while instructions[0].name == "ARG":
         first, *instructions = instructions
-        given |= {name: value or "" for name, value in _declared(first, given).items()}
+        given |= {name: value or "" for name, value in _declared(first, given).items()} | _platform_arguments()
     return given, instructions
+
+
+def _platform_arguments() -> dict[str, str]:
+    """The arguments that each build has: for which machine it is, and on which."""
+    system, machine = this_machine().split("/")
+    told = {"PLATFORM": this_machine(), "OS": system, "ARCH": machine, "VARIANT": ""}
+    return {f"{which}{name}": value for which in ("BUILD", "TARGET") for name, value in told.items()}
 
 
 def _declared(one: Instruction, known: dict[str, str]) -> dict[str, str | None]:
     """The arguments that ARG declares, and their values; None for those without one."""
-    pairs = [word.partition("=") for word in expanded(one.text, known)]
+    pairs = [word.partition("=") for word in one.words(known)]
     return {name: value if equals else None for name, equals, value in pairs}
 
 
@@ -245,7 +273,7 @@ def base_of(path: Path) -> str | None:
         ImageError: If the build file cannot be read so far.
     """
     given, instructions = _before_from(read_build_file(path))
-    words = expanded(instructions[0].text, given)
+    words = instructions[0].words(given)
     if not words or (len(words) > 1 and (len(words) != 3 or words[1].lower() != "as")):
         raise instructions[0].error("the name of an image was expected, or a path")
     beside = path.parent / words[0]
@@ -253,7 +281,7 @@ def base_of(path: Path) -> str | None:
 
 
 def _text(one: Instruction, state: _State) -> str:
-    return " ".join(expanded(one.text, state.known))
+    return " ".join(one.words(state.known))
 
 
 def _state_of(root: Path) -> str:
@@ -279,19 +307,22 @@ def _directory(tree: Path, name: str) -> Path:
     return path
 
 
-def _place(source: Path, tree: Path, name: str, mode: str | None) -> None:
+def _place(one: _Placed, tree: Path, mode: str | None) -> None:
     """Put a file, a link or an empty directory into a tree. A file replaces one, or goes into a directory there."""
+    source = one.source
     if source.is_dir() and not source.is_symlink():
-        _directory(tree, name)
+        _directory(tree, one.goal)
         return
-    goal = tree / resolved_in(tree, name).lstrip("/")
+    goal = tree / resolved_in(tree, one.goal).lstrip("/")
     if goal.is_dir():
-        goal /= source.name
+        goal /= one.name
     _directory(tree, f"/{goal.parent.relative_to(tree)}")
     goal.unlink(missing_ok=True)  # The file can be another tree's too.
     if source.is_symlink():
         goal.symlink_to(source.readlink())
         return
     shutil.copyfile(source, goal)
-    executable = int(mode, 8) & 0o111 if mode is not None else source.stat().st_mode & 0o111
+    about = source.stat()
+    executable = int(mode, 8) & 0o111 if mode is not None else about.st_mode & 0o111
     goal.chmod(0o755 if executable else 0o644)
+    os.utime(goal, ns=(about.st_mtime_ns, about.st_mtime_ns))

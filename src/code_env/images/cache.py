@@ -176,17 +176,26 @@ def _is_root_file_system(path: Path) -> bool:
 
 
 def _key(source: str, path: Path | None) -> str:
-    """The name of an image in the cache. It is another when an archive or a build file's directory has changed."""
-    if path is None:
-        state: list[object] = ["name", source]
-    elif is_build_file(path):
-        state = [str(path.resolve()), path.stat().st_mtime_ns, *BuildContext(path.parent).state()]
-        with contextlib.suppress(ImageError):  # Making the image reports the error.
-            base = base_of(path)
-            found = None if base is None else _existing(base)
-            if base is not None and (found is None or not _is_root_file_system(found)):
-                state.append(_key(base, found))
-    else:
-        changing = (path / archives.OCI_INDEX if path.is_dir() else path).stat()
-        state = [str(path.resolve()), changing.st_size, changing.st_mtime_ns]
+    """The name of an image in the cache. It is another when an archive or a build file's directory has changed.
+
+    Raises:
+        ImageError: If what it depends on cannot be read.
+    """
+    try:
+        state: list[object] = ["name", source] if path is None else [str(path.resolve()), *_state(path)]
+    except OSError as error:
+        raise ImageError(f"the image {source} cannot be read: {error}") from error
     return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:24]
+
+
+def _state(path: Path) -> list[object]:
+    if not is_build_file(path):
+        changing = (path / archives.OCI_INDEX if path.is_dir() else path).stat()
+        return [changing.st_size, changing.st_mtime_ns]
+    state: list[object] = [path.stat().st_mtime_ns, *BuildContext(path.parent, path.name).state()]
+    with contextlib.suppress(ImageError):  # Making the image reports the error.
+        base = base_of(path)
+        found = None if base is None else _existing(base)
+        if base is not None and (found is None or not _is_root_file_system(found)):
+            state.append(_key(base, found))
+    return state

@@ -3,13 +3,16 @@
 import json
 import os
 import random
+import shutil
 import tarfile
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from code_env import ImageError, ImageNotPrepared
+from code_env.caches import folders
 from code_env.images import ImageCache, prepare_images
 from images.archives_made import (
     HERE,
@@ -183,6 +186,20 @@ def test_an_archive_that_has_changed_is_another_image(tmp_path, cache):
         cache.find(str(path))
     ((image,), unpacked) = prepare_images([str(path)], cache=cache)
     assert (unpacked, files_of(image.root)) == (1, EXPECTED)
+
+
+@pytest.mark.parametrize("gone", ["usr/share/b", "etc", "."])
+def test_an_image_that_lost_a_part_is_made_again(gone, tmp_path, cache, monkeypatch):
+    path = str(docker_archive(tmp_path / "one.tar", [BASE, ABOVE]))
+    image, _ = cache.prepare(path)
+    for tree in (Path(image.root), *(one.path for one in cache.layers.entries())):
+        lost = tree / gone
+        (lost.unlink if lost.is_file() else partial(shutil.rmtree, lost, ignore_errors=True))()
+    monkeypatch.setattr(folders, "_known_whole", set())  # As in another process.
+    with pytest.raises(ImageNotPrepared, match="or parts of it are gone; run `code-env prepare SUITE`"):
+        cache.find(path)
+    image, made = cache.prepare(path)
+    assert (files_of(image.root), made) == (EXPECTED, True)
 
 
 def test_the_cache_is_bounded(tmp_path, cache):

@@ -1,6 +1,7 @@
 """Images made from build files: each step runs once, in a jail, and nothing but the tree can change."""
 
 import contextlib
+import json
 import os
 import platform
 import random
@@ -323,6 +324,13 @@ def running(command):
         with contextlib.suppress(OSError):
             found |= command in path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
     return found
+
+
+def test_directories_that_are_too_deep_are_removed_too(build, cache):
+    code = "import os\nfor _ in range(3000): os.mkdir('d' * 9), os.chdir('d' * 9)"
+    with pytest.raises(ImageError, match=r"Dockerfile:2: RUN: \[Errno 36\] File name too long"):
+        build(f"RUN {json.dumps(['python3', '-c', code])}")
+    assert list(cache.layers.directory.glob("*.partial")) == []
 
 
 def test_no_link_of_an_image_leads_a_step_out(build, tmp_path):

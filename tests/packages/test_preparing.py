@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from code_env import ExecutorError, PackageError, PackagesNotPrepared, TaskSuite, judge, load_suite
+from code_env.caches import folders
 from code_env.packages import PackageCache, prepare
 from packages.wheels import make_wheel, task
 from support import local, wait_until
@@ -43,6 +44,48 @@ def test_what_is_damaged_is_installed_again(packaged, wheels, tmp_path):
     again = prepare(packaged, wheels=wheels, cache=cache)
     assert (again.environments[0], again.installed) == (environment, 1)
     assert (environment.packages / "shelf.py").is_file()
+
+
+def test_what_lost_a_file_of_a_package_is_installed_again(tmp_path, monkeypatch):
+    """Also if the package itself is there. Who cleans up old files removes one here and one there."""
+    make_wheel(tmp_path / "wheels", "deep", "1.0", {"deep/__init__.py": "", "deep/inner/part.py": "X = 1\n"})
+    suite = TaskSuite("deep", [task("one", ["deep"], "import deep.inner.part\nprint(deep.inner.part.X)", "1")])
+    cache = PackageCache(tmp_path / "cache")
+    (environment,) = prepare(suite, wheels=tmp_path / "wheels", cache=cache).environments
+    (environment.packages / "deep/inner/part.py").unlink()
+    monkeypatch.setattr(folders, "_known_whole", set())  # As in another process.
+    with pytest.raises(PackagesNotPrepared, match="or parts of them are gone; run `code-env prepare SUITE`"):
+        cache.find(environment.requirements, sys.executable)
+    assert prepare(suite, wheels=tmp_path / "wheels", cache=cache).installed == 1
+    assert (environment.packages / "deep/inner/part.py").is_file()
+
+
+SETTINGS = {
+    "pip": [
+        *({name: "1"} for name in ("PIP_USER", "PIP_NO_DEPS", "PIP_DRY_RUN")),
+        *({name: "elsewhere"} for name in ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")),
+    ],
+    "uv": [{"UV_LINK_MODE": "symlink"}],
+}
+
+
+@pytest.mark.parametrize(("installer", "setting"), [(one, each) for one, some in SETTINGS.items() for each in some])
+def test_settings_for_other_installations_change_nothing(installer, setting, wheels, packaged, tmp_path, monkeypatch):
+    for name, value in setting.items():
+        monkeypatch.setenv(name, str(tmp_path / value) if value == "elsewhere" else value)
+    suite, cache = TaskSuite("room", [packaged[2]]), PackageCache(tmp_path / "cache")
+    (environment,) = prepare(suite, wheels=wheels, cache=cache, installer=installer).environments
+    assert environment.versions == {"room": "1.0", "shelf": "1.0"}
+    assert not any(path.is_symlink() for path in environment.packages.rglob("*"))
+
+
+def test_an_installation_that_went_elsewhere_is_an_error(wheels, packaged, tmp_path, monkeypatch):
+    (tmp_path / "uv.toml").write_text(f'[pip]\ntarget = "{tmp_path}/elsewhere"\n')
+    monkeypatch.setenv("UV_CONFIG_FILE", str(tmp_path / "uv.toml"))
+    cache = PackageCache(tmp_path / "cache")
+    with pytest.raises(PackageError, match=r"uv has not put shelf into .*; a setting such as `target`"):
+        prepare(packaged, wheels=wheels, cache=cache, installer="uv")
+    assert cache.entries() == []
 
 
 def test_servers_import_what_was_asked_for_and_what_tasks_import(packaged, prepared):
@@ -157,6 +200,7 @@ _PREPARES = """
 import sys
 from pathlib import Path
 from code_env import OutputTest, Task
+from code_env.caches import folders
 from code_env.packages import PackageCache, prepare
 task = Task("one", "?", (OutputTest("1"),), packages=("shelf",))
 prepare([task], wheels=sys.argv[2], cache=PackageCache(Path(sys.argv[1])))

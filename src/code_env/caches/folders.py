@@ -19,6 +19,7 @@ import os
 import re
 import secrets
 import shutil
+import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -61,6 +62,9 @@ class Entry(Protocol):
 
 E = TypeVar("E", bound=Entry)
 
+_known_whole: set[Path] = set()
+"""The folders whose files this process has counted."""
+
 
 class FolderCache(abc.ABC, Generic[E]):
     """The folders of one kind.
@@ -78,6 +82,25 @@ class FolderCache(abc.ABC, Generic[E]):
     @abc.abstractmethod
     def read(self, key: str) -> E | None:
         """What is known of the folder with this key; None if there is none that works."""
+
+    @abc.abstractmethod
+    def _files_of(self, entry: E) -> Path:
+        """The directory with the files whose size is known of a folder."""
+
+    def whole(self, key: str, *, counted: bool = False) -> E | None:
+        """What is known of the folder with this key; None if there is none that works, or some of its files are gone.
+
+        Args:
+            key: The key.
+            counted: Whether it is enough that this process has once counted the files.
+        """
+        found = self.read(key)
+        if found is None or (counted and self._files_of(found) in _known_whole):
+            return found
+        if size_of(self._files_of(found)) < found.size_bytes:  # Who cleans up old files can have removed them.
+            return None
+        _known_whole.add(self._files_of(found))
+        return found
 
     @abc.abstractmethod
     def _was_removed(self, entry: E) -> Exception:
@@ -116,7 +139,7 @@ class FolderCache(abc.ABC, Generic[E]):
             with FileLock.take(self._lock_of(key), shared=False, wait=True) or contextlib.nullcontext():
                 partial = self._beside(key, "partial")
                 try:
-                    if self.read(key) is not None:
+                    if self.whole(key) is not None:
                         yield None
                         return
                     self._sweep(key)
@@ -126,7 +149,7 @@ class FolderCache(abc.ABC, Generic[E]):
                     self._remove(key)  # What is there does not work.
                     partial.rename(self.directory / key)
                 finally:
-                    shutil.rmtree(partial, ignore_errors=True)
+                    _delete(partial)
                     if not (self.directory / key).exists():
                         self._remove_lock(key)
         except OSError as error:
@@ -191,13 +214,13 @@ class FolderCache(abc.ABC, Generic[E]):
         removed = self._beside(key, "removed")
         with contextlib.suppress(FileNotFoundError):
             (self.directory / key).rename(removed)
-        shutil.rmtree(removed, ignore_errors=True)
+        _delete(removed)
 
     def _sweep(self, key: str) -> None:
         for path in self._paths():
             found = _BESIDE.fullmatch(path.name)
             if found is not None and found[1] == key and path.suffix != ".lock":
-                shutil.rmtree(path, ignore_errors=True)
+                _delete(path)
 
     def _paths(self) -> Iterable[Path]:
         try:
@@ -210,3 +233,15 @@ class FolderCache(abc.ABC, Generic[E]):
 
     def _beside(self, key: str, what: str) -> Path:
         return self.directory / f"{key}.{secrets.token_hex(4)}.{what}"
+
+
+def size_of(directory: Path) -> int:
+    """The size of all files below a directory, in bytes."""
+    return sum(os.lstat(os.path.join(place, name)).st_size for place, _, names in os.walk(directory) for name in names)
+
+
+def _delete(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except RecursionError:  # A step of a build can leave directories that are too deep in each other for it.
+        subprocess.run(["rm", "-rf", "--", folder], stdin=subprocess.DEVNULL, capture_output=True, check=False)

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from code_env.caches import FolderCache
+from code_env.caches import FolderCache, size_of
 from code_env.errors import ImageError, ImageNotPrepared
 
 from . import archives, engines, layers
@@ -55,14 +55,14 @@ class ImageCache(FolderCache[Image]):
         path = _existing(source)
         if path is not None and _is_root_file_system(path):
             return Image(str(path), str(path))
-        found = self.read(_key(source, path))
+        found = self.whole(_key(source, path), counted=True)
         if found is not None:
             return found
         if path is None and engines.find() is None:
             raise ImageError(f"{_no_such(source)}. To pull an image by its name takes podman or docker")
         raise ImageNotPrepared(
-            f"the image {source} is not in {self.directory}; run `code-env prepare SUITE` once for the suite, which "
-            "unpacks, builds or pulls it"
+            f"the image {source} is not in {self.directory}, or parts of it are gone; run `code-env prepare SUITE` "
+            "once for the suite, which unpacks, builds or pulls it"
         )
 
     def read(self, key: str) -> Image | None:
@@ -84,10 +84,14 @@ class ImageCache(FolderCache[Image]):
         Raises:
             ImageError: If it cannot be read, built or pulled, or the cache cannot be written.
         """
-        with contextlib.suppress(ImageNotPrepared):
-            return self.find(source), False
         path = _existing(source)
-        with self.making(_key(source, path)) as folder:
+        if path is not None and _is_root_file_system(path):
+            return self.find(source), False
+        key = _key(source, path)
+        there = self.whole(key)
+        if there is not None:
+            return there, False
+        with self.making(key) as folder:
             made = folder is not None
             if folder is not None:
                 root = folder / _ROOT
@@ -95,7 +99,7 @@ class ImageCache(FolderCache[Image]):
                 root.chmod(0o755)
                 variables, directory = self._make(source, path, folder, network=network)
                 own(root)
-                size_bytes = layers.size_of(root)
+                size_bytes = size_of(root)
                 image = Image(source if path is None else str(path), "", "", variables, directory, size_bytes)
                 fields = dataclasses.asdict(image).items()
                 record = {name: value for name, value in fields if name not in ("key", "root")}
@@ -139,6 +143,9 @@ class ImageCache(FolderCache[Image]):
             layers.merge(trees, folder / _ROOT)
             shutil.rmtree(folder / _TREE, ignore_errors=True)
             return archive.variables, archive.directory
+
+    def _files_of(self, entry: Image) -> Path:
+        return Path(entry.root)
 
     def _was_removed(self, entry: Image) -> Exception:
         return ImageNotPrepared(

@@ -12,10 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from code_env.caches import FileLock, FolderCache
+from code_env.caches import FileLock, FolderCache, size_of
 from code_env.errors import ImageError
-
-from . import layers
 
 _TREE, _SIZE = "tree", "size"
 
@@ -45,6 +43,9 @@ class LayerCache(FolderCache[_Tree]):
         except (OSError, ValueError):
             return None
 
+    def _files_of(self, entry: _Tree) -> Path:
+        return entry.path
+
     def tree(self, key: str, make: Callable[[Path], object]) -> tuple[Path, FileLock]:
         """The directory of a layer, and a lock that keeps it.
 
@@ -55,13 +56,15 @@ class LayerCache(FolderCache[_Tree]):
         Raises:
             ImageError: If it cannot be made, or the cache cannot be written.
         """
-        if self.read(key) is None:  # To make it takes the lock alone, which who holds it already would wait for.
+        if (
+            self.whole(key, counted=True) is None
+        ):  # To make it takes the lock alone, which who holds it already would wait for.
             with self.making(key) as folder:
                 if folder is not None:
                     (folder / _TREE).mkdir()
                     (folder / _TREE).chmod(0o755)  # `mkdir` alone would apply the umask.
                     make(folder / _TREE)
-                    (folder / _SIZE).write_text(str(layers.size_of(folder / _TREE)))
+                    (folder / _SIZE).write_text(str(size_of(folder / _TREE)))
         found = _Tree(key, self.directory / key / _TREE)
         return found.path, self.hold(found)
 

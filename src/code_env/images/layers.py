@@ -190,8 +190,3 @@ def _remove(path: str) -> None:
         shutil.rmtree(path)
     elif os.path.lexists(path):
         os.unlink(path)
-
-
-def size_of(directory: Path) -> int:
-    """The size of all files below a directory, in bytes."""
-    return sum(os.lstat(os.path.join(place, name)).st_size for place, _, names in os.walk(directory) for name in names)

@@ -93,11 +93,11 @@ class PackageCache(FolderCache[Environment]):
             PackagesNotPrepared: If there is none; the message says how to prepare it.
             ExecutorError: If the interpreter does not answer.
         """
-        found = self.read(self.key(requirements, python))
+        found = self.whole(self.key(requirements, python), counted=True)
         if found is None:
             raise PackagesNotPrepared(
-                f"the packages {', '.join(requirements)} are not prepared for {python}; run `code-env prepare SUITE` "
-                f"once for the suite, which installs them into {self.directory}"
+                f"the packages {', '.join(requirements)} are not prepared for {python}, or parts of them are gone; run "
+                f"`code-env prepare SUITE` once for the suite, which installs them into {self.directory}"
             )
         return found
 
@@ -122,6 +122,9 @@ class PackageCache(FolderCache[Environment]):
         beside = target.with_name(f"{_RECORD}.{secrets.token_hex(4)}")
         beside.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         beside.replace(target)
+
+    def _files_of(self, entry: Environment) -> Path:
+        return entry.prefix
 
     def _was_removed(self, entry: Environment) -> Exception:
         return PackagesNotPrepared(

@@ -26,6 +26,12 @@ from code_env.errors import PackageError
 Installer = Literal["uv", "pip"]
 """What resolves and installs."""
 
+_PIP_SETTINGS = {
+    **dict.fromkeys(("PIP_REQUIRE_VIRTUALENV", "PIP_USER", "PIP_NO_DEPS", "PIP_DRY_RUN"), "0"),
+    **dict.fromkeys(("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT"), ""),
+}
+"""What a user may have set for other installations, also in a file: nothing, or a part, would come into the folder."""
+
 _NO_MODULES = frozenset(("test", "tests", "docs", "examples"))
 """Names that packages install beside what users import."""
 
@@ -69,7 +75,10 @@ def install(
     if installer == "uv":
         uv = _uv() or "uv"
         _run([uv, "venv", "--quiet", "--no-project", "--python", python, str(prefix)], prefix.parent, wheels)
-        _run([uv, "pip", "install", "--quiet", "--python", new, *asked], prefix.parent, wheels)
+        # Links to files of uv's own cache would lead nowhere in a jail.
+        _run(
+            [uv, "pip", "install", "--quiet", "--link-mode", "hardlink", "--python", new, *asked], prefix.parent, wheels
+        )
     else:
         _run([python, "-I", "-m", "venv", "--without-pip", str(prefix)], prefix.parent, wheels)
         pip = [sys.executable, "-m", "pip", "--python", new, "install", "--quiet", "--no-compile"]
@@ -94,7 +103,7 @@ def _run(command: list[str], directory: Path, wheels: Path | None) -> None:
     # In the trainer's directory, uv would read the settings of the project there.
     hidden = ("PIP_FIND_LINKS", "UV_FIND_LINKS") if wheels is not None else ()
     environment = {name: value for name, value in os.environ.items() if name not in hidden}
-    environment |= {"UV_PYTHON_DOWNLOADS": "never", "PIP_REQUIRE_VIRTUALENV": "0"}
+    environment |= {"UV_PYTHON_DOWNLOADS": "never", **_PIP_SETTINGS}
     try:
         ran = subprocess.run(
             command,
@@ -135,8 +144,3 @@ def modules_of(packages: Path, name: str) -> Iterator[str]:
                 if top is not None and top.isidentifier() and not top.startswith("_") and top not in _NO_MODULES:
                     names.add(top)
     yield from sorted(names)
-
-
-def size_of(directory: Path) -> int:
-    """The size of all files below a directory, in bytes."""
-    return sum(path.lstat().st_size for path in directory.rglob("*") if not path.is_dir())

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from code_env.caches import MAX_BYTES, FileLock
+from code_env.caches import MAX_BYTES, FileLock, size_of
 from code_env.errors import PackageError
 from code_env.requirements import package_of
 from code_env.tasks.task import Task
 
 from .cache import Environment, PackageCache
 from .imports import imports_of, is_there
-from .installing import Installer, find_installer, install, installed_versions, modules_of, size_of
+from .installing import Installer, find_installer, install, installed_versions, modules_of
 from .python import python_tag
 
 _MOST_MODULES = 300
@@ -98,7 +98,7 @@ def _prepare(
 ) -> tuple[Environment, FileLock, bool]:
     """Return an environment, a lock that keeps it, and whether it was installed now."""
     key, is_new = cache.key(requirements, python), False
-    if cache.read(key) is None:
+    if cache.whole(key) is None:
         with cache.making(key) as folder:
             if folder is not None:
                 is_new = True
@@ -118,11 +118,17 @@ def _install(
 ) -> None:
     environment = Environment(key, folder, requirements, {}, (), "", 0)
     packages = install(requirements, python, environment.prefix, Path(wheels) if wheels else None, installer)
-    names = map(package_of, requirements)
+    names, versions = list(map(package_of, requirements)), installed_versions(packages)
+    missing = [name for name in names if name not in versions]
+    if missing:
+        raise PackageError(
+            f"{installer} has not put {', '.join(missing)} into {environment.prefix}; a setting such as `target` or "
+            f"`prefix` in its configuration can be the reason"
+        )
     cache.write(
         replace(
             environment,
-            versions=installed_versions(packages),
+            versions=versions,
             modules=tuple(dict.fromkeys(module for name in names for module in modules_of(packages, name))),
             site_packages=str(packages.relative_to(environment.prefix)),
             size_bytes=size_of(folder),

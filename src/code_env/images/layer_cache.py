@@ -56,9 +56,8 @@ class LayerCache(FolderCache[_Tree]):
         Raises:
             ImageError: If it cannot be made, or the cache cannot be written.
         """
-        if (
-            self.whole(key, counted=True) is None
-        ):  # To make it takes the lock alone, which who holds it already would wait for.
+        # Making a layer takes its lock alone, for which a process would wait for ever that holds the layer already.
+        if self.whole(key, counted=True) is None:
             with self.making(key) as folder:
                 if folder is not None:
                     (folder / _TREE).mkdir()

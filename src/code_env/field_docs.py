@@ -29,9 +29,9 @@ class _FieldDocs:
         return "\n".join(lines)
 
 
-def show_fields(cls: type[Any]) -> None:
-    """Make the documentation of a dataclass show its fields; does nothing for other classes."""
-    if dataclasses.is_dataclass(cls) and isinstance(cls.__dict__.get("__doc__"), str):
+def show_fields(cls: Any) -> None:
+    """Make the documentation of a dataclass show its fields; does nothing for anything else."""
+    if isinstance(cls, type) and dataclasses.is_dataclass(cls) and isinstance(cls.__dict__.get("__doc__"), str):
         cls.__doc__ = _FieldDocs(cls.__dict__["__doc__"])  # type: ignore[assignment]
 
 

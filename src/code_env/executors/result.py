@@ -12,7 +12,7 @@ from code_env.harness.wire.records import text_of_cell
 
 
 class Status(StrEnum):
-    """How a program ended."""
+    """How a program ended; docs/environment.md explains the values."""
 
     OK = "ok"
     """It ended by itself with exit code 0. That alone does not say that its answer is right."""

@@ -4,6 +4,7 @@ The format is Harbor's (https://harborframework.com), schema version 1.4, as `ha
 is used. The agent works in a box (`executors.local.box`), and the task's verifier in another.
 """
 
+from code_env.field_docs import show_fields
 from code_env.tasks.formats.harbor import Collecting, HarborTask, Stage, VerifierEnvironment, read_folder, read_folders
 
 from .env import HarborEnv
@@ -22,3 +23,6 @@ __all__ = [
     "read_folder",
     "read_folders",
 ]
+
+for _name in __all__:
+    show_fields(globals()[_name])

@@ -36,6 +36,7 @@ class Score:
     """What an agent's work is worth."""
 
     outcome: TrialOutcome
+    """How the stage ended."""
     reward: float | None
     """The reward; None without a verdict."""
     rewards: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))

@@ -1,5 +1,7 @@
 """Measures what tests refuse, with mutants of references, and adds tests; makes tasks that nobody can solve."""
 
+from code_env.field_docs import show_fields
+
 from .answers import look_at_answers
 from .harden import HardenedSuite, HardenedTask, harden
 from .impossible import ImpossibleSuite, impossible_suite
@@ -19,3 +21,6 @@ __all__ = [
     "mutants",
     "mutation_score",
 ]
+
+for _name in __all__:
+    show_fields(globals()[_name])

@@ -11,7 +11,7 @@ from code_env.tasks.task import JudgeMode
 
 
 class Outcome(StrEnum):
-    """The verdict in a word."""
+    """The verdict in a word; docs/environment.md has a table of the values."""
 
     PASS = "pass"
     """Every case passed."""
@@ -24,7 +24,7 @@ class Outcome(StrEnum):
 
 
 class Stage(StrEnum):
-    """How far an answer got, from nothing to its first test."""
+    """How far an answer got: `nothing`, `code`, `parsed` or `tested`; docs/evaluating.md explains them."""
 
     NOTHING = "nothing"
     """There is no code in the response."""

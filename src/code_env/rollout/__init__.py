@@ -5,8 +5,13 @@ episode's number. So a collection that was killed can continue: episodes that ar
 unfinished episodes are played from their beginning. A line is on the disk before the next step begins.
 """
 
+from code_env.field_docs import show_fields
+
 from .collecting import collect
 from .playing import Policy
 from .summary import RolloutSummary, SandboxAlarm
 
 __all__ = ["Policy", "RolloutSummary", "SandboxAlarm", "collect"]
+
+for _name in __all__:
+    show_fields(globals()[_name])

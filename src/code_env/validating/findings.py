@@ -14,7 +14,7 @@ Level = Literal["error", "warning"]
 
 
 class FindingKind(StrEnum):
-    """The kinds of findings."""
+    """The kinds of findings; docs/validate.md has a table of them."""
 
     NO_REFERENCE = "no_reference"
     """The task has no reference to prove it with."""

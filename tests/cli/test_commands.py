@@ -450,3 +450,18 @@ def test_a_mistake_gets_one_line_and_exit_code_2(arguments, words, tmp_path):
     (tmp_path / "broken.jsonl").write_text("{not json\n")
     shown = run(*arguments, cwd=tmp_path, code=2)
     assert words in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("command", ["view --no-browser r.jsonl", "serve --port 0"])
+def test_an_address_is_told_only_if_something_answers_there(command, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "starlette.applications", None)
+    (tmp_path / "r.jsonl").write_text("")
+    shown = run(*command.split(), cwd=tmp_path, code=2)
+    assert "install code-exec-env[" in shown
+    assert "http://" not in shown
+
+
+def test_a_check_that_is_not_there_gets_those_that_are_near(tmp_path):
+    shown = run("conformance", "local", "--check", "memory", cwd=tmp_path, code=2)
+    assert "'memory'; near are memory_is_limited, " in shown
+    assert "unicode" not in shown

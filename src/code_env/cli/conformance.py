@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Column, Table
 from rich.text import Text
 
-from code_env.checks import require_known
 from code_env.errors import ExecutorError
 from code_env.text import printable
 
@@ -43,7 +44,7 @@ def conformance(
     from code_env.testing import check_names, examine
 
     with user_errors():
-        require_known("there is no check", check or (), check_names(), ExecutorError)
+        _require_checks(check or (), check_names())
         chosen = [_named(text) for text in executors or ["local"]]
         columns: list[dict[str, Finding]] = []
         with progress_bar() as progress:
@@ -58,6 +59,15 @@ def conformance(
         _show([name for name, _ in chosen], columns)
     if failed:
         raise typer.Exit(1)
+
+
+def _require_checks(given: Iterable[str], known: list[str]) -> None:
+    """Refuse a name that no check has, with those that are near: there are too many to name all."""
+    for name in given:
+        if name not in known:
+            near = [other for other in known if name in other] or difflib.get_close_matches(name, known)
+            hint = f"; near are {', '.join(near)}" if near else ""
+            raise ExecutorError(f"there is no check {name!r}{hint}; code_env.testing.check_names() lists all")
 
 
 def _as_data(column: dict[str, Finding]) -> dict[str, Any]:

@@ -82,10 +82,13 @@ def serve(
             name = f"[{host}]" if ":" in host else host
             address = f"http://{name}:{listening.getsockname()[1]}" if unix is None else f"unix:{unix.resolve()}"
             level = runner.describe().level  # Starts what the first request would otherwise wait for.
-            if as_json:
-                print_json({"address": address, "level": level})
-            else:
-                say(f"{address} runs programs, level {level}; Ctrl-C ends it")
+
+            def announce() -> None:
+                if as_json:
+                    print_json({"address": address, "level": level})
+                else:
+                    say(f"{address} runs programs, level {level}; Ctrl-C ends it")
+
             runner.max_sessions = sessions
             server.serve(
                 runner,
@@ -95,6 +98,7 @@ def serve(
                 most_body_bytes=max_body << 20,
                 grace_s=grace,
                 idle_s=idle,
+                announce=announce,
             )
 
 

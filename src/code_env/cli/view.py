@@ -49,13 +49,16 @@ def view(
         listening_socket(port=port) as listening,
     ):
         address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/"
-        if as_json:
-            print_json({"address": address})
-        else:
-            say(f"{address} shows {', '.join(map(str, files))}; Ctrl-C ends it")
-        if browser:
-            webbrowser.open(address)
-        serve(growing, listening)
+
+        def announce() -> None:
+            if as_json:
+                print_json({"address": address})
+            else:
+                say(f"{address} shows {', '.join(map(str, files))}; Ctrl-C ends it")
+            if browser:
+                webbrowser.open(address)
+
+        serve(growing, listening, announce)
 
 
 @app.command()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,8 +133,13 @@ def application(growing: GrowingPage) -> Starlette:
     )
 
 
-def serve(growing: GrowingPage, listening: socket.socket) -> None:
+def serve(growing: GrowingPage, listening: socket.socket, announce: Callable[[], object] = lambda: None) -> None:
     """Serve a page until the process is interrupted.
+
+    Args:
+        growing: The page.
+        listening: A socket that listens.
+        announce: Called before the first request is answered, when it is certain that no package is missing.
 
     Raises:
         ReportError: If a package is missing.
@@ -142,4 +147,5 @@ def serve(growing: GrowingPage, listening: socket.socket) -> None:
     served = application(growing)
     import uvicorn  # It comes with the same extra.
 
+    announce()
     uvicorn.Server(uvicorn.Config(served, log_level="warning")).run(sockets=[listening])

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
 
 from code_env.errors import ServingError
 from code_env.executors.base import Executor
@@ -45,6 +46,7 @@ def serve(
     most_body_bytes: int = MOST_BODY_BYTES,
     grace_s: float = 10.0,
     idle_s: float = IDLE_S,
+    announce: Callable[[], object] = lambda: None,
 ) -> None:
     """Serve until SIGTERM or SIGINT.
 
@@ -56,6 +58,7 @@ def serve(
         most_body_bytes: The largest body of a request.
         grace_s: How long programs that run may go on after the signal, in seconds.
         idle_s: After how long without use a session is ended, in seconds.
+        announce: Called before the first request is answered, when it is certain that no package is missing.
 
     Raises:
         ServingError: If a package is missing, or the server can be reached from other machines and has no token.
@@ -79,6 +82,7 @@ def serve(
     if threading.current_thread() is threading.main_thread():
         # The server raises the signal again when it has stopped: the caller is then to close the executor and end.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    announce()
     config = uvicorn.Config(
         app,
         log_level="warning",

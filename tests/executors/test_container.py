@@ -118,6 +118,18 @@ def test_why_no_engine_works_is_said(image, monkeypatch, tmp_path):
         make_executor("container", image=image)
 
 
+def test_what_an_engine_says_is_told_once_with_the_next_step(monkeypatch, tmp_path):
+    said = "No such image\n\nRun 'docker run --help' for more"
+    (tmp_path / "docker").write_text(f'#!/bin/sh\necho "{said}" >&2\nexit 125\n')
+    (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/nowhere")
+    with pytest.raises(ExecutorMisconfigured) as refused:
+        make_executor("container", image="tools:1", engine="docker")
+    assert str(refused.value).count("No such image") == 1
+    assert "--help" not in str(refused.value)
+    assert "`docker pull tools:1`" in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

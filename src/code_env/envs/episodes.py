@@ -7,7 +7,7 @@ verdicts at once. Both use the same code, so both behave as the same environment
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -223,7 +223,8 @@ def check_action(action: Any, samples: int) -> list[str]:
     """
     if samples == 1:
         if not isinstance(action, str):
-            raise TypeError(f"an action is text (str); got {type(action).__name__}")
+            of_message = "; of a chat message give its content" if isinstance(action, Mapping) else ""
+            raise TypeError(f"an action is text (str); got {type(action).__name__}{of_message}")
         return [str(action)]
     texts = isinstance(action, tuple | list) and all(isinstance(one, str) for one in action)
     if not texts or len(action) != samples:

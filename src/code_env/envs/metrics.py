@@ -98,10 +98,12 @@ class MetricsMean:
 def _each(info: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The info of each environment's step, in which an episode may have ended."""
     if not isinstance(info, Mapping) or "pending" not in info:
-        what = f"a dict with the keys {', '.join(map(str, info))}" if isinstance(info, Mapping) else type(info).__name__
+        what = type(info).__name__
+        if isinstance(info, Mapping):
+            what = f"a dict with the keys {', '.join(map(str, info))}" if info else "an empty dict"
         raise TypeError(
             "the info of a step of CodeExec-v0, or of a vector environment of it, is expected, which has the key "
-            f"'pending'; got {what}. If a wrapper hides the info, read it further in"
+            f"'pending'; got {what}. If a wrapper replaces the info, call metrics() on the info of the env inside it"
         )
     if not isinstance(info["pending"], np.ndarray):
         yield info

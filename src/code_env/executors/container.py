@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from code_env.checks import require_flag, require_whole
@@ -148,7 +148,7 @@ class ContainerExecutor(MachineExecutor):
         )
 
 
-def _working_command(engines: Iterable[str], runtimes: Iterable[str | None], options: list[str]) -> list[str]:
+def _working_command(engines: Sequence[str], runtimes: Iterable[str | None], options: list[str]) -> list[str]:
     """The command that runs a shell in a container, of the first engine and runtime that run a program.
 
     Raises:
@@ -166,10 +166,14 @@ def _working_command(engines: Iterable[str], runtimes: Iterable[str | None], opt
             refusal = _refusal(command)
             if refusal is None:
                 return command
+            if refusals and refusals[-1].endswith(f": {refusal}"):  # The runtime is not what is wrong.
+                continue
             refusals.append(f"{engine}{f' with {runtime}' if runtime else ''}: {refusal}")
+    found = [engine for engine in engines if shutil.which(engine)]
+    pull = f"Nothing is pulled: `{found[0]} pull {options[-1]}` gets an image that is missing. " if found else ""
     raise ExecutorMisconfigured(
-        f"no engine runs a program in the image {options[-1]!r}: {'; '.join(refusals)}. Where containers do not work, "
-        "executor='local' needs no engine"
+        f"no engine runs a program in the image {options[-1]!r}: {'; '.join(refusals)}. {pull}Where containers do not "
+        "work, executor='local' needs no engine"
     )
 
 
@@ -192,4 +196,5 @@ def _refusal(command: list[str]) -> str | None:
     if done.stdout.strip() == "False":
         return "its python3 is older than 3.11"
     lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+    lines = [line for line in lines if not line.startswith("Run 'docker ")] or lines  # Docker ends so in any case.
     return f"exit code {done.returncode}: {lines[-1].strip()[:300] if lines else 'it says nothing'}"

@@ -39,14 +39,15 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
     """Build an executor by name.
 
     Args:
-        name: `local`, `restricted` (the same with RestrictedPython's policy), `subprocess`, `e2b`, the name of an
-            executor that an installed package adds, or `package.module:name` of what makes one.
+        name: `local`, `restricted`, `subprocess`, `container`, `e2b`, `remote` or `ray`, which docs/executors.md
+            compares; the name of an executor that an installed package adds; or `package.module:name` of a class or
+            function that makes one.
         kwargs: Arguments of the executor, as plain data.
 
     Raises:
         ExecutorNotFound: If no executor has that name.
         ExecutorError: If the entry point with that name does not make an executor, or cannot be loaded on this system.
-        TypeError: If the executor has no such argument.
+        TypeError: If `name` is not text, or the executor has no such argument.
 
     Example:
         >>> from code_env import Program
@@ -54,6 +55,8 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
         ...     executor.run(Program("print(6 * 7)")).stdout
         '42\\n'
     """
+    if not isinstance(name, str):
+        raise TypeError(f"executor must be a name, such as 'local', or an Executor; got {type(name).__name__}")
     points = [EntryPoint(name, name, ENTRY_POINT_GROUP)] if re.fullmatch(r"[\w.]+:[\w.]+", name) else _entry_points()
     matches = [point for point in points if point.name == name]
     if not matches:

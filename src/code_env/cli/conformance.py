@@ -29,9 +29,7 @@ def conformance(
         list[str] | None,
         typer.Argument(help='Names of executors, `local` by default; with arguments as `local={"workers": 2}`.'),
     ] = None,
-    check: Annotated[
-        list[str] | None, typer.Option(help="Run only the check with this name; can be given several times.")
-    ] = None,
+    check: Annotated[list[str] | None, typer.Option(help="Run only the check with this name. Repeatable.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run the conformance suite on executors, and show why a check fails. The exit code is 1 if one fails.

@@ -27,19 +27,20 @@ err = Console(stderr=True, markup=False, emoji=False)
 
 ExecutorOption = Annotated[str, typer.Option("--executor", "-e", help="Name of the executor; see `code-env list`.")]
 WorkersOption = Annotated[
-    int | None, typer.Option("--workers", "-w", min=1, help="Programs run at once; cores by default.")
+    int | None,
+    typer.Option("--workers", "-w", min=1, help="How many programs run at once; the executor's own number by default."),
 ]
 TimeoutOption = Annotated[
     float | None,
     typer.Option(
         "--timeout",
         min=0.001,
-        help="CPU seconds of one test, or one suite of asserts, and three times as many on the clock; the task's own "
-        "by default.",
+        help="Limit of CPU time for one test, or one suite of asserts, in seconds; that of wall time is three times as "
+        "much. The task's own limits by default.",
     ),
 ]
 FormatOption = Annotated[
-    str | None, typer.Option("--format", help="Format of the suite, see docs/formats.md; found out if left out.")
+    str | None, typer.Option("--format", help="Format of the suite, see docs/formats.md; detected by default.")
 ]
 
 NetworkOption = Annotated[bool, typer.Option("--network", help="Let the RUN steps of build files reach the network.")]
@@ -53,8 +54,10 @@ SamplesPerTaskOption = Annotated[
 ]
 MaxTokensOption = Annotated[int | None, typer.Option("--max-tokens", min=1, help="The longest answer, in tokens.")]
 TemperatureOption = Annotated[float | None, typer.Option("--temperature", min=0, help="The sampling temperature.")]
-SystemOption = Annotated[str | None, typer.Option("--system", help="A system message before each prompt.")]
-ConcurrencyOption = Annotated[int, typer.Option("--concurrency", min=1, help="Requests at the same time.")]
+SystemOption = Annotated[str | None, typer.Option("--system", help="A system message that is sent before each prompt.")]
+ConcurrencyOption = Annotated[
+    int, typer.Option("--concurrency", min=1, help="How many requests are sent at the same time.")
+]
 
 
 def chat_model(context: typer.Context) -> ChatModel:

@@ -25,9 +25,9 @@ def doctor(
     min_isolation: Annotated[str, typer.Option(help="The lowest level that is enough for you: contained or full.")] = (
         "contained"
     ),
-    python: Annotated[str | None, typer.Option(help="Interpreter that runs programs.")] = None,
+    python: Annotated[str | None, typer.Option(help="The interpreter that runs programs; this one by default.")] = None,
     probe: Annotated[
-        bool, typer.Option("--probe", help="Also run programs that try what they must not, and show what held.")
+        bool, typer.Option("--probe", help="Also run programs that attack the jail, and show which of them failed.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

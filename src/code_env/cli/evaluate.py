@@ -74,9 +74,9 @@ def evaluate(
     temperature: TemperatureOption = None,
     system: SystemOption = None,
     concurrency: ConcurrencyOption = 16,
-    field: Annotated[str, typer.Option(help="Field of a sample that holds the completion.")] = "completion",
+    field: Annotated[str, typer.Option(help="Name of the field that holds the completion.")] = "completion",
     k: KsOption = ALL_KS,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Score the first samples only.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Score only the first N samples.")] = None,
     output: Annotated[
         Path | None,
         typer.Option(

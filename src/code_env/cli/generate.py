@@ -41,7 +41,7 @@ def generate_samples(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File of samples; SUITE_samples.jsonl by default.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where this was interrupted.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a file that an interrupted call left.")] = False,
     max_tokens: MaxTokensOption = None,
     temperature: TemperatureOption = None,
     system: SystemOption = None,

@@ -17,7 +17,7 @@ from .console import JsonOption, NetworkOption, print_json, progress_bar, say, u
 
 _BEST = 1.0
 
-FolderArgument = Annotated[Path, typer.Argument(help="Folder of a task, or of such folders.")]
+FolderArgument = Annotated[Path, typer.Argument(help="Folder of one task, or folder that holds such folders.")]
 VariableOption = Annotated[
     list[str] | None,
     typer.Option("--env", help="NAME=VALUE of a variable that a task names as ${NAME}. Repeatable."),

@@ -37,7 +37,7 @@ def harden_suite(
     inputs: Annotated[int, typer.Option("--inputs", min=1, help="How many tests a task gets at most.")] = INPUTS,
     answers: Annotated[
         list[Path] | None,
-        typer.Option("--answers", help="A file of samples, of which those that pass vote on inputs. Repeatable."),
+        typer.Option("--answers", help="A file of samples: answers that pass vote on new inputs. Repeatable."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides which tests are made.")] = 0,
     as_json: JsonOption = False,

@@ -19,7 +19,9 @@ def report(
         list[Path], typer.Argument(help="Results of `code-env eval`, or trajectories of `code-env rollout`.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
-    title: Annotated[str | None, typer.Option("--title", help="Its title; the names of the files by default.")] = None,
+    title: Annotated[
+        str | None, typer.Option("--title", help="Title of the page; the names of the files by default.")
+    ] = None,
     k: KsOption = ALL_KS,
     as_json: JsonOption = False,
 ) -> None:

@@ -23,13 +23,14 @@ from .console import JsonOption, call_given, modules_from_here, out, print_json,
 
 @app.command("reward")
 def reward(
-    function: Annotated[str, typer.Argument(help="A reward of RewardKit's, or package.module:function.")],
+    function: Annotated[str, typer.Argument(help="Name of a RewardKit reward, or package.module:function.")],
     dataset: Annotated[Path, typer.Argument(help="File of JSON lines with messages, response or completion.")],
     field: Annotated[
-        list[str] | None, typer.Option("--field", "-f", help="A field of the rows that is passed along; repeatable.")
+        list[str] | None,
+        typer.Option("--field", "-f", help="A field of the rows that the function gets too. Repeatable."),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write all results as JSON.")] = None,
-    at_once: Annotated[int, typer.Option("--at-once", min=1, help="Rows scored at once.")] = 32,
+    at_once: Annotated[int, typer.Option("--at-once", min=1, help="How many rows are scored at once.")] = 32,
     as_json: JsonOption = False,
 ) -> None:
     """Score the answers in a file by a reward function, as `evaluate_dataset` does.

@@ -56,7 +56,7 @@ def rollout(
         ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", "-m", help="A model answers; its name, as the endpoint knows it.")
+        str | None, typer.Option("--model", "-m", help="Name of the model that answers, as the endpoint knows it.")
     ] = None,
     base_url: BaseUrlOption = None,
     max_tokens: MaxTokensOption = None,
@@ -67,15 +67,22 @@ def rollout(
         str, typer.Option("--env", help="Name of an environment, a Gymnasium id, or a file of tasks.")
     ] = "starter",
     episodes: Annotated[int, typer.Option("--episodes", "-n", min=1, help="How many episodes to collect.")] = 100,
-    num_envs: Annotated[int, typer.Option("--num-envs", min=1, max=MAX_ENVS, help="Environments side by side.")] = 32,
+    num_envs: Annotated[
+        int, typer.Option("--num-envs", min=1, max=MAX_ENVS, help="How many environments play at once.")
+    ] = 32,
     max_turns: Annotated[
-        int | None, typer.Option("--max-turns", min=1, help="Answers in an episode; the environment's own by default.")
+        int | None,
+        typer.Option(
+            "--max-turns", min=1, help="How many answers an episode may have; the environment's own by default."
+        ),
     ] = None,
-    group_size: Annotated[int, typer.Option("--group-size", min=1, help="Episodes in a row with the same task.")] = 1,
+    group_size: Annotated[
+        int, typer.Option("--group-size", min=1, help="How many episodes in a row have the same task.")
+    ] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Decides which task each episode has.")] = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a file that is there.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an existing file.")] = False,
     alarm_rate: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of episodes without a verdict above which an alarm is raised.")
+        float, typer.Option(min=0, max=1, help="Warn if a larger share of episodes has no verdict.")
     ] = 0.05,
     executor: Annotated[
         str | None, typer.Option("--executor", "-e", help="Name of the executor; the environment's own by default.")

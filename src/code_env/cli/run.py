@@ -44,7 +44,10 @@ def run(
         Path | None, typer.Option("--samples", "-s", help="Play completions from this file of JSON lines.")
     ] = None,
     episodes: Annotated[
-        int | None, typer.Option("--episodes", "-n", min=1, help="Play so many episodes; all by default.")
+        int | None,
+        typer.Option(
+            "--episodes", "-n", min=1, help="How many episodes to play; by default one for each task or sample."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the first reset.")] = 0,
     full: Annotated[bool, typer.Option("--full", help="Show prompt, program and every case.")] = False,

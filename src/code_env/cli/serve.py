@@ -44,7 +44,7 @@ _HTTP_ONLY = {
 def serve(
     context: typer.Context,
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; others than loopback need a token.")
+        str, typer.Option("--host", help="Address to listen on; any but loopback needs a token.")
     ] = LOOPBACK,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; a free one if 0.")] = 8080,
     unix: Annotated[Path | None, typer.Option("--unix", help="Listen on this Unix socket instead.")] = None,

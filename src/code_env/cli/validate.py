@@ -53,15 +53,21 @@ def validate_suite(
         Path | None, typer.Option("--write", help="Save the suite as proven: all tasks, with modes and limits set.")
     ] = None,
     mutants: Annotated[
-        int | None, typer.Option("--mutants", min=1, help="How many mutants of each reference the tests should refuse.")
+        int | None,
+        typer.Option(
+            "--mutants", min=1, help="Try at most N mutants of each reference, which the tests should refuse."
+        ),
     ] = None,
     answers: Annotated[
         list[Path] | None,
-        typer.Option("--answers", help="A file of samples, of which those that pass vote on inputs. Repeatable."),
+        typer.Option("--answers", help="A file of samples: answers that pass vote on new inputs. Repeatable."),
     ] = None,
     impossible: Annotated[
         Path | None,
-        typer.Option("--impossible", help="Save copies that nobody can solve: who passes one has cheated."),
+        typer.Option(
+            "--impossible",
+            help="Save copies of the tasks that nobody can solve: an answer that passes one has cheated.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides which mutants, inputs and impossible tests there are.")] = 0,
     as_json: JsonOption = False,

@@ -52,7 +52,7 @@ class TaskNotFound(CodeEnvError, LookupError):
 
 
 class RenderModeError(TaskError, TypeError):
-    """There is no such render mode. A `TypeError`, upon which Stable-Baselines3 makes the environment without one."""
+    """There is no such render mode. It is a `TypeError` too: then Stable-Baselines3 makes the env without a mode."""
 
 
 class EncodingError(CodeEnvError, ValueError):
@@ -64,7 +64,7 @@ class GrammarError(EncodingError):
 
 
 class ExecutorError(CodeEnvError):
-    """An executor cannot be had, or cannot do what is asked."""
+    """An executor cannot be made, or cannot do what is asked."""
 
 
 class ExecutorNotFound(ExecutorError, LookupError):
@@ -136,7 +136,7 @@ class DuplicateRewardTerm(RewardError):
 
 
 class NoVerdict(CodeEnvError):
-    """The sandbox failed, not the program, and nothing but a number could be given back: there is none."""
+    """The sandbox failed, so there is no verdict; raised by functions that can return nothing but a number."""
 
 
 class RolloutError(CodeEnvError):

@@ -40,7 +40,7 @@ class CodeExecEnv(gym.Env[str, Any]):
         format: Format of the file of tasks; None to detect it.
         render_mode: With `ansi`, `render` returns text; with `human`, `render` and also each reset and step print the
             text. None for no rendering.
-        **options: Options of the episodes, such as `max_turns` and `limits`; `EpisodeRules` lists them.
+        **options: Options of the episodes, such as `max_turns` and `limits`; docs/environment.md lists them.
 
     Raises:
         SuiteNotFound, ExecutorNotFound: If there is no such suite or executor.

@@ -60,7 +60,7 @@ class CodeExecVectorEnv(VectorEnv[tuple[str, ...], Any, npt.NDArray[Any]]):
         deadline_s: The longest time that a step may take, in seconds; None to wait for all verdicts.
         autoreset_mode: When an environment begins its next episode: `AutoresetMode.SAME_STEP` or
             `AutoresetMode.DISABLED`, or the texts `"SameStep"` or `"Disabled"`.
-        **options: Options of the episodes; see `EpisodeRules`. Each environment has its own order of tasks, and all
+        **options: Options of the episodes; see `CodeExecEnv`. Each environment has its own order of tasks, and all
             share one cache. With `samples_per_step=n`, actions are n tuples with one text per environment, as Gymnasium
             batches tuples.
 

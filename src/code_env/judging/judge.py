@@ -24,13 +24,22 @@ def judge(task: Task, code: str, executor: Executor, *, response: str | None = N
 
     Args:
         task: The task.
-        code: The answer, extracted from what the policy wrote.
+        code: The answer: a program. `extract_code` finds it in what a policy wrote.
         executor: Where it runs.
         response: What the policy wrote, for the record; `code` if None.
 
     Raises:
         TypeError: If `task` is not a task, `code` is not text, or `executor` is not an executor.
-        UnsupportedProgram: If the executor cannot do what the task asks.
+        UnsupportedProgram: If the executor cannot do what the task asks, or packages of the task are not prepared.
+
+    Example:
+        >>> from code_env import CallTest, make_executor
+        >>> tests = (CallTest((1, 2), expected=3), CallTest((2, 2), expected=4))
+        >>> task = Task("add", "Write add(a, b).", tests, entry_point="add")
+        >>> with make_executor("local") as executor:
+        ...     verdict = judge(task, "def add(a, b): return 3", executor)
+        >>> verdict.outcome.value, verdict.fraction, verdict.cases[1].message
+        ('fail', 0.5, 'expected 4, got 3')
     """
     return judge_many([(task, code)], executor, responses=None if response is None else [response])[0]
 

@@ -34,9 +34,9 @@ def generate(
     Args:
         suite: The tasks.
         model: The model. It gets a task's prompt as the user's message.
-        path: The file of samples. A file that is there is not replaced, because answers of a model are dear.
-        samples_per_task: How many answers to each task.
-        limit: Have the first samples only, so many.
+        path: The file of samples. A file that is there is not replaced, because a model's answers cost time and money.
+        samples_per_task: How many answers the model gives to each task.
+        limit: How many samples to ask for, from the first on; None for all.
         resume: Whether to go on with the file of a call with the same arguments, which was interrupted or had a smaller
             limit. A sample that is there is not asked for again.
         on_sample: Called with each line.

@@ -33,7 +33,7 @@ def pass_at_k_rewards(passed: Sequence[bool | None], k: int, baseline: Baseline 
     Args:
         passed: Whether each sample passed; None for a sample without a verdict.
         k: The number k in pass@k: at least one of k samples should pass.
-        baseline: The baseline that is subtracted; see `Baseline`.
+        baseline: The baseline that is subtracted; see `max_at_k_rewards`.
 
     Raises:
         ValueError: If `k` is below 1 or above the number of samples, or the baseline is unknown.
@@ -56,7 +56,9 @@ def max_at_k_rewards(scores: Sequence[float | None], k: int, baseline: Baseline 
         scores: Score of each sample; None for a sample without a verdict, which is left out and gets None. If fewer
             than `k` samples have a verdict, the rewards are those for the best of these samples.
         k: The number of samples of which the best counts.
-        baseline: The baseline that is subtracted; see `Baseline`.
+        baseline: The baseline that is subtracted from each reward. `loo`: the mean reward that the other samples would
+            have without this sample. `loo-1`: for each set of k samples that contains this sample, the best score of
+            the other k - 1 samples. `none`: no baseline. `auto`: `loo` for k = 1, otherwise `loo-1`.
 
     Raises:
         ValueError: If `k` is below 1 or above the number of samples, or the baseline is unknown.

@@ -43,7 +43,8 @@ def similarity(expected: str, actual: str, measure: Measure = "tokens") -> float
     Args:
         expected: The expected text.
         actual: The actual text.
-        measure: The measure; see `Measure`.
+        measure: `tokens`, `lines`, `characters`, `edit`, `numbers`, `exact` or `rewardkit_words`; docs/rewards.md
+            explains them.
 
     Raises:
         RewardError: If the measure is unknown.

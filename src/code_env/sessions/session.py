@@ -52,7 +52,7 @@ class _Running:
 
 
 class Checkpoint(_Running, abc.ABC):
-    """The state of a session at one moment: variables, files and working directory."""
+    """The state of a session at one moment: variables, files and working directory; see `Session.checkpoint`."""
 
     @abc.abstractmethod
     def restore(self) -> Session:
@@ -71,7 +71,18 @@ class Checkpoint(_Running, abc.ABC):
 class Session(_Running, abc.ABC):
     """An interpreter that keeps its state from cell to cell; a context manager.
 
-    One thread at a time runs cells; `interrupt`, `close`, `state` and `spent` are for any thread.
+    `Executor.open_session` opens it. One thread at a time runs cells; `interrupt`, `close`, `state` and `spent` are for
+    any thread.
+
+    Example:
+        >>> from code_env import make_executor
+        >>> with make_executor("local") as executor, executor.open_session() as session:
+        ...     _ = session.run("rows = [3, 1, 2]")
+        ...     checkpoint = session.checkpoint()
+        ...     _ = session.run("rows.clear()")
+        ...     with checkpoint.restore() as earlier:
+        ...         session.run("rows").text, earlier.run("rows").text
+        ('[]', '[3, 1, 2]')
     """
 
     @abc.abstractmethod
@@ -94,6 +105,8 @@ class Session(_Running, abc.ABC):
         Raises:
             SessionBusy: If a cell runs.
             SessionDied: If the session is dead.
+            CheckpointRefused: If the session holds something that cannot be kept, such as a thread or an open file. It
+                is in `code_env.errors`.
         """
 
     @abc.abstractmethod
@@ -158,12 +171,12 @@ class Session(_Running, abc.ABC):
         """
 
     def fork(self, n: int, *, reseed: bool | Sequence[int] = False) -> list[Session]:
-        """Return so many sessions that begin in the state of this one, which goes on independently of them.
+        """Return `n` sessions that begin in the state of this one; this one goes on independently of them.
 
         Args:
-            n: How many.
-            reseed: Whether each draws other random numbers, or a seed for each. Otherwise all draw the same, as a
-                session that was restored must.
+            n: The number of sessions.
+            reseed: True if each session shall draw other random numbers, or a seed for each. By default all draw the
+                same numbers.
 
         Raises:
             SessionBusy, SessionDied: As `checkpoint`.

@@ -15,7 +15,7 @@ from code_env.errors import TaskError
 class Comparison:
     """How an actual output or value is compared with the expected one.
 
-    The rules are described in `code_env.harness.judge.comparing`.
+    docs/task-format.md describes the rules.
 
     Raises:
         TaskError: If a tolerance is not a finite number of at least 0.

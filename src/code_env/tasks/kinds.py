@@ -105,7 +105,8 @@ class OutputTest(BaseTest):
 class CallTest(BaseTest):
     """The task's entry point is called; what it returns is compared.
 
-    Arguments and expected value are plain data: see `code_env.harness.wire.plain`.
+    Arguments and expected value are plain data: builtin types, and some of the standard library and of NumPy.
+    docs/task-format.md lists them.
 
     Raises:
         TaskError: If `expected` is missing, or a value is not plain data.
@@ -367,8 +368,8 @@ class InsightTest(BaseTest):
     insight: str
     """What must be mentioned."""
     find: str = "mention"
-    """How it is looked for: `mention`, or RewardKit's `rewardkit_substring`, which can be bought; see
-    `code_env.harness.judge.mentions`."""
+    """How it is looked for: `mention`, or RewardKit's `rewardkit_substring`, which a program passes by printing enough;
+    see docs/task-format.md."""
     max_chars: int = MAX_CHARS
     """How much of the output is searched, in characters, with `mention`: what is printed beyond counts for nothing."""
 

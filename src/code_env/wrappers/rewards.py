@@ -118,7 +118,7 @@ class OutputSimilarityReward(_OutputSimilarity, EntryWrapper):
         env: The env to wrap.
         weight: The factor that the term is multiplied by.
         name: The name of this reward in the ledger.
-        measure: The measure of similarity; see `rewards.Measure`.
+        measure: The measure of similarity; see `code_env.similarity`.
 
     Raises:
         RewardError: If no task of the suite expects an output, the measure is unknown, or the env stops at the first
@@ -151,7 +151,7 @@ class FormatReward(_Format, EntryWrapper):
         env: The env to wrap.
         weight: The factor that the term is multiplied by.
         name: The name of this reward in the ledger.
-        parts: The parts that count, all equally; see `terms.well_formed`.
+        parts: The parts that count, all equally; see `code_env.well_formed`.
 
     Raises:
         RewardError: If a part is unknown.

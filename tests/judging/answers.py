@@ -349,7 +349,7 @@ WRONG = {
         0.0,
         "fail",
         "error",
-        "its text cannot be had",
+        "its text cannot be read",
     ),
     "assert, assertion without a text": (
         asserts(
@@ -360,7 +360,7 @@ WRONG = {
         0.0,
         "fail",
         "ok",
-        "its text cannot be had",
+        "its text cannot be read",
     ),
     "assert, exception without a text within try": (
         asserts(
@@ -371,7 +371,7 @@ WRONG = {
         0.0,
         "fail",
         "ok",
-        "its text cannot be had",
+        "its text cannot be read",
     ),
     "assert, argument of another shape": (
         asserts(

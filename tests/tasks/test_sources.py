@@ -63,7 +63,7 @@ def test_rows_come_from_a_data_set(on_the_hub):
 
 
 def test_what_cannot_be_had_is_told_with_the_way_to_have_it(on_the_hub):
-    with pytest.raises(SuiteNotFound, match=r"cannot be had from the hub .*; set CODE_ENV_MBPP to the path"):
+    with pytest.raises(SuiteNotFound, match=r"cannot be downloaded from the hub .*; set CODE_ENV_MBPP to the path"):
         list(Source("CODE_ENV_MBPP", str(on_the_hub), "nowhere").rows())
 
 

@@ -90,10 +90,10 @@ def harden(
 ) -> HardenedSuite:
     """Add hidden tests to the tasks of a suite.
 
-    New inputs resemble those of the tests, within the domain that these show or `metadata["requires"]` states; see
-    `inputs_of`. What the reference gives for them is expected. A small number of them is chosen: first those that tell
-    mutants from the reference, then such of all sizes and results. The tests that were there stay. The new ones stand
-    after them, and `metadata["hardened"]` says from which on.
+    New inputs resemble those of the tests, or keep to the condition in `metadata["requires"]`. The expected values are
+    what the reference gives for them. A small number of inputs is chosen: first those on which a mutant differs from
+    the reference, then inputs of various sizes and results. The old tests stay. The new ones stand after them, and
+    `metadata["hardened"]["first_test"]` is the number of the first.
 
     Args:
         suite: The tasks. Those without a reference in Python that passes are left as they are.

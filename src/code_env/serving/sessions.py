@@ -49,7 +49,7 @@ class Sessions:
             `session`, its id, and `ttl_s`.
 
         Raises:
-            BadRequest: If a value is wrong, or no further session can be had.
+            BadRequest: If a value is wrong, or no further session can be opened.
         """
         fields = Fields(values)
         files, idle_s = fields.files("files"), min(fields.number("ttl_s", self._idle_s), self._idle_s)
@@ -177,6 +177,6 @@ def _told_as_http() -> Iterator[None]:
     except SessionDied as error:
         raise BadRequest(410, f"{error}; open another one") from None
     except TooManySessions as error:
-        raise BadRequest(503, f"no further session can be had: {error}") from None
+        raise BadRequest(503, f"no further session can be opened: {error}") from None
     except (CodeEnvError, ValueError) as error:
         raise BadRequest(422, str(error)) from None

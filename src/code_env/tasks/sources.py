@@ -48,5 +48,5 @@ class Source:
         # The library has a different error for each cause: no network, no such data set, no access to it.
         except Exception as error:
             message = " ".join(str(error).split())
-            raise SuiteNotFound(f"{self.hub} cannot be had from the hub ({message}); {path}") from None
+            raise SuiteNotFound(f"{self.hub} cannot be downloaded from the hub ({message}); {path}") from None
         yield from enumerate(rows, start=1)

@@ -220,7 +220,7 @@ def _text_of(error: BaseException) -> str:
     try:
         return str(error)
     except Exception as failure:
-        return f"<its text cannot be had: {type(failure).__name__}>"
+        return f"<its text cannot be read: {type(failure).__name__}>"
 
 
 def brief_error(error: BaseException) -> str:

@@ -107,7 +107,7 @@ def describe_error(error: BaseException) -> dict[str, str]:
         message = _str(error)
     # The class is the program's, so `str` can raise anything.
     except BaseException as failure:
-        message = f"<its text cannot be had: {_type.__getattribute__(_type(failure), '__name__')}>"
+        message = f"<its text cannot be read: {_type.__getattribute__(_type(failure), '__name__')}>"
     try:
         text = "".join(_format_exception(_type(error), error, _program_frames(error)))
     except BaseException:

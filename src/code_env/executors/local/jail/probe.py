@@ -159,5 +159,5 @@ def _namespaces(user: int, group: int) -> dict[str, str]:
     if failed:
         first = next((name for name in _NAMESPACES if name in failed), _NAMESPACES[0])
         for name in _NAMESPACES[_NAMESPACES.index(first) :]:
-            found[name] = failed if name == first else f"not tried, for want of {first}"
+            found[name] = failed if name == first else f"not tried: {first} is missing"
     return found

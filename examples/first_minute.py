@@ -5,6 +5,7 @@ compares. To look at each of them: `code-env report` with the results of `code-e
 """
 
 import json
+import textwrap
 from pathlib import Path
 
 from code_env import extract_code, judge_many, load_suite, make_executor
@@ -17,6 +18,5 @@ with make_executor("local") as executor:
     verdicts = judge_many(answers, executor)
 for row, verdict in zip(rows, verdicts, strict=True):
     failed = next((case.message for case in verdict.cases if not case.passed), "")
-    print(
-        f"{row['about']:<54} reward {float(verdict.passed)}  {failed.splitlines()[0][:60] if failed else ''}".rstrip()
-    )
+    why = textwrap.shorten(failed, 80, placeholder=" …")
+    print(f"{row['about']:<54} reward {float(verdict.passed)}  {why}".rstrip())

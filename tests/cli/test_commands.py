@@ -465,3 +465,9 @@ def test_a_check_that_is_not_there_gets_those_that_are_near(tmp_path):
     shown = run("conformance", "local", "--check", "memory", cwd=tmp_path, code=2)
     assert "'memory'; near are memory_is_limited, " in shown
     assert "unicode" not in shown
+
+
+@pytest.mark.parametrize("command", ["eval --suite starter --references --max-tokens 9", "rollout e.jsonl --system be"])
+def test_an_option_of_a_model_needs_a_model(command, tmp_path):
+    assert "is an option of --model, which is not given" in run(*command.split(), cwd=tmp_path, code=2)
+    assert list(tmp_path.iterdir()) == []

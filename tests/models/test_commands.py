@@ -51,18 +51,22 @@ def test_a_model_plays_episodes(endpoint, tmp_path):
 
 
 def test_episodes_of_another_model_or_settings_are_not_gone_on_with(endpoint, tmp_path):
-    asked = ("rollout", "e.jsonl", "--base-url", endpoint.url, "-n", 2, "--num-envs", 2, "--resume")
-    run(*asked, "--model", "m", cwd=tmp_path)
+    asked = ("rollout", "e.jsonl", "-n", 2, "--num-envs", 2, "--resume")
+    there = ("--base-url", endpoint.url)
+    run(*asked, *there, "--model", "m", cwd=tmp_path)
     before, requests = (tmp_path / "e.jsonl").read_text(), len(endpoint.requests)
     assert {json.loads(line)["model"] for line in before.splitlines()} == {"m"}
     for other, words in (
-        (("--model", "n"), "the model 'm' played the file's episodes, not the model 'n'; use the same, or name"),
+        (
+            (*there, "--model", "n"),
+            "the model 'm' played the file's episodes, not the model 'n'; use the same, or name",
+        ),
         ((), "the model 'm' played the file's episodes, not a policy without a model's name; use the same, or name"),
-        (("--model", "m", "--temperature", 1), "settings of the model"),
-        (("--model", "m", "--timeout", 1), "other prompts, tests, limits,"),
+        ((*there, "--model", "m", "--temperature", 1), "settings of the model"),
+        ((*there, "--model", "m", "--timeout", 1), "other prompts, tests, limits,"),
     ):
         assert words in run(*asked, *other, cwd=tmp_path, code=2)
-    run(*asked, "--model", "m", cwd=tmp_path)
+    run(*asked, *there, "--model", "m", cwd=tmp_path)
     assert ((tmp_path / "e.jsonl").read_text(), len(endpoint.requests)) == (before, requests)
 
 

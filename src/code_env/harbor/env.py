@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 
 from code_env.checks import require_number, require_whole
 from code_env.envs.code_text import CodeText
-from code_env.errors import TaskError, TaskNotFound
+from code_env.errors import ExecutorError, TaskError, TaskNotFound
 from code_env.harness.wire.shown import ends
 from code_env.images import prepare_images
 from code_env.tasks.formats.harbor import read_folders
@@ -37,7 +37,8 @@ class HarborEnv(gym.Env[str, str]):
     up, all stages that are left are submitted as they are.
 
     `info` has the `task_id`, the `stage`, the `turn`, and after a stage was scored its `outcome`. An episode without a
-    verdict is truncated with the reward 0, and `info["valid"]` is False; leave it out of training.
+    verdict, or whose box has failed, is truncated with the reward 0, and `info["valid"]` is False; leave it out of
+    training.
 
     Args:
         folder: The folder of a task, or of such folders. Their images are prepared if they are not there.
@@ -113,7 +114,6 @@ class HarborEnv(gym.Env[str, str]):
         Raises:
             TypeError: If the action is not text.
             ResetNeeded: If no episode has begun, or the last one is over.
-            ExecutorError: If the box has ended.
         """
         if not isinstance(action, str):
             raise TypeError(f"an action is text; got {type(action).__name__}")
@@ -122,16 +122,22 @@ class HarborEnv(gym.Env[str, str]):
             raise ResetNeeded("no episode is open; call reset() first")
         self._turn += 1
         outcome: TrialOutcome | None = None
-        if action.strip() == SUBMIT:
-            score = trial.submit()
-            outcome, told = score.outcome, ends(score.message or f"reward {score.reward}", _SHOWN_CHARS)
-            observation = told if trial.is_over else trial.stage.instruction
-        else:
-            ran = trial.run(action, self._command_s)
-            code = f"exit code {ran.code}" if ran.limit is None else f"ended by its limit of {ran.limit_word}"
-            observation = f"{code}\n{ends(ran.output, _SHOWN_CHARS)}"
-        while self._turn >= self._max_turns and not trial.is_over:
-            outcome = trial.submit().outcome
+        try:
+            if action.strip() == SUBMIT:
+                score = trial.submit()
+                outcome, told = score.outcome, ends(score.message or f"reward {score.reward}", _SHOWN_CHARS)
+                observation = told if trial.is_over else trial.stage.instruction
+            else:
+                ran = trial.run(action, self._command_s)
+                code = f"exit code {ran.code}" if ran.limit is None else f"ended by its limit of {ran.limit_word}"
+                observation = f"{code}\n{ends(ran.output, _SHOWN_CHARS)}"
+            while self._turn >= self._max_turns and not trial.is_over:
+                outcome = trial.submit().outcome
+        except ExecutorError as error:
+            # Not the agent's fault, or nothing that can be told from one of this machine.
+            info = self._info(trial) | {"valid": False, "outcome": TrialOutcome.NO_VERDICT.value}
+            self._end()
+            return str(error), 0.0, False, True, info
         valid = not trial.is_over or trial.reward is not None
         info = self._info(trial) | {"valid": valid} | ({} if outcome is None else {"outcome": outcome.value})
         reward = (trial.reward or 0.0) if trial.is_over else 0.0

@@ -13,6 +13,9 @@ from typing import Any
 from code_env.harness.wire.shown import brief
 from code_env.text import printable
 
+_ROUNDED = 0.005
+"""By how much the number in `reward.txt` can differ from one in `reward.json` that it stands for: by its rounding."""
+
 
 class TrialOutcome(Enum):
     """How a stage ended."""
@@ -83,8 +86,10 @@ def read_reward(files: Mapping[str, str]) -> tuple[float, dict[str, float]]:
     else:
         raise ValueError("the verifier wrote neither /logs/verifier/reward.json nor /logs/verifier/reward.txt")
     reward = rewards.get("reward", sum(rewards.values()) / len(rewards))
-    if "reward.json" in files and "reward.txt" in files and _number(files["reward.txt"].strip()) != reward:
-        raise Contradiction("reward.json and reward.txt say different things; code under test can have written one")
+    if "reward.json" in files and "reward.txt" in files:
+        told, known = _number(files["reward.txt"].strip()), (reward, *rewards.values())
+        if not any(math.isclose(told, one, abs_tol=_ROUNDED) for one in known):
+            raise Contradiction("reward.json and reward.txt say different things; code under test can have written one")
     return reward, rewards
 
 

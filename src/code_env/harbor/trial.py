@@ -193,7 +193,7 @@ class Trial:
             return self.scores[-1]
         verifiers = self._verifiers[stage.name]
         own = [self.directory] if verifiers is self._agents else []
-        paths = list(dict.fromkeys([*own, *self.task.artifacts, _ARTIFACTS]))
+        paths = list(dict.fromkeys([*own, *self.task.artifacts, *stage.artifacts, _ARTIFACTS]))
         with tempfile.TemporaryFile() as left, tempfile.TemporaryFile() as carried:
             try:
                 self._box.pack(paths, left, self._writable_bytes)

@@ -95,6 +95,27 @@ def test_steps(folder):
     assert [one.tests for one in task.stages] == [place / "tests", place / "steps/two/tests"]
 
 
+@pytest.mark.parametrize(("text", "mib"), [("2G", 2048), ("512m", 512), ("1.5 GB", 0), ("1.5GiB", 1536)])
+def test_memory_as_older_tasks_write_it(text, mib, folder):
+    place = folder(f"[environment]\nmemory = '{text}'")
+    if mib:
+        assert read_folder(place).memory_bytes == mib << 20
+    else:
+        with pytest.raises(TaskError, match="memory must be a size"):
+            read_folder(place)
+
+
+def test_a_step_can_have_artifacts_of_its_own(folder):
+    place = folder("artifacts = ['/a']\n[[steps]]\nname = 'one'\nartifacts = ['/b', {source = '/c'}]\n")
+    (place / "steps/one").mkdir(parents=True)
+    (place / "steps/one/instruction.md").touch()
+    task = read_folder(place)
+    assert (task.artifacts, task.stages[0].artifacts) == (("/a",), ("/b", "/c"))
+    (place / "steps/one/workdir").mkdir()
+    with pytest.raises(TaskError, match="steps/one/workdir is not supported; put its files into the image"):
+        read_folder(place)
+
+
 REFUSED = {
     "[environment]\ngpus = 1": r"\[environment\] gpus is not supported",
     "[environment.healthcheck]\ncommand = 'x'": r"\[environment\] healthcheck is not supported",
@@ -108,6 +129,16 @@ REFUSED = {
     "artifacts = ['/']": "an artifact must have an absolute path below /",
     "environment = 1": "environment must be a table",
     "[environment]\nenv = {A = '${NONE}'}": "no value was given for the variable NONE",
+    **{
+        f"[agent]\ntimeout_sec = {value}": rf"\[agent\] timeout_sec must be a number above 0; got {value}"
+        for value in ("-1", "inf", "nan")
+    },
+    "[verifier]\ntimeout_sec = -1": r"\[verifier\] timeout_sec must be a number above 0",
+    "[[verifier.collect]]\ncommand = 'x'\ntimeout_sec = -1": r"\[verifier.collect\] timeout_sec must be",
+    "[environment]\nmemory = 'much'": "memory must be a size such as '4G' or '512M'; got 'much'",
+    "[environment]\nmemory_mb = -1": "memory_mb must be at least 1; got -1",
+    "artifacts = [{source = '/a', service = 'db'}]": "an artifact of service = 'db' is not supported",
+    "[[steps]]\nname = 'a'\n[steps.healthcheck]\ncommand = 'x'": r"\[steps\] healthcheck is not supported",
     "[agent]\ntimeout_sec = 'long'": "could not convert string to float",
     "[[steps]]\nname = 'none'": "is not the folder of a task: .*instruction.md",
     "steps = []": r"\[\[steps\]\] must be a list of tables, at least one",
@@ -140,7 +171,7 @@ def test_what_is_missing_is_named(folder, tmp_path):
 
 def test_an_error_of_a_suite_names_the_folder(folder, tmp_path):
     place = folder("[agent]\ntimeout_sec = -1", name="b")
-    with pytest.raises(TaskError, match=r"/b: limits.cpu_s must be a number of seconds"):
+    with pytest.raises(TaskError, match=r"/b/task.toml: \[agent\] timeout_sec must be a number above 0"):
         load_suite(tmp_path)
     (place / "task.toml").write_text("")
     (place / "instruction.md").write_text("x" * 70_000)

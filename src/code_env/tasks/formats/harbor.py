@@ -7,6 +7,7 @@ folder asks for one shell script, which does what the instruction says on the fi
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tomllib
@@ -28,6 +29,9 @@ _MEMORY_BYTES = 4 << 30
 _ASKS = "Answer with one shell script that does this. It runs once, as root, without a network."
 
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMG])I?B?")
+_MIB_OF = {"K": 1 / 1024, "M": 1.0, "G": 1024.0}
 
 _REFUSED = ("gpus", "gpu_types", "tpu", "healthcheck", "mcp_servers", "allowed_hosts")
 """Keys of an environment that ask for something that is not there."""
@@ -79,6 +83,8 @@ class Stage:
     """Where its tests run, if not in the task's own image."""
     collecting: tuple[Collecting, ...] = ()
     """What runs when the agent has finished."""
+    artifacts: tuple[str, ...] = ()
+    """Paths that its tests find as the agent left them, beside those of the task."""
 
 
 @dataclass(frozen=True)
@@ -285,6 +291,9 @@ class _Reader:
             if not isinstance(step.get("name"), str):
                 raise self._error("each of [[steps]] needs a name")
             self._refuse("steps.verifier", step.get("verifier", {}), ("environment", "env"))
+            self._refuse("steps", step, ("healthcheck",))
+            if (self._folder / "steps" / step["name"] / "workdir").exists():
+                raise self._error(f"steps/{step['name']}/workdir is not supported; put its files into the image")
         return [self._stage(step["name"], self._folder / "steps" / step["name"], step) for step in steps]
 
     def _stage(self, name: str, place: Path, config: Mapping[str, Any]) -> Stage:
@@ -303,11 +312,12 @@ class _Reader:
             (place / "instruction.md").read_text(encoding="utf-8"),
             tests,
             solution if (solution / "solve.sh").is_file() else None,
-            float(agent.get("timeout_sec") or _AGENT_S),
-            float(verifier.get("timeout_sec") or _VERIFIER_S),
+            self._seconds("agent", agent, _AGENT_S),
+            self._seconds("verifier", verifier, _VERIFIER_S),
             None if least is None else float(least),
             own,
             tuple(map(self._collecting, verifier.get("collect", ()))),
+            tuple(map(self._artifact, config.get("artifacts", ()))) if name else (),
         )
 
     def _own_environment(self, verifier: Mapping[str, Any], tests: Path) -> VerifierEnvironment | None:
@@ -338,9 +348,17 @@ class _Reader:
             raise self._error("each of [[verifier.collect]] needs a command")
         if hook.get("service", "main") != "main":
             raise self._error(f"[[verifier.collect]] service = {hook['service']!r} is not supported")
-        return Collecting(hook["command"], float(hook.get("timeout_sec") or 60.0))
+        return Collecting(hook["command"], self._seconds("verifier.collect", hook, Collecting.limit_s))
+
+    def _seconds(self, name: str, table: Mapping[str, Any], otherwise: float) -> float:
+        value = float(table.get("timeout_sec") or otherwise)
+        if not 0 < value < math.inf:
+            raise self._error(f"[{name}] timeout_sec must be a number above 0; got {value:g}")
+        return value
 
     def _artifact(self, named: Any) -> str:
+        if isinstance(named, dict) and named.get("service", "main") != "main":
+            raise self._error(f"an artifact of service = {named['service']!r} is not supported")
         path = named.get("source") if isinstance(named, dict) else named
         if not isinstance(path, str) or not path.startswith("/") or path.rstrip("/") == "":
             raise self._error(f"an artifact must have an absolute path below /; got {named!r}")
@@ -360,4 +378,14 @@ class _Reader:
 
 
 def _memory_bytes(environment: Mapping[str, Any]) -> int:
-    return int(environment["memory_mb"]) << 20 if environment.get("memory_mb") else _MEMORY_BYTES
+    mib = environment.get("memory_mb")
+    if not mib and environment.get("memory"):  # As older tasks write it.
+        found = _SIZE.fullmatch(str(environment["memory"]).strip().upper())
+        if found is None:
+            raise ValueError(f"memory must be a size such as '4G' or '512M'; got {environment['memory']!r}")
+        mib = float(found[1]) * _MIB_OF[found[2]]
+    if not mib:
+        return _MEMORY_BYTES
+    if not 1 <= float(mib) < math.inf:
+        raise ValueError(f"memory_mb must be at least 1; got {mib}")
+    return int(float(mib) * (1 << 20))

@@ -1,5 +1,6 @@
 """Archives of every kind become the tree that a container engine would show."""
 
+import errno
 import json
 import os
 import random
@@ -202,6 +203,18 @@ def test_an_image_that_lost_a_part_is_made_again(gone, tmp_path, cache, monkeypa
     assert (files_of(image.root), made) == (EXPECTED, True)
 
 
+@pytest.mark.parametrize("packed", ["plain", "gzip"])
+def test_a_full_disk_is_an_error_of_the_cache(packed, tmp_path, cache, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfileobj", full)
+    path = docker_archive(tmp_path / "one.tar", [BASE])
+    path.write_bytes(PACKED[packed](path.read_bytes()))
+    with pytest.raises(ImageError, match=r"cannot be written: .*No space left.*\$CODE_ENV_CACHE names another"):
+        cache.prepare(str(path))
+
+
 def test_the_cache_is_bounded(tmp_path, cache):
     paths = [docker_archive(tmp_path / f"{n}.tar", [layer((f"{n}", bytes(1000)))]) for n in range(3)]
     images, _ = prepare_images(map(str, paths), cache=cache)
@@ -325,7 +338,7 @@ REFUSED = {
     ),
     "another machine's": (
         lambda path: docker_archive(path / "other.tar", [BASE], machine="s390x"),
-        f"the image is for linux/s390x, and this machine is linux/{HERE}",
+        f"is for linux/s390x, and this machine is linux/{HERE}",
     ),
     "a layout of two images": (
         lambda path: with_entries(oci_layout(path / "layout", [BASE]), {"digest": "sha256:0"}),
@@ -368,8 +381,10 @@ REFUSED = {
 
 @pytest.mark.parametrize(("make", "told"), REFUSED.values(), ids=REFUSED)
 def test_what_is_no_image_is_refused(make, told, tmp_path, cache):
-    with pytest.raises(ImageError, match=told):
-        prepare_images([str(make(tmp_path))], cache=cache)
+    source = str(make(tmp_path))
+    with pytest.raises(ImageError, match=told) as error:
+        prepare_images([source], cache=cache)
+    assert source in str(error.value)
     assert cache.entries() == []
     assert list(tmp_path.rglob("evil")) == []
     assert [path for path in cache.directory.parent.rglob("*") if path.suffix in (".partial", ".lock")] == []

@@ -123,8 +123,9 @@ def test_uv_and_pip_install_the_same(installer, wheels, tmp_path):
 def test_what_cannot_be_installed_is_an_error_and_leaves_nothing(installer, packages, told, wheels, tmp_path):
     suite = TaskSuite("one", [task("one", packages, UNCHANGED, "unchanged")])
     cache = PackageCache(tmp_path)
-    with pytest.raises(PackageError, match=told):
+    with pytest.raises(PackageError, match=told) as error:
         prepare(suite, wheels=wheels, cache=cache, installer=installer)
+    assert str(error.value).startswith(f"{', '.join(suite[0].packages)} cannot be installed: ")
     assert cache.entries() == []
     assert list(cache.directory.iterdir()) == []
 

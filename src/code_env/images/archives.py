@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import gzip
 import hashlib
 import io
@@ -54,6 +55,11 @@ _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 """Names of this machine's architecture in manifests."""
 
 
+def is_of_the_disk(error: BaseException) -> bool:
+    """Whether an error says that no more can be written: nothing is known then of what was read."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+
+
 @dataclass(frozen=True)
 class Layer:
     """One layer: a tar with what it adds to the layers below it, and what it removes from them."""
@@ -91,11 +97,14 @@ def opened(path: Path, scratch: Path) -> Iterator[Archive]:
 
     Raises:
         ImageError: If its kind is not known, if it is damaged, or if it does not hold exactly one image.
+        OSError: If the disk is full.
     """
     with contextlib.ExitStack() as stack:
         try:
             archive = _read(path, stack, scratch)
         except UNREADABLE as error:
+            if is_of_the_disk(error):
+                raise
             raise ImageError(f"{path} cannot be read as an image: {type(error).__name__}: {error}") from error
         yield archive
 
@@ -163,7 +172,7 @@ def _docker(inside: _Inside, path: Path) -> Archive:
     if len(images) != 1:
         tags = ", ".join(tag for image in images for tag in image.get("RepoTags") or ["without a name"])
         raise ImageError(f"{path} holds {len(images)} images ({tags}); save one alone")
-    return _archive(inside, images[0]["Layers"], _json(inside, images[0]["Config"]))
+    return _archive(inside, images[0]["Layers"], _json(inside, images[0]["Config"]), path)
 
 
 def _oci(inside: _Inside, path: Path) -> Archive:
@@ -181,7 +190,8 @@ def _oci(inside: _Inside, path: Path) -> Archive:
         if seen > 3:
             raise ImageError(f"{path} has an index that leads to no image")
         entries = manifest["manifests"]
-    return _archive(inside, [_blob(layer) for layer in manifest["layers"]], _described(inside, manifest["config"]))
+    names = [_blob(layer) for layer in manifest["layers"]]
+    return _archive(inside, names, _described(inside, manifest["config"]), path)
 
 
 def _name_of(entry: Mapping[str, Any]) -> str:
@@ -219,9 +229,9 @@ def this_machine() -> str:
     return f"linux/{_MACHINES.get(platform.machine(), platform.machine())}"
 
 
-def _archive(inside: _Inside, names: list[str], config: Mapping[str, Any]) -> Archive:
+def _archive(inside: _Inside, names: list[str], config: Mapping[str, Any], path: Path) -> Archive:
     if "architecture" in config and _machine(config) != this_machine():
-        raise ImageError(f"the image is for {_machine(config)}, and this machine is {this_machine()}")
+        raise ImageError(f"the image {path} is for {_machine(config)}, and this machine is {this_machine()}")
     layers = []
     for name, identifier in zip(names, config["rootfs"]["diff_ids"], strict=True):
         found = _SHA256.fullmatch(identifier)

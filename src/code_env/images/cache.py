@@ -130,19 +130,24 @@ class ImageCache(FolderCache[Image]):
 
     def _unpack(self, path: Path, folder: Path) -> tuple[Mapping[str, str], str]:
         with archives.opened(path, folder) as archive, contextlib.ExitStack() as held:
-            trees = []
-            for layer in archive.layers:
-                if layer.digest:
-                    tree, lock = self.layers.tree(layer.digest[:24], partial(layers.unpack, layer))
-                    held.enter_context(lock)
-                else:  # A tar of a root file system has but one layer.
-                    tree = folder / _TREE
-                    tree.mkdir()
-                    layers.unpack(layer, tree)
-                trees.append(tree)
-            layers.merge(trees, folder / _ROOT)
+            try:
+                trees = [self._layer(layer, folder, held) for layer in archive.layers]
+                layers.merge(trees, folder / _ROOT)
+            except ImageError as error:
+                raise ImageError(f"the image {path}: {error}") from error
             shutil.rmtree(folder / _TREE, ignore_errors=True)
             return archive.variables, archive.directory
+
+    def _layer(self, layer: archives.Layer, folder: Path, held: contextlib.ExitStack) -> Path:
+        """The unpacked tree of a layer."""
+        if layer.digest:
+            tree, lock = self.layers.tree(layer.digest[:24], partial(layers.unpack, layer))
+            held.enter_context(lock)
+        else:  # A tar of a root file system has but one layer.
+            tree = folder / _TREE
+            tree.mkdir()
+            layers.unpack(layer, tree)
+        return tree
 
     def _files_of(self, entry: Image) -> Path:
         return Path(entry.root)

@@ -22,7 +22,7 @@ from typing import IO, Self
 
 from code_env.errors import ImageError
 
-from .archives import UNREADABLE, Hashing, Layer, decompressed
+from .archives import UNREADABLE, Hashing, Layer, decompressed, is_of_the_disk
 
 _REMOVED, _OPAQUE = ".wh.", ".wh..wh..opq"
 
@@ -41,6 +41,7 @@ def unpack(layer: Layer, target: Path) -> None:
 
     Raises:
         ImageError: If it is damaged, or wants to write outside of its directory.
+        OSError: If the disk is full.
     """
     try:
         with layer.open() as file:
@@ -50,6 +51,8 @@ def unpack(layer: Layer, target: Path) -> None:
             if stream.digest() != layer.digest != "":
                 raise ImageError(f"a layer is damaged: its SHA-256 is not {layer.digest}")
     except UNREADABLE as error:
+        if is_of_the_disk(error):
+            raise
         raise ImageError(f"a layer cannot be unpacked: {type(error).__name__}: {error}") from error
 
 

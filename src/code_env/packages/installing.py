@@ -11,6 +11,7 @@ import importlib.metadata
 import importlib.util
 import inspect
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -120,7 +121,9 @@ def _run(command: list[str], directory: Path, wheels: Path | None) -> None:
         raise PackageError(f"{command[0]} does not start: {error}") from error
     if ran.returncode != 0:
         lines = [line.strip() for line in f"{ran.stdout}\n{ran.stderr}".splitlines() if line.strip()]
-        raise PackageError(" ".join(lines)[-1000:] or f"{command[0]} ended with exit code {ran.returncode}")
+        raise PackageError(
+            re.sub("^error: ", "", " ".join(lines))[-1000:] or f"{command[0]} ended with exit code {ran.returncode}"
+        )
 
 
 def installed_versions(packages: Path) -> dict[str, str]:

@@ -19,6 +19,8 @@ from .imports import imports_of, is_there
 from .installing import Installer, find_installer, install, installed_versions, modules_of
 from .python import python_tag
 
+_SHOWN_CHARS = 200
+
 _MOST_MODULES = 300
 """The most modules that a server imports for the programs of an environment."""
 
@@ -117,7 +119,10 @@ def _install(
     installer: Installer,
 ) -> None:
     environment = Environment(key, folder, requirements, {}, (), "", 0)
-    packages = install(requirements, python, environment.prefix, Path(wheels) if wheels else None, installer)
+    try:
+        packages = install(requirements, python, environment.prefix, Path(wheels) if wheels else None, installer)
+    except PackageError as error:
+        raise PackageError(f"{', '.join(requirements)[:_SHOWN_CHARS]} cannot be installed: {error}") from error
     names, versions = list(map(package_of, requirements)), installed_versions(packages)
     missing = [name for name in names if name not in versions]
     if missing:

@@ -64,12 +64,19 @@ def texts_in(file: IO[bytes]) -> dict[str, str]:
         }
 
 
+def scripts_in(file: IO[bytes]) -> list[str]:
+    """The paths of the scripts in a tar, but for empty ones, which some tests touch."""
+    file.seek(0)
+    with tarfile.open(fileobj=file) as tar:
+        return [f"/{member.name}" for member in tar if _is_script(member) and member.size]
+
+
 def changed_scripts(before: IO[bytes], after: IO[bytes]) -> list[str]:
     """The scripts in a tar that another one does not have as they are there."""
     before.seek(0)
     after.seek(0)
     with tarfile.open(fileobj=before) as tar, tarfile.open(fileobj=after) as left:
-        scripts = {member.name: member for member in tar if member.isfile() and member.name.endswith(_SCRIPTS)}
+        scripts = {member.name: member for member in tar if _is_script(member)}
         for member in left:
             script = scripts.get(member.name)
             # Code under test can have written very much: what differs in size is not read.
@@ -77,6 +84,10 @@ def changed_scripts(before: IO[bytes], after: IO[bytes]) -> list[str]:
             if same_size and _content(left, member) == _content(tar, script):
                 del scripts[member.name]
     return sorted(f"/{name}" for name in scripts)
+
+
+def _is_script(member: tarfile.TarInfo) -> bool:
+    return member.isfile() and member.name.endswith(_SCRIPTS)
 
 
 def _content(tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> bytes:

@@ -14,7 +14,7 @@ from typing import IO, Literal, NamedTuple
 
 from code_env.errors import ExecutorError, TaskError
 from code_env.executors.local.box import Box, Ran, TooLarge
-from code_env.executors.local.jail.box import TOO_MANY
+from code_env.executors.local.jail.notices import TOO_MANY
 from code_env.images import ImageCache
 from code_env.tasks.formats.harbor import HarborTask, Stage
 from code_env.text import printable
@@ -22,7 +22,7 @@ from code_env.text import printable
 from .carrying import carry
 from .scoring import Contradiction, Score, TrialOutcome, read_reward
 from .surroundings import TESTS, Surroundings, of_agent, of_verifier
-from .tars import changed_scripts, packed, texts_in
+from .tars import changed_scripts, packed, scripts_in, texts_in
 
 WRITABLE_BYTES = 2 << 30
 """How much an agent may write unless told otherwise, in bytes."""
@@ -42,7 +42,7 @@ class _Verified(NamedTuple):
     files: dict[str, str]
     """The files with the reward, by their paths; those that are no files are empty."""
     changed: list[str]
-    """The scripts of the tests that are no longer as they were."""
+    """The scripts of the tests that are no longer as they were, or were not meanwhile."""
 
     @property
     def loads_plugin(self) -> bool:
@@ -330,13 +330,14 @@ class Trial:
                 directory=verifiers.directory,
                 limit_s=limit_s,
                 watched=[_LOGS, _VERIFIER_LOGS],
+                kept=scripts_in(tests),
             )
             with tempfile.TemporaryFile() as file:
                 box.pack([f"{_VERIFIER_LOGS}/reward.json", f"{_VERIFIER_LOGS}/reward.txt"], file, 1 << 20)
                 files = texts_in(file)
             with tempfile.TemporaryFile() as file:
                 box.pack([TESTS], file, self._writable_bytes)
-                return _Verified(ran, files, changed_scripts(tests, file))
+                return _Verified(ran, files, sorted({*changed_scripts(tests, file), *ran.touched}))
 
     def _new_box(self, surroundings: Surroundings, shown: Mapping[str, str] | None = None) -> Box:
         # The verifier's box also holds the tests, and what they write.

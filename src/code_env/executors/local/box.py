@@ -45,11 +45,13 @@ class Ran(NamedTuple):
     """`timeout` or `memory` if this limit was reached, or `interrupt`."""
     output: str
     """The end of what it wrote to stdout and stderr."""
-    writes: list[str]
-    """The names of files in watched directories, each time that one was closed after writing, and `TOO_MANY` if the
-    kernel has not kept all."""
     daemons: bool
     """Whether a process was there, by then or before, whose parent had ended."""
+    writes: Sequence[str] = ()
+    """The names of files in watched directories, each time that one was closed after writing, and `TOO_MANY` if the
+    kernel has not kept all."""
+    touched: Sequence[str] = ()
+    """The kept files that were changed or replaced, and directories of theirs that were moved."""
 
     @property
     def limit_word(self) -> str:
@@ -110,6 +112,7 @@ class Box:
         directory: str = "/",
         limit_s: float,
         watched: Sequence[str] = (),
+        kept: Sequence[str] = (),
     ) -> Ran:
         """Run a command. Processes that it leaves go on until `stop`.
 
@@ -119,6 +122,7 @@ class Box:
             directory: The working directory.
             limit_s: How long it may run, in seconds; time in which it waits for a core does not count.
             watched: Directories whose files are watched meanwhile. With one, all processes end with the command.
+            kept: Files that nobody is to change, and of which is noticed who does.
 
         Raises:
             BoxEnded: If the box has ended.
@@ -130,6 +134,7 @@ class Box:
             directory=directory,
             limit_s=limit_s,
             watched=list(watched),
+            kept=list(kept),
         )
         return Ran(**answer)
 

@@ -32,6 +32,7 @@ from code_env.harness.process.limits import ProcessLimits, die_with_parent
 from code_env.harness.process.watching import Watch, children_of, open_pidfd
 
 from . import linux, namespaces, seccomp
+from .notices import Notices
 
 _LENGTH = struct.Struct("I")
 
@@ -50,12 +51,6 @@ _BYTES_EACH = 16 << 10
 _IDLE_S = 0.2
 
 _ALIVE_S = 10.0
-
-_MOST_READS = 256
-"""More than what the kernel keeps of notices takes; a process that writes all the time could keep a reader forever."""
-
-TOO_MANY = ""
-"""Stands among the names of written files for notices that the kernel has dropped."""
 
 INTERRUPT = {"do": "interrupt"}
 """The message that ends a command. It has no answer: the command has one, and without a command nothing is done."""
@@ -234,7 +229,13 @@ class _Server:
             send(self._control, answer)
 
     def run(
-        self, command: list[str], environment: dict[str, str], directory: str, limit_s: float, watched: list[str]
+        self,
+        command: list[str],
+        environment: dict[str, str],
+        directory: str,
+        limit_s: float,
+        watched: list[str],
+        kept: list[str],
     ) -> dict[str, Any]:
         """Run a command; report its exit code, or the limit that ended it, its output, and writes to watched files.
 
@@ -246,16 +247,18 @@ class _Server:
             watched: Directories; with one, all processes end with the command. `writes` has the name of each file there
                 that was closed after writing, each time. `daemons` is whether a process was there whose parent had
                 ended. `signal` is the number of the signal that ended the command, or null.
+            kept: Files that nobody is to change. `touched` has those that were, also if they are as before in the end.
         """
-        notices = linux.notice_changes(watched) if watched else None
+        notices = Notices(watched, kept) if watched or kept else None
         from_command, to_server = os.pipe2(os.O_CLOEXEC)
         pid = os.fork()
         if pid == 0:
             _become(command, environment, directory, to_server, self._memory_bytes)
         os.close(to_server)
         os.set_blocking(from_command, False)
-        descriptors = [fd for fd in (from_command, notices, open_pidfd(pid)) if fd is not None]
-        output, writes = bytearray(), []
+        own = None if notices is None else notices.fd
+        descriptors = [fd for fd in (from_command, own, open_pidfd(pid)) if fd is not None]
+        output = bytearray()
         code, limit, daemons = None, None, False
         watch = self._watch(limit_s)
         poll = select.poll()
@@ -275,7 +278,8 @@ class _Server:
                 send(self._control, {"alive": True})
             if from_command in ready and not _drain(from_command, output):
                 poll.unregister(from_command)
-            writes += _written(notices)
+            if notices is not None:
+                notices.read()
             code, orphans = _reaped(pid)
             daemons = daemons or orphans or any(child != pid for child in children_of(1))
             limit = watch.overrun()
@@ -285,12 +289,14 @@ class _Server:
             os.killpg(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
         _drain(from_command, output)
-        writes += _written(notices)
+        if notices is not None:
+            notices.read()
         for fd in descriptors:
             os.close(fd)
         text = bytes(output[-MAX_OUTPUT_BYTES:]).decode("utf-8", "replace")
         ended = {"code": None, "signal": None} if code is None or limit is not None else _ending(code)
-        return {**ended, "limit": limit, "output": text, "writes": writes, "daemons": daemons}
+        noticed = {"writes": notices.writes, "touched": sorted(notices.touched)} if notices is not None else {}
+        return {**ended, "limit": limit, "output": text, "daemons": daemons, **noticed}
 
     def _watch(self, limit_s: float) -> Watch:
         limits = ProcessLimits(math.inf, limit_s, self._memory_bytes, _MAX_FILE_BYTES)
@@ -436,24 +442,6 @@ def _reaped(command: int) -> tuple[int | None, bool]:
 def _ending(code: int) -> dict[str, Any]:
     """How a command ended; a signal gives the exit code that shells give it."""
     return {"code": code, "signal": None} if code >= 0 else {"code": 128 - code, "signal": -code}
-
-
-def _written(notices: int | None) -> list[str]:
-    """The names of the files that were closed after writing since the last call."""
-    if notices is None:
-        return []
-    found = []
-    with contextlib.suppress(BlockingIOError):
-        for _ in range(_MOST_READS):
-            events = os.read(notices, 1 << 16)
-            while events:
-                _, mask, _, length = struct.unpack_from("iIII", events)
-                if mask & linux.CLOSED_AFTER_WRITING:
-                    found.append(events[16 : 16 + length].rstrip(b"\0").decode("utf-8", "replace"))
-                elif mask & linux.NOTICES_DROPPED:
-                    found.append(TOO_MANY)
-                events = events[16 + length :]
-    return found
 
 
 def _become(

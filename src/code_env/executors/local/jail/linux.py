@@ -130,8 +130,8 @@ def move_descriptor(fd: int, least: int) -> int:
 
 
 MODIFIED, CLOSED_AFTER_WRITING, CREATED, DELETED, NOTICES_DROPPED = 0x2, 0x8, 0x100, 0x200, 0x4000
-_ATTRIBUTES, _MOVED = 0x4, 0xC0
-_ANY_CHANGE = MODIFIED | _ATTRIBUTES | CLOSED_AFTER_WRITING | _MOVED | CREATED | DELETED
+MOVED, MOVED_ITSELF, _ATTRIBUTES = 0xC0, 0x800, 0x4
+_ANY_CHANGE = MODIFIED | _ATTRIBUTES | CLOSED_AFTER_WRITING | MOVED | CREATED | DELETED
 
 
 def notice_changes(directories: list[str]) -> int:
@@ -146,11 +146,20 @@ def notice_changes(directories: list[str]) -> int:
     fd = _check(_inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK), "inotify_init1")
     try:
         for directory in directories:
-            _check(_inotify_add_watch(fd, directory.encode(), _ANY_CHANGE), f"inotify_add_watch {directory}")
+            notice(fd, directory, _ANY_CHANGE)
     except BaseException:
         os.close(fd)
         raise
     return fd
+
+
+def notice(fd: int, path: str, events: int) -> int:
+    """Have a descriptor of `notice_changes` report some events of one more path; return the number of the watch.
+
+    Raises:
+        OSError: If the kernel grants no more watches.
+    """
+    return _check(_inotify_add_watch(fd, os.fsencode(path), events), f"inotify_add_watch {path}")
 
 
 _M_MXFAST = 1

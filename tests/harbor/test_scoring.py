@@ -24,6 +24,12 @@ def test_files_that_say_different_things_are_told(text):
         read_reward({"reward.json": '{"reward": 0.5}', "reward.txt": text})
 
 
+@pytest.mark.parametrize("forged", ['{"reward": 1, "told": 0}', '{"a": 1, "b": 0}', '{"a": 1, "b": 1, "c": 0}'])
+def test_a_forged_file_gains_nothing_by_holding_what_the_other_says(forged):
+    with pytest.raises(Contradiction, match="say different things"):
+        read_reward({"reward.json": forged, "reward.txt": "0"})
+
+
 @pytest.mark.parametrize("text", ["", "[]", "NaN", "true", '{"a": {}}', "[" * 100_000])
 def test_what_is_no_reward_is_an_error(text):
     with pytest.raises(ValueError, match=r"reward|Expecting value"):

@@ -87,7 +87,9 @@ def read_reward(files: Mapping[str, str]) -> tuple[float, dict[str, float]]:
         raise ValueError("the verifier wrote neither /logs/verifier/reward.json nor /logs/verifier/reward.txt")
     reward = rewards.get("reward", sum(rewards.values()) / len(rewards))
     if "reward.json" in files and "reward.txt" in files:
-        told, known = _number(files["reward.txt"].strip()), (reward, *rewards.values())
+        told = _number(files["reward.txt"].strip())
+        # Code under test can have written reward.json, with what reward.txt says beside a larger reward.
+        known = [reward, *(one for one in rewards.values() if one > reward)]
         if not any(math.isclose(told, one, abs_tol=_ROUNDED) for one in known):
             raise Contradiction("reward.json and reward.txt say different things; code under test can have written one")
     return reward, rewards

@@ -50,7 +50,7 @@ def test_calibration_notes_what_the_reference_takes(executor):
     calibrated = suite[0]
     assert set(calibrated.metadata) == {"level", "reference_cpu_s", "reference_memory_bytes"}
     assert LEAST_REFERENCE_CPU_S <= calibrated.metadata["reference_cpu_s"] < 1
-    slow = "def add(a, b):\n    sum(range(10**7))\n    return a + b\n"
+    slow = "def add(a, b):\n    sum(range(25 * 10**6))\n    return a + b\n"
     judged = {code: judge(calibrated, code, executor) for code in (REFERENCE, slow)}
     assert all(one.passed for one in judged.values())
     assert cpu_economy(calibrated, judged[REFERENCE]) > cpu_economy(calibrated, judged[slow])

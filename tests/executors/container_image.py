@@ -19,8 +19,15 @@ def libraries(path):
 
 
 def add(tar, path, name=None):
-    """A file, with what a link leads to in its place."""
-    tar.add(Path(path).resolve(), name or str(path).lstrip("/"), recursive=False)
+    """A file that root owns, with what a link leads to in its place."""
+    # An engine that an ordinary user runs knows few owners.
+    tar.add(Path(path).resolve(), name or str(path).lstrip("/"), recursive=False, filter=of_root)
+
+
+def of_root(entry):
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = ""
+    return entry
 
 
 def write_image(target):

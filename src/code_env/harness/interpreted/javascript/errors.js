@@ -39,7 +39,7 @@ function told(error) {
     const { 0: name, 1: message, 2: stack } = parts(error);
     return { name: text(name), message: text(message), stack: text(stack) };
   } catch {
-    return { name: 'Uncaught', message: '<its text cannot be had>', stack: 'Uncaught <its text cannot be had>\n' };
+    return { name: 'Uncaught', message: '<its text cannot be read>', stack: 'Uncaught <its text cannot be read>\n' };
   }
 }
 

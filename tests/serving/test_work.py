@@ -10,15 +10,16 @@ from code_env.serving.work import Work
 
 @pytest.fixture
 def cancelled(executor):
-    """Cancels a call at once, lets it end after that, and returns when all that follows is done."""
+    """Cancels a call at once, sets its event after that, and returns when all that follows is done."""
 
     def cancel(call, **then):
         async def request():
-            work = Work(executor, 1)
-            doing = asyncio.create_task(work.call(call, **then))
+            work, is_gone = Work(executor, 1), threading.Event()
+            doing = asyncio.create_task(work.call(lambda: call(is_gone), **then))
             while not work._threads._threads:
                 await asyncio.sleep(0.001)
             doing.cancel()
+            asyncio.get_running_loop().call_later(0.3, is_gone.set)
             with pytest.raises(asyncio.CancelledError):
                 await doing
             await asyncio.to_thread(work._threads.shutdown)
@@ -30,15 +31,13 @@ def cancelled(executor):
 
 def test_what_was_done_for_a_client_that_is_gone_is_taken_back(cancelled):
     undone = []
-    gone = threading.Event()
-    threading.Timer(0.3, gone.set).start()
-    cancelled(lambda: gone.wait(60), undo=undone.append)
+    cancelled(lambda is_gone: is_gone.wait(60), undo=undone.append)
     assert undone == [True]
 
 
 def test_a_call_that_fails_has_nothing_to_take_back(cancelled):
     undone = []
-    cancelled(lambda: threading.Event().wait(0.3) or 1 / 0, undo=undone.append)
+    cancelled(lambda is_gone: is_gone.wait(60) and 1 / 0, undo=undone.append)
     assert undone == []
 
 
@@ -52,5 +51,5 @@ def test_an_interrupt_that_came_too_early_comes_again(cancelled):
         if len(interrupts) == 3:
             ended.set()
 
-    cancelled(lambda: ended.wait(60), interrupt=interrupt)
+    cancelled(lambda is_gone: ended.wait(60), interrupt=interrupt)
     assert ended.is_set()

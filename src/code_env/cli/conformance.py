@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +10,7 @@ import typer
 from rich.table import Column, Table
 from rich.text import Text
 
+from code_env.checks import meant
 from code_env.errors import ExecutorError
 from code_env.text import printable
 
@@ -63,8 +63,8 @@ def _require_checks(given: Iterable[str], known: list[str]) -> None:
     """Refuse a name that no check has, with those that are near: there are too many to name all."""
     for name in given:
         if name not in known:
-            near = [other for other in known if name in other] or difflib.get_close_matches(name, known)
-            hint = f"; near are {', '.join(near)}" if near else ""
+            near = [other for other in known if name in other]
+            hint = f"; near are {', '.join(near)}" if near else meant(name, known)
             raise ExecutorError(f"there is no check {name!r}{hint}; code_env.testing.check_names() lists all")
 
 

@@ -59,6 +59,9 @@ ConcurrencyOption = Annotated[
     int, typer.Option("--concurrency", min=1, help="How many requests are sent at the same time.")
 ]
 
+_CHAT_SETTINGS = ("max_tokens", "temperature", "system", "concurrency")
+"""The parameters of a command that go to the model as they are."""
+
 
 def chat_model(context: typer.Context) -> ChatModel:
     """Return the model that the options of a command name: a command with these options needs no more of them.
@@ -67,7 +70,7 @@ def chat_model(context: typer.Context) -> ChatModel:
         ModelError: If an option is wrong, or a package is missing.
     """
     given = context.params
-    settings = {name: given[name] for name in ("max_tokens", "temperature", "system", "concurrency")}
+    settings = {name: given[name] for name in _CHAT_SETTINGS}
     return ChatModel(given["model"], given["base_url"], **settings)
 
 
@@ -79,7 +82,7 @@ def refuse_model_options(context: typer.Context) -> None:
     """
     if context.params["model"] is not None:
         return
-    for name in ("base_url", "samples_per_task", "max_tokens", "temperature", "system", "concurrency"):
+    for name in ("base_url", "samples_per_task", *_CHAT_SETTINGS):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise CodeEnvError(f"--{name.replace('_', '-')} is an option of --model, which is not given")

@@ -46,7 +46,8 @@ def make_executor(name: str, **kwargs: Any) -> Executor:
 
     Raises:
         ExecutorNotFound: If no executor has that name.
-        ExecutorError: If the entry point with that name does not make an executor, or cannot be loaded on this system.
+        ExecutorError: If the entry point with that name does not make an executor, needs an argument that was not
+            given, or cannot be loaded on this system.
         TypeError: If `name` is not text, or the executor has no such argument.
 
     Example:

@@ -224,10 +224,10 @@ class Build:
 
         def make(before: Path, target: Path) -> None:
             layers.merge([before], target)
-            for one in placed:
-                _place(one, target, mode)
-            for one in unpacked:
-                layers.unpack(layer_of(one.source), _directory(target, one.goal))
+            for file in placed:
+                _place(file, target, mode)
+            for file in unpacked:
+                layers.unpack(layer_of(file.source), _directory(target, file.goal))
 
         # The name counts where the goal is a directory of the tree.
         names = [one.name for one in placed]

@@ -20,6 +20,7 @@ from .installing import Installer, find_installer, install, installed_versions, 
 from .python import python_tag
 
 _SHOWN_CHARS = 200
+"""How much of the requirements a message shows, in characters."""
 
 _MOST_MODULES = 300
 """The most modules that a server imports for the programs of an environment."""

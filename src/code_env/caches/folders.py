@@ -97,7 +97,11 @@ class FolderCache(abc.ABC, Generic[E]):
         found = self.read(key)
         if found is None or (counted and self._files_of(found) in _known_whole):
             return found
-        if size_of(self._files_of(found)) < found.size_bytes:  # Who cleans up old files can have removed them.
+        try:
+            held = size_of(self._files_of(found))
+        except FileNotFoundError:  # Another process removes the folder.
+            return None
+        if held < found.size_bytes:  # Who cleans up old files can have removed them.
             return None
         _known_whole.add(self._files_of(found))
         return found

@@ -179,7 +179,10 @@ def test_some_checks_run_alone():
     assert json.loads(done.stdout) == {"local": {name: {"outcome": "holds", "reason": ""} for name in chosen}}
     done = CliRunner().invoke(app, ["conformance", "--check", "output_comes"])
     assert done.exit_code == 2
-    assert "did you mean 'output_comes_back'?" in " ".join(done.output.split())
+    assert "no check 'output_comes'; near are output_comes_back;" in " ".join(done.output.split())
+    done = CliRunner().invoke(app, ["conformance", "--check", "output_come_back"])
+    assert done.exit_code == 2
+    assert "no check 'output_come_back'; did you mean 'output_comes_back'?" in " ".join(done.output.split())
 
 
 def test_all_checks_hold_for_e2b_but_for_what_it_declares(cloud, monkeypatch):

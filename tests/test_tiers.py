@@ -5,9 +5,9 @@ import sys
 from types import SimpleNamespace
 
 from support import PATIENCE_S, ROOT
-from tiers import LEFT_OUT, LONGEST, SAMPLED, holds_quick_tests, quick_part, sample
+from tiers import LEFT_OUT, LONGEST, SAMPLED_CASES, SAMPLED_TESTS, holds_quick_tests, quick_part, sample
 
-LINES = (*LEFT_OUT, *SAMPLED, *LONGEST)
+LINES = (*LEFT_OUT, *SAMPLED_CASES, *SAMPLED_TESTS, *LONGEST)
 
 
 def collected():

@@ -5,9 +5,10 @@ import gc
 import pytest
 
 from code_env import make_executor
+from code_env.executors.e2b import sandboxes
 from code_env.executors.local.peer_host import PeerHost
 from code_env.executors.machines import executor as machine_executor
-from code_env.executors.machines import machine_run
+from code_env.executors.machines import machine_run, submissions
 from e2b_server import LoopbackServer
 from support import PATIENCE_S
 
@@ -51,8 +52,10 @@ def one_host(host, monkeypatch):
 
 
 @pytest.fixture
-def make(e2b):
-    """Makes executors that are closed at the end."""
+def make(e2b, monkeypatch):
+    """Makes executors that are closed at the end, and that look for what is left as long as that takes."""
+    for module in (sandboxes, submissions):
+        monkeypatch.setattr(module, "LAST_LOOK_S", PATIENCE_S)
     made = []
 
     def build(**kwargs):

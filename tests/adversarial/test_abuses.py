@@ -35,6 +35,6 @@ def shortened(abuse):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_abuse_gets_anywhere(kind, jail, some, alone, fresh, tmp_path):
-    abuses = some([abuse for abuse in ABUSES if abuse.kind == kind], 24, lambda abuse: abuse.name)
+    abuses = some([abuse for abuse in ABUSES if abuse.kind == kind], 16, lambda abuse: abuse.name)
     programs = {abuse.name: partial(Canaries.program, abuse=shortened(abuse)) for abuse in abuses}
     assert breaches(jail, programs, tmp_path, alone, fresh) == {}

@@ -71,7 +71,7 @@ ORDINARY = _ordinary()
 @pytest.fixture(scope="module")
 def chosen(some):
     """Those that are tried, by name; one in twelve in the quick tier."""
-    return {name: ORDINARY[name] for name in some(ORDINARY, 24)}
+    return {name: ORDINARY[name] for name in some(ORDINARY, 16)}
 
 
 FORKED = """

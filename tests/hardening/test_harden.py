@@ -61,6 +61,29 @@ def test_a_wrong_answer_that_passed_fails(executor):
     assert told.killed_before < told.killed == told.mutants
 
 
+SUM, OTHER_SUM, WRONG_SUM = "sum(numbers) / 7", "sum(n / 7 for n in numbers)", "(sum(numbers) + 1e-3) / 7"
+READS = "numbers = [*map(int, input().split())]\nprint({})"
+
+
+@pytest.mark.parametrize("shape", ["{}", "('a', [{}])", "{{'mean': {}}}"])
+def test_a_returned_number_may_be_rounded_in_another_way(shape, executor):
+    right, other, wrong = (f"def f(numbers):\n    return {shape.format(one)}" for one in (SUM, OTHER_SUM, WRONG_SUM))
+    tests = tuple(CallTest(([n, 7],), expected=eval(shape.format((n + 7) / 7))) for n in (0, 7))
+    new, told = hardened(Task("f", "?", tests, "f", reference=right), executor, inputs=8)
+    assert told.added == 8
+    assert judge(new, other, executor).passed
+    assert not judge(new, wrong, executor).passed
+
+
+def test_a_printed_number_may_be_rounded_in_another_way(executor):
+    right, other, wrong = (READS.format(one) for one in (SUM, OTHER_SUM, WRONG_SUM))
+    tests = tuple(StdinTest(f"{n} 7\n", f"{(n + 7) / 7}\n") for n in (0, 7))
+    new, told = hardened(Task("f", "?", tests, reference=right), executor, inputs=8)
+    assert told.added == 8
+    assert judge(new, other, executor).passed
+    assert not judge(new, wrong, executor).passed
+
+
 @pytest.mark.parametrize("task", [WEAK, MEAN, TOTAL, SUCCESSORS], ids=lambda task: task.id)
 def test_the_result_validates_and_can_be_saved(task, executor):
     new, told = hardened(task, executor, inputs=8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,9 @@ _MOST_SHOWN = 5
 
 _LEAST_VOTES = 2
 """How many answers must give a value for an input, for them to make it doubtful."""
+
+_MANY_DECIMALS = re.compile(r"\.\d{8}")
+"""A number in a program's output that was not rounded for a reader."""
 
 _JUDGED = 2
 """How often the reference must pass the new tests."""
@@ -265,7 +269,9 @@ def _call_test(one: TriedInput, compare: Comparison | None, types: set[type]) ->
     for value in _value(one.outcome):
         # Another type than the tests show is more often a mistake of the reference than what a statement asks for.
         if type(value) in types or not types:
-            rule = compare or Comparison("close" if _has_float(value) else "equal")
+            rule = compare or Comparison("equal")
+            if rule.rule == "equal" and _has_float(value):
+                rule = Comparison("close")  # A right answer may round in another way.
             try:
                 return CallTest(args, kwargs, expected=value, compare=rule)
             except TaskError:  # A value that no test can hold.
@@ -276,7 +282,10 @@ def _call_test(one: TriedInput, compare: Comparison | None, types: set[type]) ->
 def _stdin_test(one: TriedInput, compare: Comparison | None, types: set[type]) -> StdinTest | None:
     if not one.outcome.text.strip():
         return None
-    return StdinTest(one.text, one.outcome.text + "\n", compare=compare or Comparison("lines"))
+    rule = compare or Comparison("lines")
+    if rule.rule == "lines" and _MANY_DECIMALS.search(one.outcome.text):
+        rule = Comparison("numbers")  # A right answer may round in another way.
+    return StdinTest(one.text, one.outcome.text + "\n", compare=rule)
 
 
 def _comparison(task: Task) -> Comparison | None:

@@ -16,6 +16,8 @@ from code_env.hardening.mutants import mutants
         ("f('a')", {"pass", "f('')"}),
         ("f(min(a))", {"pass", "f(max(a))"}),
         ("f(range(n))", {"pass", "f(range(n + 1))", "f(range(n - 1))"}),
+        ("f(range(a, b))", {"pass", "f(range(a, b + 1))", "f(range(a, b - 1))"}),
+        ("f(range(a, b, c))", {"pass", "f(range(a, b + 1, c))", "f(range(a, b - 1, c))"}),
         ("a.append(b)", {"pass", "a.insert(0, b)"}),
         ("f(a[b:])", {"pass", "f(a[:])"}),
         ("f([x for x in a if x])", {"pass", "f([x for x in a])"}),

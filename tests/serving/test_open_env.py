@@ -3,11 +3,14 @@
 import contextlib
 import json
 
+import gymnasium as gym
 import pytest
+from gymnasium.wrappers import TimeLimit
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from code_env import load_suite
+from code_env.serving.open_env import Session
 from own_environment import own_environment
 from support import wait_until
 
@@ -77,6 +80,15 @@ def test_a_session_is_closed_on_request_and_when_its_client_is_gone(server):
         ask({"type": "reset"})
     wait_until(lambda: "code_env_running 0.0" in server.send("GET", "/metrics")[1])
     assert server.said == ""
+
+
+def test_an_episode_that_is_cut_off_is_over(executor):
+    cut_off = TimeLimit(gym.make("CodeExec-v0", suite="starter", executor=executor, max_turns=9), max_episode_steps=2)
+    with contextlib.closing(Session(cut_off)) as episode:
+        episode.reset({})
+        first, second = (episode.step({"response": "x = 1"}) for _ in range(2))
+    assert (first["done"], first["observation"]["truncated"]) == (False, False)
+    assert (second["done"], second["observation"]["truncated"]) == (True, True)
 
 
 def test_requests_without_a_session(server):

@@ -17,7 +17,25 @@ from support import PATIENCE_S, wait_until
 
 def run_code(server, code, **fields):
     request = sandbox_fusion.RunCodeRequest(code=code, language=fields.pop("language", "python"), **fields)
-    return sandbox_fusion.run_code(request, endpoint=server.address, max_attempts=1, client_timeout=PATIENCE_S)
+    return answered(sandbox_fusion.run_code, request, server)
+
+
+def run_jupyter(server, cells, **fields):
+    return answered(sandbox_fusion.run_jupyter, sandbox_fusion.RunJupyterRequest(cells=cells, **fields), server)
+
+
+def answered(call, request, server):
+    """What a client is answered; it asks again where a busy machine had no answer in the time that clients wait."""
+
+    def ask():
+        try:
+            return call(request, endpoint=server.address, max_attempts=1, client_timeout=PATIENCE_S)
+        except Exception as error:
+            if "code 504" not in str(error):
+                raise
+            return None
+
+    return wait_until(ask)
 
 
 def test_a_program_as_its_own_client_sees_it(server):
@@ -67,15 +85,13 @@ def test_the_whole_output_comes_back(server, size):
 
 def test_a_notebook(server):
     cells = ["a = 1", "a", "print(a)", "1/0", "a + 1", "import sys; _ = sys.stderr.write('e')"]
-    request = sandbox_fusion.RunJupyterRequest(cells=cells)
-    done = sandbox_fusion.run_jupyter(request, endpoint=server.address, max_attempts=1)
+    done = run_jupyter(server, cells)
     assert done.status == "Success"
     assert [cell.stdout for cell in done.cells] == ["", "", "1\n", "", "", ""]
     assert [cell.display for cell in done.cells] == [[], [{"text/plain": "1"}], [], [], [{"text/plain": "2"}], []]
     assert [[error["ename"] for error in cell.error] for cell in done.cells][3] == ["ZeroDivisionError"]
     assert done.cells[-1].stderr == "e"
-    request = sandbox_fusion.RunJupyterRequest(cells=["while True: pass"], total_timeout=1)
-    done = sandbox_fusion.run_jupyter(request, endpoint=server.address, max_attempts=1)
+    done = run_jupyter(server, ["while True: pass"], total_timeout=1)
     assert (done.status, done.driver.status, done.cells) == ("Failed", "TimeLimitExceeded", [])
 
 

@@ -50,6 +50,8 @@ def watch(programs: list[RunningProgram], place: Caller | None = None) -> None:
         programs: The program and, if it has one, its peer.
         place: The caller, if it can stop waiting for the result.
     """
+    for program in programs:
+        program.clock.partner = next((other.clock for other in programs if other is not program), None)
     running = list(programs)
     while running:
         poll = select.poll()

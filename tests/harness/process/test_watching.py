@@ -10,7 +10,7 @@ from code_env.harness.process.memory import Memory
 from code_env.harness.process.watching import CoreTimes, Watch
 
 LIMITS = ProcessLimits(cpu_s=1.0, wall_s=10.0, memory_bytes=1 << 30, file_bytes=1 << 20)
-PARENT, CHILD, REAPER = 2, 3, 1
+PARENT, CHILD, REAPER, SLEEPER = 2, 3, 1, 4
 
 
 class Kernel:
@@ -142,6 +142,27 @@ def test_time_that_others_took_is_given_back(monkeypatch, now):
         core.watch.excuse(5.0)
     assert core.sleep(0.9) is None
     assert core.sleep(0.2) == "timeout"
+
+
+def test_time_in_which_a_partner_waits_for_a_core_is_given_back(monkeypatch, now):
+    partner = Core(monkeypatch, now)
+    for name, nothing in (("cpu_seconds", 0.0), ("core_times", CoreTimes(0.0, 0.0)), ("is_ready", False)):
+        partners = getattr(watching, name)
+        monkeypatch.setattr(
+            watching, name, lambda pid, partners=partners, nothing=nothing: partners(pid) if pid == PARENT else nothing
+        )
+    sleeper = Watch(lambda: [SLEEPER], LIMITS)
+    sleeper.partner = partner.watch
+    partner.is_waiting = True
+    now[0] += 30.0
+    assert sleeper.overrun() is None
+    partner.is_waiting, partner.waited_s = False, 30.0
+    assert sleeper.overrun() is None  # Also before its partner's watch has looked.
+    assert partner.watch.overrun() is None
+    now[0] += 9.5
+    assert sleeper.overrun() is None
+    now[0] += 1.0
+    assert sleeper.overrun() == "timeout"
 
 
 def test_a_peak_decides_only_where_looks_could_not_see(monkeypatch):

@@ -111,7 +111,10 @@ class Calls:
     def _judge_some(self, waiting: list[int], most: int, module: RemoteModule) -> None:
         """Request the first `most` of the waiting calls together; judge them and remove them from the list."""
         for reply in module.replies("each", self._entry_point, self._inputs(waiting[:most])):
-            self._judge_reply(waiting[0], module, Ended(reply.get("ended")), reply.get("reply"))
+            if self._told.enough:
+                self._told.skip(waiting[0])
+            else:
+                self._judge_reply(waiting[0], module, Ended(reply.get("ended")), reply.get("reply"))
             del waiting[0]
 
     def _judge_reply(self, index: int, module: RemoteModule, ended: Ended, reply: Any) -> None:

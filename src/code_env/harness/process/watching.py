@@ -199,6 +199,8 @@ class Watch:
         self._had_s = self._slept_s = 0.0
         self._times: dict[int, CoreTimes] = {}
         self._coreless_s = self._excused_s = 0.0
+        self.partner: Watch | None = None
+        """Watches the run that this one talks with: time in which that one waits for a core is not held against it."""
 
     @property
     def wall_s(self) -> float:
@@ -256,10 +258,11 @@ class Watch:
         self._note_waits(pids, had_s, since_s)
         if out_of_time:
             # The program is not to blame for time without a core, so it gets that time back.
-            waited_s = min(max(0.0, self._coreless_s) + self._excused_s, now - self._started)
+            partners_s, partners = (0.0, []) if self.partner is None else self.partner._waits()
+            waited_s = min(max(0.0, self._coreless_s) + partners_s + self._excused_s, now - self._started)
             if now - self._started - waited_s <= self.limits.wall_s:
                 self._patience_s = self.limits.wall_s + waited_s
-            elif had_s == 0.0 and any(map(is_ready, pids)):
+            elif had_s == 0.0 and any(map(is_ready, [*pids, *partners])):
                 self._patience_s = now - self._started + self._tick_s  # The kernel counts a wait only when it ends.
             else:
                 return "timeout"
@@ -269,6 +272,12 @@ class Watch:
         if self.cpu_s > self.limits.cpu_s:
             return "timeout"
         return "memory" if resident > self.limits.memory_bytes else None
+
+    def _waits(self) -> tuple[float, list[int]]:
+        """Return how long the run has waited for a core until now, in seconds, and its processes."""
+        pids = self.pids()
+        since = (core_times(pid).waited_s - self._times.get(pid, _NO_TIMES).waited_s for pid in pids)
+        return max(0.0, self._coreless_s) + max(since, default=0.0), pids
 
     def outgrew(self, peak_bytes: int) -> bool:
         """Return whether a process has held more memory than it may, if a check could not read how much it held.

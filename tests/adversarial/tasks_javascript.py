@@ -63,6 +63,7 @@ BUFFER_COMPARE = asserts("assert.strictEqual(Buffer.compare(Buffer.from(f('a')),
 BUFFER_EQUALS = asserts("assert.ok(Buffer.from('b').equals(Buffer.from(f('a'))));", "f")
 LATER = asserts("setTimeout(() => assert.strictEqual(add(1, 2), 3), 20);", "add")
 CALLBACK = asserts("f(1, (error, v) => { assert.ifError(error); assert.strictEqual(v, 2); });", "f")
+ASYNC_CALLBACK = asserts("await f(1, async (v) => { assert.strictEqual(v, 2); });", "f")
 THEN = asserts("await f(20).then((v) => assert.strictEqual(v, 21));", "f")
 TEXT = asserts("assert(JSON.stringify(f([3])) === JSON.stringify([4]));", "f")
 FILE = asserts("const fs = require('fs');\nf('o');\nassert(fs.readFileSync('o', 'utf8') === 'hello');", "f")

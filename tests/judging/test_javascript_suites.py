@@ -43,3 +43,58 @@ def test_a_method_of_solution_is_the_function_that_was_asked_for(executor):
     ]
     wrong = ["class Solution { f(x) { return x; } }", "class Solution { g(x) { return x + 1; } }", "class Solution {}"]
     assert judged(task, right + wrong, executor) == [1.0] * len(right) + [0.0] * len(wrong)
+
+
+RAISING = {
+    "a function": "function g(x) { return x.length; }",
+    "a function expression": "const g = function (x) { return x.length; };",
+    "an arrow": "const g = (x) => x.length;",
+    "an arrow without parentheses": "const g = x => { return x.no().length; };",
+    "an async function": "async function g(x) { return x.length; }",
+    "an async arrow": "const g = async (x) => (await x).length;",
+    "an async arrow without parentheses": "const g = async x => { await 1; return x.length; };",
+    "an async arrow with a comment": "const g = async/* of x */(x, { y } = {}, ...z) => x.no().length;",
+    "an async arrow in a template": "const g = async (x) => `${await (async () => x.length)()}`;",
+    "a generator": "const g = (x) => [...(function* () { yield x.length; })()];",
+    "an async generator": "const g = async (x) => { for await (const y of (async function* () { yield x.a; })()) y(); };",
+    "a method": "const o = { m(x) { return x.no(); }, async n(x) { return this.m(x); } };\nconst g = (x) => o.n(x);",
+    "a getter": "const g = (x) => ({ get m() { return x.length; } }).m;",
+    "a default": "const g = async (x, y = x.length) => y;",
+    "a class": "class A { constructor(x) { this.l = x.length; } }\nclass B extends A {}\nconst g = (x) => new B(x);",
+    "a class without new": "class A { #p = 1; }\nconst g = (x) => A(x);",
+    "a field": "const g = (x) => { class A { l = x.length; #p = 1; } return new A(); };",
+    "an async arrow in a field": "const g = (x) => { class A { l = async () => x.length; } return new A().l(); };",
+    "a static block": "const g = (x) => { class A { static { this.l = x.length; } } return A; };",
+    "a private member": "const g = (x) => { class A { static m(a) { return a.#p; } #p = 1; } return A.m({ x }); };",
+    "its iterator": "const g = async (x) => { const [y] = x; return y; };",
+    "what it calls": "const g = async (x) => { for (const y of [x]) y(); };",
+    "what it constructs": "const g = async (x) => new x();",
+}
+
+
+@pytest.mark.parametrize("fate", ["caught", "expected", "uncaught"])
+def test_tests_may_raise_a_type_error(fate, executor, some):
+    """V8 reads the code again that raised one. What stands for the tests by then must not end Node."""
+    ends = {
+        "caught": "let e;\ntry { await g(f()); } catch (error) { e = error; }\nassert(e instanceof TypeError);",
+        "expected": "await assert.rejects(async () => { await g(f()); }, TypeError);\nassert.equal(f(2), 2);",
+        "uncaught": "await g(f());\nassert.equal(f(2), 2);",
+    }
+    forms = some(RAISING, 6)
+    texts = {name: f"assert.equal(f(1), 1);\n{RAISING[name]}\n{ends[fate]}" for name in forms}
+    tests = {name: (AssertTest(text, language="javascript"),) for name, text in texts.items()}
+    jobs = [(Task("t", "", test, entry_point="f", language="javascript"), RIGHT) for test in tests.values()]
+    verdicts = dict(zip(forms, judge_many(jobs, executor), strict=True))
+    passed = {name: ([case.passed for case in verdict.cases], verdict.cases) for name, verdict in verdicts.items()}
+    wanted = [True, False] if fate == "uncaught" else [True] * (3 if fate == "expected" else 2)
+    assert {name: found for name, found in passed.items() if found[0] != wanted} == {}
+
+
+def test_a_type_error_at_the_top_of_the_tests(executor):
+    text = (
+        "assert.equal(f(1), 1);\n"
+        "try { f().length; assert.fail('no'); } catch (e) { assert.ok(e instanceof TypeError); }\n"
+        "assert.throws(() => f().length, TypeError);\nf().length;\nassert.equal(f(2), 2);"
+    )
+    task = Task("t", "", (AssertTest(text, language="javascript"),), entry_point="f", language="javascript")
+    assert judged(task, [RIGHT, WRONG], executor) == [0.75, 0.0]

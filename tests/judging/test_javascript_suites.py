@@ -2,7 +2,7 @@
 
 import pytest
 
-from code_env import AssertTest, CallTest, Task
+from code_env import AssertTest, CallTest, Limits, Task
 from code_env.judging import judge_many
 
 RIGHT = "function f(x) { if (x < 0) throw new RangeError('negative'); return x; }"
@@ -56,7 +56,7 @@ RAISING = {
     "an async arrow with a comment": "const g = async/* of x */(x, { y } = {}, ...z) => x.no().length;",
     "an async arrow in a template": "const g = async (x) => `${await (async () => x.length)()}`;",
     "a generator": "const g = (x) => [...(function* () { yield x.length; })()];",
-    "an async generator": "const g = async (x) => { for await (const y of (async function* () { yield x.a; })()) y(); };",
+    "an async generator": "const h = async function* (x) { yield x.length; };\nconst g = (x) => h(x).next();",
     "a method": "const o = { m(x) { return x.no(); }, async n(x) { return this.m(x); } };\nconst g = (x) => o.n(x);",
     "a getter": "const g = (x) => ({ get m() { return x.length; } }).m;",
     "a default": "const g = async (x, y = x.length) => y;",
@@ -98,3 +98,28 @@ def test_a_type_error_at_the_top_of_the_tests(executor):
     )
     task = Task("t", "", (AssertTest(text, language="javascript"),), entry_point="f", language="javascript")
     assert judged(task, [RIGHT, WRONG], executor) == [0.75, 0.0]
+
+
+HOLDING = (
+    "require('child_process').spawn('sleep', ['1000'], { detached: true, stdio: ['ignore', 'ignore', 'ignore', 4] })"
+    ".unref();\nfunction f(x) { %s }"
+)
+
+
+def test_a_child_that_holds_the_channel_does_not_outlive_its_test(executor):
+    """The end of Node ends the test, whoever holds its end of the channel."""
+    tests = {
+        "call": (CallTest((1,), expected=1), CallTest((2,), expected=2)),
+        "assert": (AssertTest("assert.equal(f(1), 1);\nassert.equal(f(2), 2);", language="javascript"),),
+    }
+    ends = {"return x;": "ok", "process.reallyExit(0);": "error", "process.kill(process.pid, 9);": "signal"}
+    jobs = {(kind, end): (task_with_children(tests[kind]), HOLDING % end) for kind in tests for end in ends}
+    verdicts = dict(zip(jobs, judge_many(jobs.values(), executor), strict=True))
+    found = {key: {case.status for case in verdict.cases} for key, verdict in verdicts.items()}
+    assert found == {(kind, end): {status} for kind in tests for end, status in ends.items()}
+    passed = {key for key, verdict in verdicts.items() if verdict.passed}
+    assert passed == {(kind, "return x;") for kind in tests}
+
+
+def task_with_children(tests):
+    return Task("t", "", tests, entry_point="f", language="javascript", limits=Limits(processes=2))

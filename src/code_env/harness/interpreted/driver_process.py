@@ -29,6 +29,11 @@ _PIECE = 60_000
 
 _LONGEST_LINE = MAX_FRAME_BYTES // 2
 
+_READ = 1 << 16
+_READS_AFTER_END = 16
+"""How often to read what a process sent before its end. A socket's buffer holds less, but a process that it left can go
+on sending."""
+
 
 class Driven:
     """One process of the interpreter, from its start to its end.
@@ -71,11 +76,15 @@ class Driven:
         self._messages: collections.deque[Any] = collections.deque()
         self._answer: bytes | None = None
         self._asked = self._is_over = self._is_deaf = False
+        self._reads_left = _READS_AFTER_END
         self._child.on_readable(self._socket.fileno(), self._read)
 
     def take(self) -> Any:
         """Return the next message, or None if the process sends no more."""
         self._child.serve_until(lambda: bool(self._messages) or self._is_over)
+        while not self._messages and not self._is_over:
+            self._is_over = self._reads_left == 0 or not self._read()
+            self._reads_left -= 1
         return self._messages.popleft() if self._messages else None
 
     def tell(self, message: dict[str, Any]) -> None:
@@ -103,7 +112,7 @@ class Driven:
 
     def _read(self) -> bool:
         try:
-            piece = self._socket.recv(1 << 16)
+            piece = self._socket.recv(_READ)
         except (BlockingIOError, ConnectionResetError):
             piece = b""
         if self._is_deaf:

@@ -106,6 +106,7 @@ class Child:
                 lambda: descendants(parent), limits, reaper=parent, started=started, beside_s=lambda: self.answering_s
             )
         self._pidfd = open_pidfd(pid)
+        self._has_ended = False
         self._poll = _poll()
         self._handlers: dict[int, Callable[[], bool]] = {}
         self._undrained: list[int] = []
@@ -187,8 +188,14 @@ class Child:
         return ended, self._ended_for
 
     def serve_until(self, done: Callable[[], bool]) -> None:
-        """Serve the descriptors and enforce the limits until `done` returns True; it must when the child has ended."""
-        while not done():
+        """Serve the descriptors and enforce the limits until `done` returns True, or until the child has ended.
+
+        A process that the child left can keep its descriptors open. Where the kernel has no pidfds, `done` must return
+        True when the child has ended.
+        """
+        if self._pidfd is not None:
+            self._poll.register(self._pidfd, POLLIN)
+        while not done() and not self._has_ended:
             self._serve_once()
 
     def _serve_once(self) -> None:
@@ -199,6 +206,7 @@ class Child:
 
     def _serve(self, timeout_s: float) -> None:
         for fd, _ in self._poll.poll(max(0.0, timeout_s) * 1000):
+            self._has_ended = self._has_ended or fd == self._pidfd
             handler = self._handlers.get(fd)
             if handler is not None and not handler():
                 self.forget(fd)

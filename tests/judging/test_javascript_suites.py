@@ -123,3 +123,79 @@ def test_a_child_that_holds_the_channel_does_not_outlive_its_test(executor):
 
 def task_with_children(tests):
     return Task("t", "", tests, entry_point="f", language="javascript", limits=Limits(processes=2))
+
+
+UNUSUAL = {
+    "a method that is a field": (
+        (CallTest((1, 2), expected=3),),
+        "Solution.f",
+        ["class Solution { f = (a, b) => a + b; }", "function Solution() { this.f = (a, b) => a + b; }"],
+        ["class Solution { f = (a, b) => a - b; }", "class Solution { f = 3; }", "class Solution { g = () => 3; }"],
+    ),
+    "a field of Solution, where a function was asked for": (
+        (CallTest((1, 2), expected=3),),
+        "f",
+        ["class Solution { f = (a, b) => a + b; }", "module.exports = class { f = (a, b) => a + b; };"],
+        ["class Solution { constructor() { throw 1; } f = (a, b) => a + b; }"],
+    ),
+    "a class in a call test": (
+        (CallTest((1, 2), expected={"sum": 3}),),
+        "P",
+        [
+            "class P { constructor(a, b) { this.sum = a + b; } }",
+            "const P = class { #a; constructor(a, b) { this.sum = a + b } };",
+        ],
+        ["class P { constructor(a, b) { this.sum = a; } }", "class P { constructor() { throw 1; } }", "class P {}"],
+    ),
+    "a function that begins like a class": ((CallTest((3,), expected=3),), "f", ["const f = class$ => class$;"], []),
+    "a return outside functions": (
+        (CallTest((1, 2), expected=3),),
+        "f",
+        [
+            "function f(a, b) { return a + b; }\nif (require.main !== module) return;\nthrow 1;",
+            "const f = (a, b) => a + b;\nreturn;",
+            "#!/usr/bin/env node\nfunction f(a, b) { return a + b; }\nreturn;\nconst no = 1;",
+            "// strict\n'use strict';\nfunction f(a, b) { return this === undefined ? a + b : 0; }\nreturn;",
+            "function f(a, b) { return this === globalThis ? a + b : 0; }\nreturn 'use strict';",
+        ],
+        ["return;\nconst f = (a, b) => a + b;", "function f() {}\nreturn () => () => 3;"],
+    ),
+    "a method of the tests with the name assert": (
+        (
+            AssertTest(
+                "class T { assert(x) { if (!x) throw new Error('no'); } }\nnew T().assert(f(1) === 1);\n"
+                "const o = { async assert(x) { assert(x); } };\nawait o.assert(f(2) === 2);\n"
+                "assert(f(3) === 3)\n{ assert.equal(f(4), 4); }",
+                language="javascript",
+            ),
+        ),
+        "f",
+        [RIGHT],
+        [WRONG],
+    ),
+    "an interval that is left": (
+        (AssertTest("assert.equal(f(1), 1);\nsetTimeout(() => assert.equal(f(2), 2), 20);", language="javascript"),),
+        "f",
+        [f"setInterval(() => {{}}, 50);\n{RIGHT}"],
+        [f"setInterval(() => {{}}, 50);\n{WRONG}"],
+    ),
+    "the text of the answer": (
+        (AssertTest("assert(!/for|while/.test(f.toString()));\nassert(`${f}`.includes('x'));", language="javascript"),),
+        "f",
+        [RIGHT, "const f = (x) => x;", "class f { x() {} }"],
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_unusual_answers_and_tests(name, executor):
+    tests, entry_point, right, wrong = UNUSUAL[name]
+    task = Task("t", "", tests, entry_point=entry_point, language="javascript", limits=Limits(wall_s=6))
+    assert judged(task, right + wrong, executor) == [1.0] * len(right) + [0.0] * len(wrong)
+
+
+def test_tests_find_what_an_answer_must_not_have(executor):
+    test = AssertTest("assert(!/for|while/.test(f.toString()));\nassert.equal(f(2), 2);", language="javascript")
+    task = Task("t", "", (test,), entry_point="f", language="javascript")
+    assert judged(task, ["function f(x) { for (;;) return x; }", RIGHT], executor) == [0.5, 1.0]

@@ -90,7 +90,7 @@ def find_cases(code: str) -> Cases:
     done = 0
     for index, token in enumerate(tokens):
         length = _words_of_site(tokens, index)
-        if length:
+        if length and not _is_method(code, tokens, index):
             pieces += [code[done : token.start], f"$cases[{len(sources)}]"]
             done = tokens[index + length - 1].end
             sources.append(_source(code, tokens, index))
@@ -119,14 +119,30 @@ def _fails_always(words: list[str]) -> bool:
     return words[1:4] == [".", "fail", "("] or words[1:3] == ["(", "false"] or words[1:] == [".", "ok", "(", "false"]
 
 
+def _is_method(code: str, tokens: list[_Token], index: int) -> bool:
+    """Whether a method of this name is defined here, as in `{ assert(x) { ... } }`.
+
+    After a call, a brace can only be in a later line.
+    """
+    last = _last_of_call(tokens, index)
+    after = tokens[last + 1 : last + 2] if tokens[index].text == "assert" and tokens[index + 1].text == "(" else []
+    return bool(after) and after[0].text == "{" and "\n" not in code[tokens[last].end : after[0].start]
+
+
 def _source(code: str, tokens: list[_Token], index: int) -> str:
     """The call that begins here, on one line."""
+    end = tokens[_last_of_call(tokens, index)].end
+    return " ".join(code[tokens[index].start : end].split())[:_LONGEST_SOURCE]
+
+
+def _last_of_call(tokens: list[_Token], index: int) -> int:
+    """The index of the token that closes the call that begins here; the last token if none does."""
     depth = 0
-    for token in tokens[index:]:
+    for number, token in enumerate(tokens[index:], start=index):
         depth += (token.text == "(") - (token.text == ")")
         if token.text == ")" and depth == 0:
-            return " ".join(code[tokens[index].start : token.end].split())[:_LONGEST_SOURCE]
-    return " ".join(code[tokens[index].start :].split())[:_LONGEST_SOURCE]
+            return number
+    return len(tokens) - 1
 
 
 def _tokens(code: str) -> Iterator[_Token]:

@@ -233,7 +233,7 @@ class _Server:
         seals = [os.urandom(16).hex() for _ in request["sources"]]
         end = os.urandom(16).hex()
         driven = self._compiled()
-        driven.tell({"do": "suite", "seals": seals, "end": end, **request})
+        driven.tell({"do": "suite", "seals": seals, "end": end, "wall_s": self._limits.wall_s, **request})
         said = driven.take()
         if not isinstance(said, dict) or type(said.get("loaded")) is not bool:
             self._tell_of_failure(said, driven.end(kill=_is_error(said)))

@@ -1,12 +1,12 @@
-// Calls an answer's function once, with arguments from the other side.
+// Calls an answer's function once, or makes one instance of its class, with arguments from the other side.
 
 'use strict';
 
 const { describe } = require('./errors.js');
 const { decode, encode } = require('./plain.js');
-const { entryPoint } = require('./program.js');
+const { entryPoint, isClass } = require('./program.js');
 
-const { apply } = Reflect;
+const { apply, construct } = Reflect;
 
 // Returns the reply to a failed call, in the form that answering.py describes.
 function raised(error) {
@@ -21,7 +21,7 @@ function prepare({ name }, ask) {
     const args = decode(ask());
     let reply;
     try {
-      reply = `{"value":${encode(await apply(target, undefined, args))}}`;
+      reply = `{"value":${encode(isClass(target) ? construct(target, args) : await apply(target, undefined, args))}}`;
     } catch (error) {
       reply = raised(error);
     }

@@ -2,8 +2,8 @@
 //
 // The answer is a CommonJS script. If it cannot be a script, but what stands in the way is allowed in a module, it is an
 // ES module; Node decides in a similar way. Other code cannot reach the answer's top-level names, exported or not. Only
-// code in the same scope can. So one line, which looks up a name, is added after the answer's last line. The answer
-// can choose what this line finds.
+// code in the same scope can. So one line, which looks up a name, is added after the answer's last line, or before its
+// first where the answer can return before its last. The answer can choose what this line finds.
 
 'use strict';
 
@@ -20,10 +20,14 @@ const MODULE_PROBLEM = new RegExp(
 );
 const MODULE_STATEMENT = /^[ \t]*(import|export)\b/m;
 const LOOK_UP = '($look_up) => eval($look_up)';
+const IS_STRICT = /^(?:\s|\/\/.*|\/\*[^]*?\*\/)*(['"])use strict\1/;
+const IS_CLASS = /^class(?![\w$]|\s*\()/;
 
 const { hasOwn } = Object;
 const { apply, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
 const { prototype: ofEveryObject } = Object;
+const { toString: toText } = Function.prototype;
+const { exec } = RegExp.prototype;
 
 const builtIn = { __proto__: null };
 for (const object of [ofEveryObject, globalThis]) {
@@ -68,8 +72,24 @@ async function load(source, filename) {
   const script = new Module(filename, null);
   script.filename = filename;
   script.paths = Module._nodeModulePaths(path.dirname(filename));
-  const lookUp = script._compile(`${source.replace(/^#!/, '//')}\n;return ${LOOK_UP};`, filename);
-  return { lookUp, exported: script.exports };
+  const text = source.replace(/^#!/, '//');
+  if (!canReturn(text)) {
+    const lookUp = script._compile(`${text}\n;return ${LOOK_UP};`, filename);
+    return { lookUp, exported: script.exports };
+  }
+  // `arguments[2]` is `module`. What is written before a directive would make it an ordinary text.
+  script._compile(`${IS_STRICT.test(text) ? "'use strict';" : ''}arguments[2].lookUp = ${LOOK_UP};${text}`, filename);
+  return { lookUp: script.lookUp, exported: script.exports };
+}
+
+// Returns whether a script has a `return` outside its functions.
+function canReturn(source) {
+  try {
+    new vm.Script(source);
+    return false;
+  } catch ({ message }) {
+    return message === 'Illegal return statement';
+  }
 }
 
 // Returns what a name means in an answer, or `undefined`: the top-level name, else the export with this name, else,
@@ -98,14 +118,28 @@ function entryPoint(program, name) {
   if (dot < 0) {
     // A method of a class `Solution`, or of the only exported class, is accepted where a function was asked for.
     const kind = found ?? find(program, 'Solution', false);
-    return hasMethod(kind?.prototype, name) ? onNew(kind, name) : found;
+    return hasMethod(kind?.prototype, name) || (isClass(kind) && kind.name !== name && makes(kind, name)) ? onNew(kind, name) : found;
   }
   const method = name.slice(dot + 1);
   if (typeof found === 'function' && hasMethod(found.prototype, method)) return onNew(found, method);
   if (typeof found?.[method] === 'function') return (...args) => apply(found[method], found, args);
+  if (typeof found === 'function' && makes(found, method)) return onNew(found, method);
   // If there is no class of this name, another one that is exported alone is accepted, and a plain function.
   const other = find(program, method, true);
-  return hasMethod(other?.prototype, method) ? onNew(other, method) : other;
+  return hasMethod(other?.prototype, method) || (isClass(other) && makes(other, method)) ? onNew(other, method) : other;
+}
+
+function isClass(value) {
+  return typeof value === 'function' && apply(exec, IS_CLASS, [apply(toText, value, [])]) !== null;
+}
+
+// Returns whether a new instance has a method as a field of its own. Only an instance can tell.
+function makes(kind, method) {
+  try {
+    return typeof new kind()[method] === 'function';
+  } catch {
+    return false;
+  }
 }
 
 // Returns whether an object has a method that not every object has.
@@ -123,4 +157,4 @@ function onNew(kind, method) {
   };
 }
 
-module.exports = { compile, entryPoint, find, isModule, load };
+module.exports = { compile, entryPoint, find, isClass, isModule, load };

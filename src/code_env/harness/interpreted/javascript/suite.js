@@ -22,12 +22,14 @@ const { keep } = require('./intrinsics.js');
 const { entryPoint, find } = require('./program.js');
 
 const { isPromise } = require('util').types;
-const { apply, construct, ownKeys } = Reflect;
+const { apply, construct, get, ownKeys } = Reflect;
+const { toString: toText } = Function.prototype;
 const { stringify } = JSON;
 const { hasOwn } = Object;
 const { createRequire } = Module;
 const SeenSet = Set;
 
+const PATIENCE = 0.8; // the share of the wall time after which tests of which all cases were reached do not go on
 const MOST_GUARDED = 300; // calls; to check all objects twice takes most of a millisecond
 
 // Hides what would let an answer look into closures or the heap: a debugger, snapshots, native code, Node's internals.
@@ -179,10 +181,16 @@ function blanked(text) {
 }
 
 // Returns a function of the answer as the tests call it. After each call, its changes to JavaScript's own objects are
-// undone, so that the answer cannot choose what the tests compare with. Changes that the tests have made stay.
+// undone, so that the answer cannot choose what the tests compare with. Changes that the tests have made stay. Tests can
+// look at its text, which a Proxy does not show.
 function guarded(target, guard) {
+  const toString = () => apply(toText, target, []);
   const proxy = new Proxy(target, {
     __proto__: null,
+    get: (_, key, self) => {
+      const value = get(target, key, self);
+      return value === toText && self === proxy ? toString : value;
+    },
     apply: (_, self, args) => guard(() => apply(target, self, args)),
     construct: (_, args, made) => guard(() => construct(target, args, made === proxy ? target : made)),
   });
@@ -224,7 +232,7 @@ function scopeFor(program, name, target, checks, guard) {
   });
 }
 
-function prepare({ name, setup, code, sources, sites, strict, seals, end }) {
+function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s: wallSeconds }) {
   const text = `${setup}\n${code}`;
   let tests, malformed;
   try {
@@ -237,6 +245,9 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end }) {
   const { checks, finish, areReached } = makeCases(sources, sites, strict);
   const { on } = process;
   const setsExitCode = /\bexitCode\b/.test(code);
+  let endIfReached = () => {};
+  // What never ends, such as an interval that the answer left, would end the tests by the time limit.
+  setTimeout(() => endIfReached(), PATIENCE * wallSeconds * 1000).unref();
 
   return async (program, write, leave) => {
     const tell = (error) => {
@@ -274,7 +285,10 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end }) {
     } catch (error) {
       tell(headline(error));
     }
-    if (areReached()) tell(null);
+    endIfReached = () => {
+      if (areReached()) tell(null);
+    };
+    endIfReached();
     // The other cases can wait for a timer, or for a promise that is not awaited.
     apply(on, process, ['beforeExit', () => tell(null)]);
   };

@@ -84,14 +84,18 @@ function ask() {
   return parse(text);
 }
 
+// Returns what serves a request once the answer is loaded. The request itself can hold tests, and is dropped.
+function prepared(request) {
+  return request.do === 'suite' ? require('./suite.js').prepare(request) : require('./calls.js').prepare(request, ask);
+}
+
 async function serve() {
   write('"up"\n');
   const source = fs.readFileSync(filename, 'utf8');
   const problem = compile(source, filename);
   write(problem === null ? '"compiled"\n' : `{"uncompiled":${describe(problem)}}\n`);
   if (problem !== null) return;
-  const request = ask();
-  const serveRequest = request.do === 'suite' ? require('./suite.js').prepare(request) : require('./calls.js').prepare(request, ask);
+  const serveRequest = prepared(ask());
   forgetDriver();
   const leave = process.reallyExit;
   let program;

@@ -13,7 +13,7 @@
 
 const assert = require('assert');
 const { setFlagsFromString } = require('v8');
-const { compileFunction } = require('vm');
+const vm = require('vm');
 const Module = require('module');
 const { resolve } = require('path');
 const { holdsDisguised } = require('./collections.js');
@@ -21,7 +21,8 @@ const { describe, headline, text } = require('./errors.js');
 const { keep } = require('./intrinsics.js');
 const { entryPoint, find } = require('./program.js');
 
-const { isPromise } = require('util').types;
+const { compileFunction } = vm;
+const { isArrayBufferView, isPromise } = require('util').types;
 const { apply, construct, get, ownKeys } = Reflect;
 const { toString: toText } = Function.prototype;
 const { stringify } = JSON;
@@ -50,8 +51,29 @@ function closeBackDoors() {
   for (const name of ['createHook', 'onInit', 'onBefore', 'onAfter', 'onSettled']) hide(v8.promiseHooks, name, refuse(name));
   hide(require('async_hooks'), 'createHook', refuse('createHook'));
   hide(require('trace_events'), 'createTracing', refuse('createTracing'));
+  refuseBytecode();
   for (const name of ['execve', 'binding', '_linkedBinding', 'dlopen', '_debugProcess']) hide(process, name, refuse(name));
   Module.syncBuiltinESMExports();
+}
+
+// V8 does not check the bytecode in `cachedData`, and bytecode can read and write all memory. So code is compiled anew
+// each time. `Script` finds the class that it extends by its prototype, for each instance.
+function refuseBytecode() {
+  const { Script } = vm;
+  const real = Object.getPrototypeOf(Script);
+  function WithoutBytecode(...args) {
+    for (let i = 0; i < args.length; i += 1) args[i] = isArrayBufferView(args[i]) ? undefined : args[i];
+    return construct(real, args, new.target);
+  }
+  WithoutBytecode.prototype = real.prototype;
+  hide(real.prototype, 'constructor', WithoutBytecode);
+  Object.setPrototypeOf(Script, WithoutBytecode);
+  hide(vm, 'compileFunction', (code, names, options) => {
+    const own = typeof options === 'object' && options !== null ? { __proto__: null, ...options, cachedData: undefined } : options;
+    return compileFunction(code, names, own);
+  });
+  hide(vm, 'SourceTextModule', undefined);
+  hide(Module, 'enableCompileCache', () => ({ status: Module.constants?.compileCacheStatus?.DISABLED }));
 }
 
 function hide(object, name, value) {

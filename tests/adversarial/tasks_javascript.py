@@ -1,5 +1,6 @@
 """What the hacks in JavaScript are judged on; a hack names its task by the variable that holds it."""
 
+from dataclasses import replace
 from textwrap import dedent
 
 from code_env import AssertTest, CallTest, Limits, OutputTest, StdinTest, Task
@@ -66,6 +67,7 @@ CALLBACK = asserts("f(1, (error, v) => { assert.ifError(error); assert.strictEqu
 ASYNC_CALLBACK = asserts("await f(1, async (v) => { assert.strictEqual(v, 2); });", "f")
 THEN = asserts("await f(20).then((v) => assert.strictEqual(v, 21));", "f")
 TEXT = asserts("assert(JSON.stringify(f([3])) === JSON.stringify([4]));", "f")
+PROCESSES = replace(ASSERT, limits=Limits(cpu_s=5, wall_s=20, processes=8))
 FILE = asserts("const fs = require('fs');\nf('o');\nassert(fs.readFileSync('o', 'utf8') === 'hello');", "f")
 GLOBAL = task(CallTest(("12",), expected=12), name="parseInt")
 NO_FIELDS = task(CallTest((0,), expected={}), CallTest((1,), expected={}), name="f")

@@ -3,7 +3,8 @@
 This process is trusted, and never runs the answer. Each `stdin`, `output` or `checker` test runs in a process of the
 answer's interpreter. Each `call` test does so too: the interpreter cannot fork, so it loads the answer anew for each
 call. A suite of tests in the answer's own language runs beside the answer, also in a process of the interpreter. Each
-case has a seal, which this process makes, checks and removes.
+case has two seals, which this process makes, checks and removes: one is sent if the case passed, the other if not. So
+whoever comes between the two processes can spoil a record, but has no seal that makes a failed case pass.
 
 The first interpreter starts before there is a test, to check that it works here and that the answer compiles. It has
 run no line of the answer at that point, and then serves the first call, or the suite.
@@ -230,7 +231,8 @@ class _Server:
         if received is None:
             return
         request = marshal.loads(received[1])
-        seals = [os.urandom(16).hex() for _ in request["sources"]]
+        seals = [{"passed": os.urandom(16).hex(), "failed": os.urandom(16).hex()} for _ in request["sources"]]
+        waiting: list[dict[str, str] | None] = [*seals]
         end = os.urandom(16).hex()
         driven = self._compiled()
         driven.tell({"do": "suite", "seals": seals, "end": end, "wall_s": self._limits.wall_s, **request})
@@ -241,11 +243,11 @@ class _Server:
         self._send({"n": 0, "error": None, "loaded": said["loaded"]})
         reason = None
         while (said := driven.take()) is not None and said != {"end": end}:
-            case = said.get("case") if isinstance(said, dict) else None
-            if type(case) is not int or not 0 <= case < len(seals) or said.get("seal") != seals[case]:
+            record = _record(said, waiting)
+            if record is None:
                 reason = "error"
                 break
-            self._send({"case": case, **{name: said.get(name) for name in ("ran", "message", "unfinished")}})
+            self._send(record)
         ended = driven.end(reason, kill=reason is not None)
         self._channel.send_json(Kind.ENDED, {**ended, "error": None, "stderr": ""})
 
@@ -259,6 +261,23 @@ _ENDED = {"status": "ok", "exit_code": 0, "signal": None, "error": None, "stderr
 
 def _is_error(said: Any) -> bool:
     return isinstance(said, dict) and isinstance(said.get("error"), dict)
+
+
+def _record(said: Any, waiting: list[dict[str, str] | None]) -> dict[str, Any] | None:
+    """Return the record of a case, or None if it has no seal of its case. Each case has one record."""
+    case = said.get("case") if isinstance(said, dict) else None
+    if not isinstance(case, int) or isinstance(case, bool) or not 0 <= case < len(waiting):
+        return None
+    seals = waiting[case]
+    if seals is None:
+        return None
+    waiting[case] = None
+    if said.get("seal") == seals["passed"]:
+        return {"case": case, "ran": True, "message": "", "unfinished": False}
+    message = said.get("message")
+    if said.get("seal") != seals["failed"] or not isinstance(message, str) or not message:
+        return None
+    return {"case": case, "ran": said.get("ran"), "message": message, "unfinished": said.get("unfinished")}
 
 
 class _CommandRuns(Runs):

@@ -1,10 +1,10 @@
 // Runs a suite of tests beside an answer, in the answer's process, after the answer's top level has run.
 //
-// The tests' text, and a seal for each case, arrive before the answer's first line runs. They wait in a closure until
+// The tests' text, and two seals for each case, arrive before the answer's first line runs. They wait in a closure until
 // the top level has run. A case is a place in the text where something is asserted: `$cases[3].equal(...)`, see
 // tasks/javascript.py. A case passes if it was reached at least once and never failed. All results are written at the
-// end, each with the seal of its case. If the answer ends the process before that, or writes a line without a seal, it
-// has reported no result.
+// end, each with one of the seals of its case. If the answer ends the process before that, or writes a line without a
+// seal, it has reported no result.
 //
 // The tests are strict code. So a function that they call cannot find its caller. They are compiled before the answer
 // runs, and then there is no text of them any more, which a function that they hand over could show.
@@ -278,7 +278,9 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s
       const records = finish(endedBy);
       for (let i = 0; i < records.length; i += 1) {
         const { ran, message, unfinished } = records[i];
-        write(`{"case":${i},"seal":"${seals[i]}","ran":${ran},"message":${stringify(message)},"unfinished":${unfinished}}\n`);
+        // Nothing else vouches for a record: whoever changes it on its way has not the other seal.
+        const seal = ran && message === '' ? seals[i].passed : seals[i].failed;
+        write(`{"case":${i},"seal":"${seal}","ran":${ran},"message":${stringify(message)},"unfinished":${unfinished}}\n`);
       }
       write(`{"end":"${end}"}\n`);
       leave(0);

@@ -199,3 +199,27 @@ def test_tests_find_what_an_answer_must_not_have(executor):
     test = AssertTest("assert(!/for|while/.test(f.toString()));\nassert.equal(f(2), 2);", language="javascript")
     task = Task("t", "", (test,), entry_point="f", language="javascript")
     assert judged(task, ["function f(x) { for (;;) return x; }", RIGHT], executor) == [0.5, 1.0]
+
+
+FLOODS = {
+    "asks while it loads": "send('{\"loaded\":true}\\n'); for (;;) send('\"ask\"\\n'); function f() {}",
+    "asks in a call": "function f() { for (;;) send('\"ask\"\\n'); }",
+    "values": "function f() { for (;;) send('{\"value\":0}\\n'); }",
+    "lists": "function f() { const s = `[${'1,'.repeat(1e5)}1]\\n`; for (;;) send(s); }",
+}
+
+
+def test_who_floods_the_channel_is_cut_off(executor):
+    """Reading it would cost time that the limits of the answer do not bound."""
+    task = Task("t", "", (CallTest((1,), expected=1),), entry_point="f", language="javascript")
+    codes = [f"const send = (text) => require('fs').writeSync(4, text);\n{FLOODS[name]}" for name in FLOODS]
+    verdicts = dict(zip(FLOODS, judge_many([(task, code) for code in codes], executor), strict=True))
+    assert {name: (v.fraction, v.cases[0].status) for name, v in verdicts.items()} == dict.fromkeys(
+        FLOODS, (0.0, "error")
+    )
+
+
+def test_a_long_argument_and_a_long_answer_cross(executor):
+    numbers = list(range(100_000))
+    task = Task("t", "", (CallTest((numbers,), expected=numbers[::-1]),), entry_point="f", language="javascript")
+    assert judged(task, ["const f = (xs) => xs.reverse();", "const f = (xs) => xs;"], executor) == [1.0, 0.0]

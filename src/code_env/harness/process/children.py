@@ -97,9 +97,11 @@ class Child:
     ) -> None:
         self.pid, self.limits, self.fds = pid, limits, fds
         self._gate = gate
+        self.reading_s = 0.0
+        """CPU time that this process has spent on what the child sent, in seconds; added by whoever reads it."""
         # With a gate, this process is the reaper of the child's orphans, so all its descendants belong to the child.
         if gate is None:
-            self.clock = Watch(lambda: [pid], limits, started=started)
+            self.clock = Watch(lambda: [pid], limits, started=started, beside_s=lambda: self.answering_s)
         else:
             parent = _getpid()
             self.clock = Watch(
@@ -121,8 +123,8 @@ class Child:
 
     @property
     def answering_s(self) -> float:
-        """CPU time that this process has spent on forks and locks of the child, in seconds."""
-        return 0.0 if self._gate is None else self._gate.answering_s
+        """CPU time that this process has spent on the child's behalf and that the child is charged, in seconds."""
+        return self.reading_s if self._gate is None else self.reading_s + self._gate.answering_s
 
     def on_readable(self, fd: int, handler: Callable[[], bool], *, drain: bool = True) -> None:
         """Call `handler` each time `fd` is readable, until `handler` returns False.

@@ -36,6 +36,15 @@ def test_files_together_are_limited_as_linux_limits_them(jail):
     assert (uncaught.status, uncaught.error.name) == (Status.ERROR, "OSError")
 
 
+def test_each_program_has_its_own_limit_whatever_the_one_before_it_had(jail):
+    """Where a worker keeps a file system that a program has not touched for the next one."""
+    with local(jail.describe().level, workers=1) as executor:
+        for before, mib, fails in ((8, 1, True), (1, 8, False), (8, 8, False), (1, 1, True)):
+            executor.run(Program("pass", limits=Limits(file_bytes=before << 20)))
+            program = Program("open('f', 'wb').write(bytes(4 << 20))", limits=Limits(file_bytes=mib << 20))
+            assert (executor.run(program).status is not Status.OK) is fails, (before, mib)
+
+
 def test_a_file_under_many_names_is_charged_once(jail):
     code = """
 import os

@@ -60,9 +60,13 @@ def earning(hacks, executor):
 
 
 def refused(hacks, executor):
-    """The honest twins that do not pass in full, with their verdicts."""
+    """The honest twins that do not pass in full, with what their verdicts say."""
     found = judged(twins_of(hacks), executor)
-    return {twin: v for (_, twin), v in found if (v.outcome, v.fraction) != (Outcome.PASS, 1.0)}
+    return {
+        twin: (v.outcome, v.execution.status, v.execution.cpu_s, v.execution.wall_s, [case.message for case in v.cases])
+        for (_, twin), v in found
+        if (v.outcome, v.fraction) != (Outcome.PASS, 1.0)
+    }
 
 
 @pytest.mark.parametrize("topic", TOPICS)

@@ -52,6 +52,7 @@ function closeBackDoors() {
   hide(require('async_hooks'), 'createHook', refuse('createHook'));
   hide(require('trace_events'), 'createTracing', refuse('createTracing'));
   refuseBytecode();
+  refuseLibraries(refuse);
   for (const name of ['execve', 'binding', '_linkedBinding', 'dlopen', '_debugProcess']) hide(process, name, refuse(name));
   Module.syncBuiltinESMExports();
 }
@@ -74,6 +75,26 @@ function refuseBytecode() {
   });
   hide(vm, 'SourceTextModule', undefined);
   hide(Module, 'enableCompileCache', () => ({ status: Module.constants?.compileCacheStatus?.DISABLED }));
+}
+
+// OpenSSL and SQLite can load a library that the answer has written. To load all of `crypto` takes 4 ms, and is only done
+// where Node has its function already, or does not show where `crypto` will take it from.
+function refuseLibraries(refuse) {
+  const { emitWarning, moduleLoadList } = process;
+  process.emitWarning = () => {};
+  try {
+    let crypto;
+    try {
+      const isLoaded = moduleLoadList.includes('NativeModule internal/crypto/util');
+      crypto = isLoaded ? require('crypto') : process.binding('crypto');
+    } catch {
+      crypto = require('crypto');
+    }
+    hide(crypto, 'setEngine', refuse('setEngine'));
+    if (Module.isBuiltin('node:sqlite')) hide(require('node:sqlite').DatabaseSync.prototype, 'loadExtension', refuse('loadExtension'));
+  } finally {
+    process.emitWarning = emitWarning;
+  }
 }
 
 function hide(object, name, value) {

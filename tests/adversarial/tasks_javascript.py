@@ -69,5 +69,30 @@ THEN = asserts("await f(20).then((v) => assert.strictEqual(v, 21));", "f")
 TEXT = asserts("assert(JSON.stringify(f([3])) === JSON.stringify([4]));", "f")
 PROCESSES = replace(ASSERT, limits=Limits(cpu_s=5, wall_s=20, processes=8))
 FILE = asserts("const fs = require('fs');\nf('o');\nassert(fs.readFileSync('o', 'utf8') === 'hello');", "f")
+HELD = asserts(
+    """\
+    const r = f(1);
+    assert.strictEqual(r, 2);
+    assert.deepStrictEqual([f(5)], [10]);""",
+    "f",
+)
+HELPERS = asserts(
+    """\
+    f(1);
+    const r = g(1);
+    assert.strictEqual(r, 2);
+    assert(Object.is(g(2), 4));""",
+    "f",
+)
+THIS = asserts(
+    """\
+    assert.strictEqual(f(), undefined);
+    assert.strictEqual(g(), undefined);
+    assert.strictEqual(new Node(3).constructor, Node);
+    assert.strictEqual(Node.made(4).value, 4);
+    assert(f.toString().includes('return this'));
+    assert(/return this/.test(g));""",
+    "f",
+)
 GLOBAL = task(CallTest(("12",), expected=12), name="parseInt")
 NO_FIELDS = task(CallTest((0,), expected={}), CallTest((1,), expected={}), name="f")

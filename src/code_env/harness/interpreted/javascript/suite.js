@@ -27,8 +27,10 @@ const { apply, construct, get, ownKeys } = Reflect;
 const { toString: toText } = Function.prototype;
 const { stringify } = JSON;
 const { hasOwn } = Object;
-const { createRequire } = Module;
+const ofEveryObject = Object;
+const { startsWith } = String.prototype;
 const SeenSet = Set;
+const { createRequire } = Module;
 
 const PATIENCE = 0.8; // the share of the wall time after which tests of which all cases were reached do not go on
 const MOST_GUARDED = 300; // calls; to check all objects twice takes most of a millisecond
@@ -230,7 +232,9 @@ function blanked(text) {
 // Returns a function of the answer as the tests call it. After each call, its changes to JavaScript's own objects are
 // undone, so that the answer cannot choose what the tests compare with. Changes that the tests have made stay. Tests can
 // look at its text, which a Proxy does not show.
-function guarded(target, guard) {
+//
+// A function that is called by a name in the scope would get the scope as `this`, and with it the cases.
+function guarded(target, guard, isScope) {
   const toString = () => apply(toText, target, []);
   const proxy = new Proxy(target, {
     __proto__: null,
@@ -238,10 +242,21 @@ function guarded(target, guard) {
       const value = get(target, key, self);
       return value === toText && self === proxy ? toString : value;
     },
-    apply: (_, self, args) => guard(() => apply(target, self, args)),
+    apply: (_, self, args) => guard(() => apply(target, isScope(self) ? undefined : self, args)),
     construct: (_, args, made) => guard(() => construct(target, args, made === proxy ? target : made)),
   });
   return proxy;
+}
+
+// Returns whether a function can only be called with `new`. No other function that can be called so begins like this.
+function isClass(target) {
+  if (!apply(startsWith, apply(toText, target, []), ['class'])) return false;
+  try {
+    construct(ofEveryObject, [], target);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function makeGuard({ changes, restore }) {
@@ -258,25 +273,37 @@ function makeGuard({ changes, restore }) {
   };
 }
 
-// Returns the names that the tests do not bind themselves. A look-up can run code of the answer, so each function is
-// looked up only once.
-function scopeFor(program, name, target, checks, guard) {
-  const known = { __proto__: null, $cases: checks, assert, require: createRequire(resolve('tests.js')), module: { exports: {} } };
-  if (target !== undefined) known.candidate = target;
-  if (target !== undefined && !name.includes('.')) known[name] = target;
+// Returns the names that the tests do not bind themselves: those in `known`, the entry point `found`, and what the answer
+// has at its top level. A look-up can run code of the answer, so each function is looked up only once.
+function scopeFor(program, name, found, known, guard) {
+  const fixed = { __proto__: null, ...known };
+  const names = { __proto__: null };
+  let scope = null;
+  const handOut = (target) => guarded(target, guard, (self) => self === scope);
+  if (name !== null) names.candidate = handOut(found);
+  if (name !== null && !name.includes('.')) names[name] = names.candidate;
   const globals = { __proto__: null };
   for (const key of ownKeys(globalThis)) globals[key] = true;
-  const isKnown = (key) => hasOwn(known, key);
   const look = (key) => {
-    const found = guard(() => find(program, key, false));
-    if (typeof found === 'function') known[key] = found;
-    return found;
+    const value = guard(() => find(program, key, false));
+    // The tests can compare a class with the `constructor` of an object. It is not called without `new`.
+    return typeof value === 'function' ? (names[key] = value === found ? names.candidate : isClass(value) ? value : handOut(value)) : value;
   };
-  return new Proxy(known, {
+  const refuse = () => false;
+  scope = new Proxy(names, {
     __proto__: null,
-    has: (_, key) => typeof key === 'string' && (isKnown(key) || (!hasOwn(globals, key) && look(key) !== undefined)),
-    get: (_, key) => (typeof key !== 'string' ? undefined : isKnown(key) ? known[key] : look(key)),
+    has: (_, key) =>
+      typeof key === 'string' &&
+      (hasOwn(fixed, key) || hasOwn(names, key) || (!hasOwn(globals, key) && look(key) !== undefined)),
+    get: (_, key) => (typeof key !== 'string' ? undefined : hasOwn(fixed, key) ? fixed[key] : hasOwn(names, key) ? names[key] : look(key)),
+    set: (_, key, value) => {
+      names[key] = value; // The tests assign to a name of the answer; it stays as it is in the answer itself.
+      return true;
+    },
+    defineProperty: refuse,
+    deleteProperty: refuse,
   });
+  return scope;
 }
 
 function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s: wallSeconds }) {
@@ -290,6 +317,7 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s
   closeBackDoors();
   const intrinsics = keep(text);
   const { checks, finish, areReached } = makeCases(sources, sites, strict);
+  const known = { $cases: checks, assert, require: createRequire(resolve('tests.js')), module: { exports: {} } };
   const { on } = process;
   const setsExitCode = /\bexitCode\b/.test(code);
   let endIfReached = () => {};
@@ -326,8 +354,7 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s
     try {
       const guard = makeGuard(intrinsics);
       if (setsExitCode) process.exitCode = undefined;
-      const target = name === null ? undefined : guarded(found, guard);
-      const scope = scopeFor(program, name, target, checks, guard);
+      const scope = scopeFor(program, name, found, known, guard);
       intrinsics.lock();
       if (malformed !== undefined) throw malformed;
       await tests(scope)();

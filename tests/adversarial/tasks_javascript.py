@@ -94,5 +94,19 @@ THIS = asserts(
     assert(/return this/.test(g));""",
     "f",
 )
+REQUIRES = asserts(
+    """\
+    const { strictEqual } = require('assert');
+    strictEqual(f(2), 4);
+    assert(require('node:util').isDeepStrictEqual([f(3)], [6]));""",
+    "f",
+)
+REQUIRES_BY_NAME = asserts(
+    """\
+    const [first, second] = ['util', 'node:util'].map((name) => require(name).isDeepStrictEqual);
+    assert(first([f(2)], [4]));
+    assert(second([f(3)], [6]));""",
+    "f",
+)
 GLOBAL = task(CallTest(("12",), expected=12), name="parseInt")
 NO_FIELDS = task(CallTest((0,), expected={}), CallTest((1,), expected={}), name="f")

@@ -8,14 +8,12 @@
 'use strict';
 
 const assert = require('assert');
-const { isBuiltin } = require('module');
 const util = require('util');
 
 const { apply, defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;
 const { hasOwn, is } = Object;
 const PARTS = ['value', 'get', 'set', 'writable', 'enumerable', 'configurable'];
 
-const REQUIRED = /\brequire\(\s*['"`](?:node:)?([\w/]+)['"`]\s*\)/g;
 const CHANGED = /\.(\w+)\s*=(?![=>])|['"`](\w+)['"`]/g;
 
 // Programs assign to these properties of their own objects and functions. They could not if the properties of the same
@@ -26,12 +24,9 @@ const ORDINARY = [Object.prototype, Function.prototype];
 // The language looks these up in all objects.
 const LOOKED_UP = ['then', 'toJSON', Symbol.toPrimitive];
 
-// Returns JavaScript's own objects, and the modules of Node that a text requires.
-function sharedObjects(text) {
-  const found = new Set([globalThis, assert, assert.strict, util, util.types]);
-  for (const [, name] of text.matchAll(REQUIRED)) {
-    if (isBuiltin(name)) found.add(require(name));
-  }
+// Returns JavaScript's own objects, and some modules of Node.
+function sharedObjects(modules) {
+  const found = new Set([globalThis, assert, assert.strict, util, util.types, ...modules]);
   const samples = [[][Symbol.iterator](), new Map().entries(), new Set().entries(), ''[Symbol.iterator](), /x/[Symbol.matchAll]('')];
   samples.push(function* () {}, async function () {}, async function* () {}, (function* () {})(), (async function* () {})());
   // `Buffer` has a setter there, which keeps a new value in a place that cannot be seen.
@@ -57,9 +52,9 @@ function changedNames(text) {
 // Records their state now. `changes` returns what differs when it is called. `restore` undoes all changes except those
 // that it is given, and throws if the answer has made that impossible. `lock` prevents changes of what the text of the
 // tests does not change itself.
-function keep(text) {
+function keep(text, modules) {
   const free = changedNames(text);
-  const kept = sharedObjects(text).map((object) => {
+  const kept = sharedObjects(modules).map((object) => {
     const names = ownKeys(object);
     const properties = names.map((key) => ({ __proto__: null, key, was: describeProperty(object, key) }));
     return { __proto__: null, object, prototype: getPrototypeOf(object), names: new Set(names), properties };

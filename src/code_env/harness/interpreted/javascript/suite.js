@@ -15,10 +15,10 @@ const assert = require('assert');
 const { setFlagsFromString } = require('v8');
 const vm = require('vm');
 const Module = require('module');
-const { resolve } = require('path');
 const { holdsDisguised } = require('./collections.js');
 const { describe, headline, text } = require('./errors.js');
 const { keep } = require('./intrinsics.js');
+const { loadersOf, modulesOf, requireOf } = require('./modules.js');
 const { entryPoint, find } = require('./program.js');
 
 const { compileFunction } = vm;
@@ -30,7 +30,6 @@ const { hasOwn } = Object;
 const ofEveryObject = Object;
 const { startsWith } = String.prototype;
 const SeenSet = Set;
-const { createRequire } = Module;
 
 const PATIENCE = 0.8; // the share of the wall time after which tests of which all cases were reached do not go on
 const MOST_GUARDED = 300; // calls; to check all objects twice takes most of a millisecond
@@ -315,9 +314,10 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s
     malformed = error;
   }
   closeBackDoors();
-  const intrinsics = keep(text);
+  const modules = modulesOf(text, process);
+  const intrinsics = keep(text, [...Object.values(modules), ...loadersOf(text)]);
   const { checks, finish, areReached } = makeCases(sources, sites, strict);
-  const known = { $cases: checks, assert, require: createRequire(resolve('tests.js')), module: { exports: {} } };
+  const known = { $cases: checks, assert, require: requireOf(modules), module: { exports: {} } };
   const { on } = process;
   const setsExitCode = /\bexitCode\b/.test(code);
   let endIfReached = () => {};

@@ -1,0 +1,52 @@
+// The modules of Node that tests require. They are loaded before an answer runs, and the tests get these ones. So it does
+// not matter what the answer has done to the cache of modules, or to the functions that load them.
+
+'use strict';
+
+const Module = require('module');
+const { resolve } = require('path');
+
+const { createRequire, isBuiltin } = Module;
+const { apply } = Reflect;
+const { assign, hasOwn } = Object;
+const { slice } = String.prototype;
+
+const REQUIRED = /\brequire\(\s*['"`]((?:node:)?[\w/]+)['"`]\s*\)/g;
+const QUOTED = /['"`]((?:node:)?[\w/]+)['"`]/g;
+const NAMED = /\brequire\b/g;
+
+function namesOf(text) {
+  const required = Array.from(text.matchAll(REQUIRED), ([, name]) => name).filter(isBuiltin);
+  const isAll = !(text.match(NAMED)?.length > required.length);
+  return { required, isAll };
+}
+
+// Returns the modules that a text requires, by the names that it uses for them. `process` is what it gets as `process`.
+function modulesOf(text, process) {
+  const { required, isAll } = namesOf(text);
+  const names = isAll ? required : Array.from(text.matchAll(QUOTED), ([, name]) => name).filter(isBuiltin);
+  const found = { __proto__: null };
+  for (const name of names) found[name] = /^(node:)?process$/.test(name) ? process : require(name);
+  return found;
+}
+
+// Returns the function `require` of the tests.
+function requireOf(modules) {
+  const { _load } = Module;
+  const other = createRequire(resolve('tests.js'));
+  const own = (name) => {
+    if (typeof name !== 'string') return other(name);
+    if (hasOwn(modules, name)) return modules[name];
+    if (!isBuiltin(name)) return other(name);
+    // With this prefix, Node does not look into the cache.
+    return apply(_load, Module, [apply(slice, name, [0, 5]) === 'node:' ? name : `node:${name}`, null, false]);
+  };
+  return assign(own, other);
+}
+
+// Returns what loads the files that a text requires; nothing if it requires only modules of Node.
+function loadersOf(text) {
+  return namesOf(text).isAll ? [] : [Module, Module.prototype, Module._extensions];
+}
+
+module.exports = { loadersOf, modulesOf, requireOf };

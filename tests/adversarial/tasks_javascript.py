@@ -108,5 +108,21 @@ REQUIRES_BY_NAME = asserts(
     assert(second([f(3)], [6]));""",
     "f",
 )
+EXIT = asserts("if (f(2) !== 4) { console.error('wrong'); process.exit(1); }", "f")
+EXIT_CODE = asserts("if (f(2) !== 4) process.exitCode = 1;", "f")
+LATE_EXIT = asserts("setTimeout(() => { if (f(2) !== 4) require('node:process').exit(1); }, 5);", "f")
+TIMERS = asserts("for (const x of [1, 2, 3]) setTimeout(() => assert.strictEqual(f(x), 2 * x), 10 * x);", "f")
+MOCKED = asserts(
+    """\
+    const { exit } = process;
+    const codes = [];
+    process.exit = (code) => { codes.push(code); };
+    f(3);
+    process.exit = exit;
+    process.once('told', (code) => codes.push(code));
+    f(4);
+    process.on('beforeExit', () => assert.deepStrictEqual(codes, [3, 4]));""",
+    "f",
+)
 GLOBAL = task(CallTest(("12",), expected=12), name="parseInt")
 NO_FIELDS = task(CallTest((0,), expected={}), CallTest((1,), expected={}), name="f")

@@ -19,6 +19,7 @@ const { holdsDisguised } = require('./collections.js');
 const { describe, headline, text } = require('./errors.js');
 const { keep } = require('./intrinsics.js');
 const { loadersOf, modulesOf, requireOf } = require('./modules.js');
+const { processOfTests, whenNothingIsLeft } = require('./process.js');
 const { entryPoint, find } = require('./program.js');
 
 const { compileFunction } = vm;
@@ -30,6 +31,7 @@ const { hasOwn } = Object;
 const ofEveryObject = Object;
 const { startsWith } = String.prototype;
 const SeenSet = Set;
+const SELF = process;
 
 const PATIENCE = 0.8; // the share of the wall time after which tests of which all cases were reached do not go on
 const MOST_GUARDED = 300; // calls; to check all objects twice takes most of a millisecond
@@ -314,12 +316,12 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s
     malformed = error;
   }
   closeBackDoors();
-  const modules = modulesOf(text, process);
-  const intrinsics = keep(text, [...Object.values(modules), ...loadersOf(text)]);
+  const { process: own, exitCode } = processOfTests();
+  const modules = modulesOf(text, own);
+  const intrinsics = keep(text, [...Object.values(modules).filter((one) => one !== own), ...loadersOf(text)]);
   const { checks, finish, areReached } = makeCases(sources, sites, strict);
-  const known = { $cases: checks, assert, require: requireOf(modules), module: { exports: {} } };
-  const { on } = process;
-  const setsExitCode = /\bexitCode\b/.test(code);
+  const setsExitCode = /\bexitCode\b/.test(text);
+  const known = { $cases: checks, assert, process: own, require: requireOf(modules), module: { exports: {} } };
   let endIfReached = () => {};
   // What never ends, such as an interval that the answer left, would end the tests by the time limit.
   setTimeout(() => endIfReached(), PATIENCE * wallSeconds * 1000).unref();
@@ -327,7 +329,8 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s
   return async (program, write, leave) => {
     const tell = (error) => {
       // Tests can say by the exit code that they have failed.
-      const endedBy = error === null && setsExitCode && process.exitCode ? `the exit code is ${process.exitCode}` : error;
+      const failed = setsExitCode && exitCode();
+      const endedBy = error === null && failed ? `the exit code is ${failed}` : error;
       const records = finish(endedBy);
       for (let i = 0; i < records.length; i += 1) {
         const { ran, message, unfinished } = records[i];
@@ -353,7 +356,7 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s
     if (!isThere) leave(0);
     try {
       const guard = makeGuard(intrinsics);
-      if (setsExitCode) process.exitCode = undefined;
+      if (setsExitCode) SELF.exitCode = undefined;
       const scope = scopeFor(program, name, found, known, guard);
       intrinsics.lock();
       if (malformed !== undefined) throw malformed;
@@ -366,7 +369,7 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s
     };
     endIfReached();
     // The other cases can wait for a timer, or for a promise that is not awaited.
-    apply(on, process, ['beforeExit', () => tell(null)]);
+    whenNothingIsLeft(() => tell(null));
   };
 }
 

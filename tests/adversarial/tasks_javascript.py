@@ -124,5 +124,21 @@ MOCKED = asserts(
     process.on('beforeExit', () => assert.deepStrictEqual(codes, [3, 4]));""",
     "f",
 )
+OWN_METHODS = asserts(
+    """\
+    const names = 'array keys map subclass object promise statics iterator frozen bound'.split(' ');
+    for (const name of names) assert.strictEqual(f(name), name);
+    const { inspect } = require('util');
+    assert.strictEqual(inspect([f('map'), new Map(), Buffer.from('')]), "[ 'map', Map(0) {}, <Buffer > ]");
+    assert.deepStrictEqual(Object.keys(listed()), ['0', 'push']);""",
+    "f",
+)
+METHODS = asserts(
+    """\
+    const r = new Sorter().sorted([2, 1]);
+    assert.ok([2, 3].map((x) => x - 1).every((x, i) => x === r[i]) && r.join() === [2, 1].slice().reverse().join());
+    assert.deepStrictEqual(r, Array.from([1, 2]));""",
+    "Sorter",
+)
 GLOBAL = task(CallTest(("12",), expected=12), name="parseInt")
 NO_FIELDS = task(CallTest((0,), expected={}), CallTest((1,), expected={}), name="f")

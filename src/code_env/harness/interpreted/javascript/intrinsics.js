@@ -20,6 +20,7 @@ const CHANGED = /\.(\w+)\s*=(?![=>])|['"`](\w+)['"`]/g;
 // names in the prototypes were locked.
 const ASSIGNED = { __proto__: null, constructor: true, toString: true, toLocaleString: true, valueOf: true };
 const ORDINARY = [Object.prototype, Function.prototype];
+const PRIMITIVES = [String, Number, Boolean, BigInt, Symbol];
 
 // The language looks these up in all objects.
 const LOOKED_UP = ['then', 'toJSON', Symbol.toPrimitive];
@@ -57,7 +58,7 @@ function keep(text, modules) {
   const kept = sharedObjects(modules).map((object) => {
     const names = ownKeys(object);
     const properties = names.map((key) => ({ __proto__: null, key, was: describeProperty(object, key) }));
-    return { __proto__: null, object, prototype: getPrototypeOf(object), names: new Set(names), properties };
+    return { __proto__: null, object, prototype: getPrototypeOf(object), names: new Set(names), properties, open: names.length };
   });
   const { add, has } = Set.prototype;
 
@@ -67,9 +68,9 @@ function keep(text, modules) {
       first = { __proto__: null, object, key, was, now: describeProperty(object, key), next: first };
     };
     for (let i = 0; i < kept.length; i += 1) {
-      const { object, prototype, names, properties } = kept[i];
+      const { object, prototype, names, properties, open } = kept[i];
       if (getPrototypeOf(object) !== prototype && !setPrototypeOf(object, prototype)) refuse('a prototype');
-      for (let j = 0; j < properties.length; j += 1) {
+      for (let j = 0; j < open; j += 1) {
         const { key, was } = properties[j];
         if (!isAs(getOwnPropertyDescriptor(object, key), was)) note(object, key, was);
       }
@@ -93,13 +94,13 @@ function keep(text, modules) {
   const lock = () => {
     for (let i = 0; i < kept.length; i += 1) {
       const { object, names, properties } = kept[i];
+      let open = 0;
       for (let j = 0; j < properties.length; j += 1) {
         const { key, was } = properties[j];
-        if (!(key in free) && isCompared(object, key, was)) {
-          defineProperty(object, key, own(was, 'writable') ? { configurable: false, writable: false } : { configurable: false });
-          properties[j] = { __proto__: null, key, was: describeProperty(object, key) };
-        }
+        if (!(key in free) && isCompared(object, key, was)) defineProperty(object, key, locked(object, key, was));
+        else properties[open++] = properties[j];
       }
+      kept[i].open = open; // Nothing can change the others any more.
       for (let j = 0; j < LOOKED_UP.length; j += 1) {
         const key = LOOKED_UP[j];
         if (key in free || !isPrototype(object) || getOwnPropertyDescriptor(object, key) !== undefined) continue;
@@ -158,13 +159,36 @@ function isPrototype(object) {
   return object !== globalThis && getOwnPropertyDescriptor(object, 'constructor') !== undefined;
 }
 
+// Returns a property that nobody can change. Objects that inherit a method can get one of the same name, as always.
+function locked(object, key, was) {
+  if (!hasOwn(was, 'value')) return { __proto__: null, configurable: false };
+  const { value, enumerable } = was;
+  if (typeof value !== 'function' || !isInherited(object, key)) return { __proto__: null, configurable: false, writable: false };
+  return { __proto__: null, get: () => value, set: setterBeside(object, key), enumerable, configurable: false };
+}
+
+// Returns whether objects of programs inherit a property. Hardly any inherit those of primitive values, and to read an
+// accessor of these takes three times as long. Node names an object by a `constructor` that is no accessor.
+function isInherited(object, key) {
+  if (key === 'constructor' || (typeof key === 'symbol' && key !== Symbol.iterator)) return false;
+  return object !== Object && !ofPrimitives(object) && (typeof object === 'function' || isPrototype(object));
+}
+
+function ofPrimitives(object) {
+  return PRIMITIVES.some((one) => object === one || object === one.prototype);
+}
+
 // Returns a property that is as if it was not there, and that objects which inherit it can assign to.
 function absentFrom(object, key) {
-  const get = () => undefined;
-  const set = function (value) {
-    if (this !== object) defineProperty(this, key, { value, writable: true, enumerable: true, configurable: true });
+  return { __proto__: null, get: () => undefined, set: setterBeside(object, key), enumerable: false, configurable: false };
+}
+
+// Returns a setter that gives an object a property of its own, but not `object` itself.
+function setterBeside(object, key) {
+  return function (value) {
+    if (this === object || this === null || (typeof this !== 'object' && typeof this !== 'function')) return;
+    defineProperty(this, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
   };
-  return { __proto__: null, get, set, enumerable: false, configurable: false };
 }
 
 // Returns whether the language, or a library, finds an added property by itself.

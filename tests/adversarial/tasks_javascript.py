@@ -140,5 +140,47 @@ METHODS = asserts(
     assert.deepStrictEqual(r, Array.from([1, 2]));""",
     "Sorter",
 )
+HASH = asserts(
+    """\
+    const crypto = require('crypto');
+    assert.strictEqual(f('abc'), crypto.createHash('sha256').update('abc').digest('hex'));""",
+    "f",
+)
+FORMAT = asserts("assert.strictEqual(f(1234.5), new Intl.NumberFormat('en-US').format(1234.5));", "f")
+EVENTS = asserts(
+    """\
+    const Emitter = require('events');
+    const emitter = new Emitter();
+    let count = 0;
+    emitter.on('told', (by) => { count += by; });
+    f(emitter);
+    assert.strictEqual(count, 3);""",
+    "f",
+)
+CLOCK = asserts(
+    """\
+    const [now, time] = f();
+    assert.ok(Math.abs(now - performance.now()) < 1e6 && Math.abs(Number(time - process.hrtime.bigint())) < 1e12);""",
+    "f",
+)
+ENCODED = asserts("assert.strictEqual(f('a b'), btoa(encodeURIComponent('a b')));", "f")
+ENCODERS = asserts(
+    """\
+    const encoder = new Encoder();
+    assert.strictEqual(encoder.encode('a b'), btoa(encodeURIComponent('a b')));
+    assert.deepStrictEqual(encoder.copy(['a']), structuredClone(['a']));""",
+    "Encoder",
+)
+TIMEOUT = asserts(
+    """\
+    const clock = new Clock();
+    clock.install();
+    let count = 0;
+    setTimeout(() => { count += 1; }, 10);
+    clock.tick(20);
+    clock.uninstall();
+    assert.strictEqual(count, 1);""",
+    "Clock",
+)
 GLOBAL = task(CallTest(("12",), expected=12), name="parseInt")
 NO_FIELDS = task(CallTest((0,), expected={}), CallTest((1,), expected={}), name="f")

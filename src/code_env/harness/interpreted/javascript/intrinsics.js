@@ -20,27 +20,68 @@ const CHANGED = /\.(\w+)\s*=(?![=>])|['"`](\w+)['"`]/g;
 // names in the prototypes were locked.
 const ASSIGNED = { __proto__: null, constructor: true, toString: true, toLocaleString: true, valueOf: true };
 const ORDINARY = [Object.prototype, Function.prototype];
+// Programs replace these global values, or take them for variables of their own.
+const REPLACED = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'clearImmediate'];
+REPLACED.push('queueMicrotask', 'fetch', 'console', 'process', 'global', 'globalThis', 'escape', 'unescape');
+// Tests measure by these methods of `process`, or end by them; Node itself replaces others.
+const MEASURES = ['hrtime', 'uptime', 'cpuUsage', 'memoryUsage', 'resourceUsage', 'cwd', 'exit', 'reallyExit', 'abort', 'kill'];
+const AROUND = [globalThis, process, console];
 const PRIMITIVES = [String, Number, Boolean, BigInt, Symbol];
 
 // The language looks these up in all objects.
 const LOOKED_UP = ['then', 'toJSON', Symbol.toPrimitive];
 
-// Returns JavaScript's own objects, and some modules of Node.
-function sharedObjects(modules) {
-  const found = new Set([globalThis, assert, assert.strict, util, util.types, ...modules]);
+// Returns JavaScript's own objects, some modules of Node, and what can be reached from the parts that a text names.
+function sharedObjects(text, modules) {
+  const words = new Set(text.match(/[\w$]+/g));
+  const found = new Set([globalThis, process, process.hrtime, process.memoryUsage, assert, assert.strict, util, util.types, ...modules]);
   const samples = [[][Symbol.iterator](), new Map().entries(), new Set().entries(), ''[Symbol.iterator](), /x/[Symbol.matchAll]('')];
   samples.push(function* () {}, async function () {}, async function* () {}, (function* () {})(), (async function* () {})());
-  // `Buffer` has a setter there, which keeps a new value in a place that cannot be seen.
-  defineProperty(globalThis, 'Buffer', { value: Buffer, writable: true, enumerable: false, configurable: true });
+  for (const module of modules) samples.push(...membersOf(module, words));
   for (const name of Object.getOwnPropertyNames(globalThis)) {
+    if (name === 'Buffer' || (words.has(name) && name !== 'process')) makePlain(globalThis, name);
     const { value } = Object.getOwnPropertyDescriptor(globalThis, name);
     if (typeof value === 'function') samples.push(value, value.prototype);
-    else if (typeof value === 'object' && value !== null && value !== process && value !== console) samples.push(value);
+    else if (typeof value === 'object' && value !== null && !AROUND.includes(value)) {
+      samples.push(value);
+      if (words.has(name)) samples.push(...membersOf(value, words));
+    }
   }
   for (const sample of samples) {
     for (let one = sample; one !== null && one !== undefined; one = Object.getPrototypeOf(one)) found.add(one);
   }
   return [...found];
+}
+
+// Makes an accessor a property with the same value. Some have a setter, which keeps a new value in a place that cannot be
+// seen. What an object such as `performance` inherits becomes its own, so that nothing can be put in front of it.
+function makePlain(object, key) {
+  const { get, enumerable, configurable } = Object.getOwnPropertyDescriptor(object, key);
+  if (get === undefined || !configurable) return;
+  const value = object[key];
+  defineProperty(object, key, { value, writable: true, enumerable, configurable });
+  if (typeof value !== 'object' || value === null) return;
+  for (let one = getPrototypeOf(value); one !== null && one !== Object.prototype; one = getPrototypeOf(one)) {
+    for (const name of ownKeys(one)) {
+      if (!hasOwn(value, name)) defineProperty(value, name, { ...getOwnPropertyDescriptor(one, name), enumerable: false });
+    }
+  }
+}
+
+// Returns the classes and other objects that an object holds, with their prototypes, and its functions that hold more.
+function membersOf(object, words) {
+  const found = [];
+  for (const [key, property] of Object.entries(Object.getOwnPropertyDescriptors(object))) {
+    // To get what an accessor returns can load a module.
+    const value = property.get !== undefined && words.has(key) ? object[key] : property.value;
+    if (AROUND.includes(value)) continue;
+    if (typeof value === 'function') {
+      if (Object.keys(value).length > 0 || ownKeys(value.prototype ?? {}).length > 1) found.push(value, value.prototype);
+    } else if (typeof value === 'object' && value !== null && Object.values(value).some((one) => typeof one === 'function')) {
+      found.push(value);
+    }
+  }
+  return found;
 }
 
 // Returns the names that a text may want to change: those that it assigns to as properties, and those in quotes.
@@ -55,8 +96,8 @@ function changedNames(text) {
 // tests does not change itself.
 function keep(text, modules) {
   const free = changedNames(text);
-  const kept = sharedObjects(modules).map((object) => {
-    const names = ownKeys(object);
+  const kept = sharedObjects(text, modules).map((object) => {
+    const names = object === process ? ownKeys(object).filter((key) => MEASURES.includes(key)) : ownKeys(object);
     const properties = names.map((key) => ({ __proto__: null, key, was: describeProperty(object, key) }));
     return { __proto__: null, object, prototype: getPrototypeOf(object), names: new Set(names), properties, open: names.length };
   });
@@ -74,7 +115,7 @@ function keep(text, modules) {
         const { key, was } = properties[j];
         if (!isAs(getOwnPropertyDescriptor(object, key), was)) note(object, key, was);
       }
-      if (object === globalThis) continue;
+      if (object === globalThis || object === process) continue;
       const now = ownKeys(object);
       for (let j = 0; j < now.length; j += 1) {
         if (!apply(has, names, [now[j]]) && isLookedUp(object, now[j])) note(object, now[j], null);
@@ -94,10 +135,11 @@ function keep(text, modules) {
   const lock = () => {
     for (let i = 0; i < kept.length; i += 1) {
       const { object, names, properties } = kept[i];
+      const isInherited = inherits(object);
       let open = 0;
       for (let j = 0; j < properties.length; j += 1) {
         const { key, was } = properties[j];
-        if (!(key in free) && isCompared(object, key, was)) defineProperty(object, key, locked(object, key, was));
+        if (!(key in free) && isCompared(object, key, was)) defineProperty(object, key, locked(object, key, was, isInherited));
         else properties[open++] = properties[j];
       }
       kept[i].open = open; // Nothing can change the others any more.
@@ -145,8 +187,10 @@ function own(object, key) {
 // Returns whether tests can compare with a property, and nothing but a program that cheats changes it now.
 function isCompared(object, key, was) {
   if (own(was, 'configurable') !== true) return false;
-  if (object === globalThis) return typeof key === 'string' && /^([A-Z]|is|parse)/.test(key) && hasOwn(was, 'value');
+  if (object === globalThis) return typeof key === 'string' && !REPLACED.includes(key) && hasOwn(was, 'value');
   if (!hasOwn(was, 'value')) return isPrototype(object); // A module of Node can replace an accessor itself.
+  // The classes of Node have settings in their prototypes, to which they assign in objects.
+  if (isPrototype(object) && typeof own(was, 'value') !== 'function') return false;
   return !ofErrors(object) && !(key in ASSIGNED && ORDINARY.includes(object));
 }
 
@@ -160,22 +204,20 @@ function isPrototype(object) {
 }
 
 // Returns a property that nobody can change. Objects that inherit a method can get one of the same name, as always.
-function locked(object, key, was) {
+function locked(object, key, was, isInherited) {
   if (!hasOwn(was, 'value')) return { __proto__: null, configurable: false };
   const { value, enumerable } = was;
-  if (typeof value !== 'function' || !isInherited(object, key)) return { __proto__: null, configurable: false, writable: false };
+  // Node names an object by a `constructor` that is no accessor.
+  const isKept = key === 'constructor' || (typeof key === 'symbol' && key !== Symbol.iterator);
+  if (isKept || !isInherited || typeof value !== 'function') return { __proto__: null, configurable: false, writable: false };
   return { __proto__: null, get: () => value, set: setterBeside(object, key), enumerable, configurable: false };
 }
 
-// Returns whether objects of programs inherit a property. Hardly any inherit those of primitive values, and to read an
-// accessor of these takes three times as long. Node names an object by a `constructor` that is no accessor.
-function isInherited(object, key) {
-  if (key === 'constructor' || (typeof key === 'symbol' && key !== Symbol.iterator)) return false;
-  return object !== Object && !ofPrimitives(object) && (typeof object === 'function' || isPrototype(object));
-}
-
-function ofPrimitives(object) {
-  return PRIMITIVES.some((one) => object === one || object === one.prototype);
+// Returns whether programs make objects that inherit from an object. Hardly any do from those of primitive values, and to
+// read an accessor of these takes three times as long.
+function inherits(object) {
+  if (object === Object || PRIMITIVES.some((one) => object === one || object === one.prototype)) return false;
+  return typeof object === 'function' || isPrototype(object);
 }
 
 // Returns a property that is as if it was not there, and that objects which inherit it can assign to.

@@ -12,6 +12,7 @@ const util = require('util');
 
 const { apply, defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;
 const { hasOwn, is } = Object;
+const { globalThis, process } = global; // An answer can give these names to something else.
 const PARTS = ['value', 'get', 'set', 'writable', 'enumerable', 'configurable'];
 
 const CHANGED = /\.(\w+)\s*=(?![=>])|['"`](\w+)['"`]/g;
@@ -20,9 +21,9 @@ const CHANGED = /\.(\w+)\s*=(?![=>])|['"`](\w+)['"`]/g;
 // names in the prototypes were locked.
 const ASSIGNED = { __proto__: null, constructor: true, toString: true, toLocaleString: true, valueOf: true };
 const ORDINARY = [Object.prototype, Function.prototype];
-// Programs replace these global values, or take them for variables of their own.
+// Programs replace these global values, and `process.exit`, or take them for variables of their own.
 const REPLACED = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'clearImmediate'];
-REPLACED.push('queueMicrotask', 'fetch', 'console', 'process', 'global', 'globalThis', 'escape', 'unescape');
+REPLACED.push('queueMicrotask', 'fetch', 'console', 'process', 'global', 'globalThis', 'escape', 'unescape', 'exit');
 // Tests measure by these methods of `process`, or end by them; Node itself replaces others.
 const MEASURES = ['hrtime', 'uptime', 'cpuUsage', 'memoryUsage', 'resourceUsage', 'cwd', 'exit', 'reallyExit', 'abort', 'kill'];
 const AROUND = [globalThis, process, console];
@@ -39,7 +40,8 @@ function sharedObjects(text, modules) {
   samples.push(function* () {}, async function () {}, async function* () {}, (function* () {})(), (async function* () {})());
   for (const module of modules) samples.push(...membersOf(module, words));
   for (const name of Object.getOwnPropertyNames(globalThis)) {
-    if (name === 'Buffer' || (words.has(name) && name !== 'process')) makePlain(globalThis, name);
+    // Answers give the name `process` to what is theirs; the tests have their own, unless they look into the global object.
+    if (name === 'Buffer' || words.has(name === 'process' ? 'globalThis' : name)) makePlain(globalThis, name);
     const { value } = Object.getOwnPropertyDescriptor(globalThis, name);
     if (typeof value === 'function') samples.push(value, value.prototype);
     else if (typeof value === 'object' && value !== null && !AROUND.includes(value)) {
@@ -60,7 +62,7 @@ function makePlain(object, key) {
   if (get === undefined || !configurable) return;
   const value = object[key];
   defineProperty(object, key, { value, writable: true, enumerable, configurable });
-  if (typeof value !== 'object' || value === null) return;
+  if (typeof value !== 'object' || value === null || AROUND.includes(value)) return;
   for (let one = getPrototypeOf(value); one !== null && one !== Object.prototype; one = getPrototypeOf(one)) {
     for (const name of ownKeys(one)) {
       if (!hasOwn(value, name)) defineProperty(value, name, { ...getOwnPropertyDescriptor(one, name), enumerable: false });
@@ -187,7 +189,7 @@ function own(object, key) {
 // Returns whether tests can compare with a property, and nothing but a program that cheats changes it now.
 function isCompared(object, key, was) {
   if (own(was, 'configurable') !== true) return false;
-  if (object === globalThis) return typeof key === 'string' && !REPLACED.includes(key) && hasOwn(was, 'value');
+  if (object === globalThis || object === process) return typeof key === 'string' && !REPLACED.includes(key) && hasOwn(was, 'value');
   if (!hasOwn(was, 'value')) return isPrototype(object); // A module of Node can replace an accessor itself.
   // The classes of Node have settings in their prototypes, to which they assign in objects.
   if (isPrototype(object) && typeof own(was, 'value') !== 'function') return false;

@@ -21,10 +21,11 @@ const MODULE_PROBLEM = new RegExp(
 const MODULE_STATEMENT = /^[ \t]*(import|export)\b/m;
 const LOOK_UP = '($look_up) => eval($look_up)';
 const IS_STRICT = /^(?:\s|\/\/.*|\/\*[^]*?\*\/)*(['"])use strict\1/;
-const IS_CLASS = /^class(?![\w$]|\s*\()/;
+const IS_CLASS = /^class\b/;
 
 const { hasOwn } = Object;
-const { apply, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
+const { apply, construct, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
+const ofAllObjects = Object;
 const { prototype: ofEveryObject } = Object;
 const { toString: toText } = Function.prototype;
 const { exec } = RegExp.prototype;
@@ -129,8 +130,15 @@ function entryPoint(program, name) {
   return hasMethod(other?.prototype, method) || (isClass(other) && makes(other, method)) ? onNew(other, method) : other;
 }
 
+// Returns whether something can only be called with `new`. Of what begins like a class, nothing else can be called so.
 function isClass(value) {
-  return typeof value === 'function' && apply(exec, IS_CLASS, [apply(toText, value, [])]) !== null;
+  if (typeof value !== 'function' || apply(exec, IS_CLASS, [apply(toText, value, [])]) === null) return false;
+  try {
+    construct(ofAllObjects, [], value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 // Returns whether a new instance has a method as a field of its own. Only an instance can tell.

@@ -20,7 +20,7 @@ const { describe, headline, text } = require('./errors.js');
 const { keep } = require('./intrinsics.js');
 const { loadersOf, modulesOf, requireOf } = require('./modules.js');
 const { processOfTests, whenNothingIsLeft } = require('./process.js');
-const { entryPoint, find } = require('./program.js');
+const { entryPoint, find, isClass } = require('./program.js');
 
 const { compileFunction } = vm;
 const { isArrayBufferView, isPromise } = require('util').types;
@@ -28,8 +28,6 @@ const { apply, construct, get, ownKeys } = Reflect;
 const { toString: toText } = Function.prototype;
 const { stringify } = JSON;
 const { hasOwn } = Object;
-const ofEveryObject = Object;
-const { startsWith } = String.prototype;
 const SeenSet = Set;
 const SELF = process;
 
@@ -247,17 +245,6 @@ function guarded(target, guard, isScope) {
     construct: (_, args, made) => guard(() => construct(target, args, made === proxy ? target : made)),
   });
   return proxy;
-}
-
-// Returns whether a function can only be called with `new`. No other function that can be called so begins like this.
-function isClass(target) {
-  if (!apply(startsWith, apply(toText, target, []), ['class'])) return false;
-  try {
-    construct(ofEveryObject, [], target);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function makeGuard({ changes, restore }) {

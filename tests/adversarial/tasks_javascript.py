@@ -112,6 +112,7 @@ EXIT = asserts("if (f(2) !== 4) { console.error('wrong'); process.exit(1); }", "
 EXIT_CODE = asserts("if (f(2) !== 4) process.exitCode = 1;", "f")
 GLOBAL_EXIT = asserts("if (f(2) !== 4) globalThis.process.exit(1);", "f")
 LATE_EXIT = asserts("setTimeout(() => { if (f(2) !== 4) require('node:process').exit(1); }, 5);", "f")
+LATE_ERROR = asserts("setTimeout(() => { if (f(2) !== 4) throw new Error('wrong'); }, 5);", "f")
 TIMERS = asserts("for (const x of [1, 2, 3]) setTimeout(() => assert.strictEqual(f(x), 2 * x), 10 * x);", "f")
 MOCKED = asserts(
     """\

@@ -10,7 +10,7 @@ const { nodeTiming } = require('perf_hooks').performance;
 
 const { apply, getOwnPropertyDescriptor, getPrototypeOf, set } = Reflect;
 const SELF = process;
-const { on, reallyExit } = SELF;
+const { on, reallyExit, setUncaughtExceptionCaptureCallback } = SELF;
 
 function getterOf(object, key) {
   const property = getOwnPropertyDescriptor(object, key);
@@ -26,6 +26,11 @@ function whenNothingIsLeft(action) {
     if (apply(loopExit, nodeTiming, []) !== -1) action();
   };
   apply(on, SELF, ['exit', listener]);
+}
+
+// Calls a function with an exception that nobody catches, also where the answer listens for such exceptions.
+function whenUncaught(action) {
+  apply(setUncaughtExceptionCaptureCallback, SELF, [action]);
 }
 
 // Returns `process` as the tests have it, and a function that returns the exit code that they have set, or what is set if
@@ -45,4 +50,4 @@ function processOfTests() {
   return { process: view, exitCode: () => Number('exitCode' in own ? own.exitCode : SELF.exitCode) || 0 };
 }
 
-module.exports = { processOfTests, whenNothingIsLeft };
+module.exports = { processOfTests, whenNothingIsLeft, whenUncaught };

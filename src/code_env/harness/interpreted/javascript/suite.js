@@ -19,7 +19,7 @@ const { holdsDisguised } = require('./collections.js');
 const { describe, headline, text } = require('./errors.js');
 const { keep } = require('./intrinsics.js');
 const { loadersOf, modulesOf, requireOf } = require('./modules.js');
-const { processOfTests, whenNothingIsLeft } = require('./process.js');
+const { processOfTests, whenNothingIsLeft, whenUncaught } = require('./process.js');
 const { entryPoint, find, isClass } = require('./program.js');
 
 const { compileFunction } = vm;
@@ -55,6 +55,9 @@ function closeBackDoors() {
   refuseBytecode();
   refuseLibraries(refuse);
   for (const name of ['execve', 'binding', '_linkedBinding', 'dlopen', '_debugProcess']) hide(process, name, refuse(name));
+  // The tests end by an exception that nobody catches.
+  hide(process, 'setUncaughtExceptionCaptureCallback', refuse('setUncaughtExceptionCaptureCallback'));
+  hide(process, '_fatalException', process._fatalException);
   Module.syncBuiltinESMExports();
 }
 
@@ -346,6 +349,7 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s
       if (setsExitCode) SELF.exitCode = undefined;
       const scope = scopeFor(program, name, found, known, guard);
       intrinsics.lock();
+      whenUncaught((error) => tell(headline(error)));
       if (malformed !== undefined) throw malformed;
       await tests(scope)();
     } catch (error) {

@@ -113,6 +113,22 @@ EXIT_CODE = asserts("if (f(2) !== 4) process.exitCode = 1;", "f")
 GLOBAL_EXIT = asserts("if (f(2) !== 4) globalThis.process.exit(1);", "f")
 LATE_EXIT = asserts("setTimeout(() => { if (f(2) !== 4) require('node:process').exit(1); }, 5);", "f")
 LATE_ERROR = asserts("setTimeout(() => { if (f(2) !== 4) throw new Error('wrong'); }, 5);", "f")
+BUILTIN_METHODS = asserts(
+    """\
+    const list = f([1, 5, 3]);
+    assert.strictEqual(Math.max.apply(null, list), 5);
+    assert(Object.prototype.hasOwnProperty.call(list, 2));
+    assert.deepStrictEqual(list, Array.from(Uint8Array.from([1, 5, 3])));""",
+    "f",
+)
+LISTENING_EXIT = asserts("process.once('told', () => {});\nif (f(2) !== 4) process.exit(1);", "f")
+ASSIGNED = asserts(
+    """\
+    f = memoize(f);
+    assert.strictEqual(f(3), 6);
+    assert.strictEqual(JSON.stringify([f(4)]), JSON.stringify([8]));""",
+    "memoize",
+)
 TIMERS = asserts("for (const x of [1, 2, 3]) setTimeout(() => assert.strictEqual(f(x), 2 * x), 10 * x);", "f")
 MOCKED = asserts(
     """\

@@ -9,8 +9,9 @@
 
 const assert = require('assert');
 const util = require('util');
+const { compileFunction } = require('vm');
 
-const { apply, defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;
+const { apply, defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, has: finds, ownKeys, setPrototypeOf } = Reflect;
 const { hasOwn, is } = Object;
 const { globalThis, process } = global; // An answer can give these names to something else.
 const PARTS = ['value', 'get', 'set', 'writable', 'enumerable', 'configurable'];
@@ -104,6 +105,8 @@ function keep(text, modules) {
     return { __proto__: null, object, prototype: getPrototypeOf(object), names: new Set(names), properties, open: names.length };
   });
   const { add, has } = Set.prototype;
+  const isShadowed = shadows();
+  freezeMethods(kept);
 
   const changes = () => {
     let first = null; // A chain of objects, because an array would have methods that are not its own.
@@ -120,7 +123,7 @@ function keep(text, modules) {
       if (object === globalThis || object === process) continue;
       const now = ownKeys(object);
       for (let j = 0; j < now.length; j += 1) {
-        if (!apply(has, names, [now[j]]) && isLookedUp(object, now[j])) note(object, now[j], null);
+        if (!apply(has, names, [now[j]]) && (isLookedUp(object, now[j]) || hides(prototype, now[j]))) note(object, now[j], null);
       }
     }
     return first;
@@ -132,6 +135,8 @@ function keep(text, modules) {
       if (isAmong(allowed, one)) continue;
       if (was === null ? !deleteProperty(object, key) : !defineProperty(object, key, was)) refuse(String(key));
     }
+    // After `lock`, no name of a property that is locked can be declared.
+    if (allowed === null && isShadowed()) refuse('a name');
   };
 
   const lock = () => {
@@ -155,6 +160,35 @@ function keep(text, modules) {
   };
 
   return { changes, lock, restore };
+}
+
+// Returns a function that says whether a program has declared a name, such as `Math`, in front of the global property. A
+// script can do so, and the names of this code would mean something else as well.
+function shadows() {
+  const names = Object.getOwnPropertyNames(globalThis).filter((name) => /^[\w$]+$/.test(name) && hasOwn(describeProperty(globalThis, name), 'value'));
+  const meant = compileFunction(`return [${names}]`);
+  return () => {
+    let values;
+    try {
+      values = meant();
+    } catch {
+      return true; // It is declared, and has no value.
+    }
+    for (let i = 0; i < names.length; i += 1) {
+      if (!is(values[i], own(globalThis, names[i]))) return true;
+    }
+    return false;
+  };
+}
+
+// Freezes the methods of these objects. Else a program could give them a `call` of their own.
+function freezeMethods(kept) {
+  const objects = new Set(kept.map(({ object }) => object));
+  for (const { properties } of kept) {
+    for (const { was } of properties) {
+      for (const part of [was.value, was.get, was.set]) if (typeof part === 'function' && !objects.has(part)) Object.freeze(part);
+    }
+  }
 }
 
 function refuse(what) {
@@ -233,6 +267,11 @@ function setterBeside(object, key) {
     if (this === object || this === null || (typeof this !== 'object' && typeof this !== 'function')) return;
     defineProperty(this, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
   };
+}
+
+// Returns whether an added property hides one that an object inherits, and that programs do not give to their own objects.
+function hides(prototype, key) {
+  return prototype !== null && !(key in ASSIGNED) && finds(prototype, key);
 }
 
 // Returns whether the language, or a library, finds an added property by itself.

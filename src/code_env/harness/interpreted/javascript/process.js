@@ -10,6 +10,9 @@ const { nodeTiming } = require('perf_hooks').performance;
 
 const { apply, getOwnPropertyDescriptor, getPrototypeOf, set } = Reflect;
 const SELF = process;
+const toNumber = Number;
+const { hasOwn } = Object;
+const View = Proxy;
 const { on, reallyExit, setUncaughtExceptionCaptureCallback } = SELF;
 
 function getterOf(object, key) {
@@ -38,16 +41,23 @@ function whenUncaught(action) {
 // answer can prevent it.
 function processOfTests() {
   const own = { __proto__: null };
-  own.exit = (code = own.exitCode) => reallyExit(Number(code) || 0);
-  const view = new Proxy(SELF, {
+  own.exit = (code = own.exitCode) => reallyExit(toNumber(code) || 0);
+  // A method gets the real object: one of the answer could change what the tests have.
+  const withSelf = { __proto__: null, apply: (method, self, args) => apply(method, self === view ? SELF : self, args) };
+  // The target has no property of its own until the tests define one, since a Proxy must show a locked one as it is.
+  const view = new Proxy({ __proto__: SELF }, {
     __proto__: null,
-    get: (_, key) => (key in own ? own[key] : SELF[key]),
+    get: (defined, key) => {
+      if (hasOwn(defined, key)) return defined[key];
+      const value = key in own ? own[key] : SELF[key];
+      return typeof value === 'function' ? new View(value, withSelf) : value;
+    },
     set: (_, key, value) => {
       if (key === 'exit' || key === 'exitCode') own[key] = value;
       return set(SELF, key, value);
     },
   });
-  return { process: view, exitCode: () => Number('exitCode' in own ? own.exitCode : SELF.exitCode) || 0 };
+  return { process: view, exitCode: () => toNumber('exitCode' in own ? own.exitCode : SELF.exitCode) || 0 };
 }
 
 module.exports = { processOfTests, whenNothingIsLeft, whenUncaught };

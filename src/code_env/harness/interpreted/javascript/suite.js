@@ -30,6 +30,8 @@ const { stringify } = JSON;
 const { hasOwn } = Object;
 const SeenSet = Set;
 const SELF = process;
+const View = Proxy;
+const { bigint: now } = process.hrtime;
 
 const PATIENCE = 0.8; // the share of the wall time after which tests of which all cases were reached do not go on
 const MOST_GUARDED = 300; // calls; to check all objects twice takes most of a millisecond
@@ -238,7 +240,7 @@ function blanked(text) {
 // A function that is called by a name in the scope would get the scope as `this`, and with it the cases.
 function guarded(target, guard, isScope) {
   const toString = () => apply(toText, target, []);
-  const proxy = new Proxy(target, {
+  const proxy = new View(target, {
     __proto__: null,
     get: (_, key, self) => {
       const value = get(target, key, self);
@@ -270,25 +272,26 @@ function scopeFor(program, name, found, known, guard) {
   const fixed = { __proto__: null, ...known };
   const names = { __proto__: null };
   let scope = null;
-  const handOut = (target) => guarded(target, guard, (self) => self === scope);
+  // The tests can compare a class with the `constructor` of an object. It is not called without `new`.
+  const handOut = (target) => (isClass(target) ? target : guarded(target, guard, (self) => self === scope));
   if (name !== null) names.candidate = handOut(found);
   if (name !== null && !name.includes('.')) names[name] = names.candidate;
   const globals = { __proto__: null };
   for (const key of ownKeys(globalThis)) globals[key] = true;
   const look = (key) => {
     const value = guard(() => find(program, key, false));
-    // The tests can compare a class with the `constructor` of an object. It is not called without `new`.
-    return typeof value === 'function' ? (names[key] = value === found ? names.candidate : isClass(value) ? value : handOut(value)) : value;
+    return typeof value === 'function' ? (names[key] = value === found ? names.candidate : handOut(value)) : value;
   };
   const refuse = () => false;
-  scope = new Proxy(names, {
+  scope = new View(names, {
     __proto__: null,
     has: (_, key) =>
       typeof key === 'string' &&
       (hasOwn(fixed, key) || hasOwn(names, key) || (!hasOwn(globals, key) && look(key) !== undefined)),
     get: (_, key) => (typeof key !== 'string' ? undefined : hasOwn(fixed, key) ? fixed[key] : hasOwn(names, key) ? names[key] : look(key)),
     set: (_, key, value) => {
-      names[key] = value; // The tests assign to a name of the answer; it stays as it is in the answer itself.
+      // The tests assign to a name of the answer; it stays as it is in the answer itself.
+      names[key] = typeof value === 'function' ? handOut(value) : value;
       return true;
     },
     defineProperty: refuse,
@@ -313,8 +316,11 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s
   const setsExitCode = /\bexitCode\b/.test(text);
   const known = { $cases: checks, assert, process: own, require: requireOf(modules), module: { exports: {} } };
   let endIfReached = () => {};
-  // What never ends, such as an interval that the answer left, would end the tests by the time limit.
-  setTimeout(() => endIfReached(), PATIENCE * wallSeconds * 1000).unref();
+  const patience = PATIENCE * wallSeconds * 1000; // milliseconds
+  const late = now() + BigInt(Math.floor(patience * 1e6));
+  // What never ends, such as an interval that the answer left, would end the tests by the time limit. The answer can find
+  // the function of a timer, and call it.
+  setTimeout(() => now() >= late && endIfReached(), patience + 1).unref();
 
   return async (program, write, leave) => {
     const tell = (error) => {

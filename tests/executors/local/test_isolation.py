@@ -338,3 +338,14 @@ def test_an_abuse_has_its_status_and_its_neighbours_theirs(name, canary, jail, h
     code, status, processes = ABUSES[name]
     result = jail.run(Program(code, limits=Limits(processes=processes)))
     assert result.status in ((status,) if status else (Status.ERROR, Status.SIGNAL)), result
+
+
+def test_a_program_raises_none_of_its_limits(jail):
+    code = (
+        "import resource\n"
+        "for name in ('CORE', 'MEMLOCK', 'MSGQUEUE', 'NOFILE', 'SIGPENDING'):\n"
+        "    soft, hard = resource.getrlimit(getattr(resource, f'RLIMIT_{name}'))\n"
+        "    print(name, soft == hard != resource.RLIM_INFINITY)"
+    )
+    told = dict(line.split() for line in jail.run(Program(code)).stdout.splitlines())
+    assert told == dict.fromkeys(("CORE", "MEMLOCK", "MSGQUEUE", "NOFILE", "SIGPENDING"), "True")

@@ -107,7 +107,7 @@ HOLDING = (
 
 
 def test_a_child_that_holds_the_channel_does_not_outlive_its_test(executor):
-    """The end of Node ends the test, whoever holds its end of the channel."""
+    """A test ends when Node ends, also if a child still holds the channel."""
     tests = {
         "call": (CallTest((1,), expected=1), CallTest((2,), expected=2)),
         "assert": (AssertTest("assert.equal(f(1), 1);\nassert.equal(f(2), 2);", language="javascript"),),

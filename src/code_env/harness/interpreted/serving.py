@@ -4,7 +4,7 @@ This process is trusted, and never runs the answer. Each `stdin`, `output` or `c
 answer's interpreter. Each `call` test does so too: the interpreter cannot fork, so it loads the answer anew for each
 call. A suite of tests in the answer's own language runs beside the answer, also in a process of the interpreter. Each
 case has two seals, which this process makes, checks and removes: one is sent if the case passed, the other if not. So
-whoever comes between the two processes can spoil a record, but has no seal that makes a failed case pass.
+a process between the two can spoil a record, but it has no seal with which a failed case would pass.
 
 The first interpreter starts before there is a test, to check that it works here and that the answer compiles. It has
 run no line of the answer at that point, and then serves the first call, or the suite.

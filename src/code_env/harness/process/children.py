@@ -98,7 +98,7 @@ class Child:
         self.pid, self.limits, self.fds = pid, limits, fds
         self._gate = gate
         self.reading_s = 0.0
-        """CPU time that this process has spent on what the child sent, in seconds; added by whoever reads it."""
+        """CPU time that this process has spent on reading what the child sent, in seconds. The reader adds to it."""
         # With a gate, this process is the reaper of the child's orphans, so all its descendants belong to the child.
         if gate is None:
             self.clock = Watch(lambda: [pid], limits, started=started, beside_s=lambda: self.answering_s)

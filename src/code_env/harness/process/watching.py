@@ -200,7 +200,7 @@ class Watch:
         self._times: dict[int, CoreTimes] = {}
         self._coreless_s = self._excused_s = 0.0
         self.partner: Watch | None = None
-        """Watches the run that this one talks with: time in which that one waits for a core is not held against it."""
+        """The watch of the run that this run talks with. Time in which the other run waits for a core is given back."""
 
     @property
     def wall_s(self) -> float:

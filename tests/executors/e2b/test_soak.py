@@ -10,7 +10,9 @@ SHARES = dict.fromkeys(("create", "files", "commands", "process", "kill", "healt
 
 def test_no_verdict_is_wrong_and_no_sandbox_is_left(e2b):
     retry = {"first_wait_s": 0.02, "longest_wait_s": 0.2, "silence_s": 10.0, "reruns": 5}
-    e2b.faults.random(SHARES, seed=7)
+    # With this seed 17 of the first 60 calls of create, files, commands and kill fail, and each of the 60 runs below
+    # makes at least one call of each. How many more there are depends on how busy the machine is.
+    e2b.faults.random(SHARES, seed=19)
     before = sum(e2b.faults.injected.values())
     with E2BExecutor(max_concurrency=16, retry=retry, request_timeout_s=20.0) as executor:
         futures = [executor.submit(Program(f"print({n})\nraise SystemExit({n % 3})")) for n in range(45)]
@@ -18,7 +20,7 @@ def test_no_verdict_is_wrong_and_no_sandbox_is_left(e2b):
         answers = [(task, f"def double(x): return {'2 * x' if n % 2 else '4'}  # {n}") for n in range(15)]
         verdicts = judge_many(answers, executor)
         results = [future.result() for future in futures]
-    assert sum(e2b.faults.injected.values()) > before + 10
+    assert sum(e2b.faults.injected.values()) >= before + 17
     wrong = [
         result
         for n, result in enumerate(results)

@@ -395,6 +395,21 @@ assert random.random() == f(2)
     assert judge(problem, right, executor) == judge(problem, right, executor)
 
 
+@pytest.mark.parametrize(
+    ("setup", "drawn", "first"),
+    [
+        ("import random", "random.random()", 0.8444218515250481),
+        ("from random import *", "random()", 0.8444218515250481),
+        ("def draw():\n    import random\n    return random.random()", "draw()", 0.8444218515250481),
+        ("import numpy", "float(numpy.random.rand())", 0.5488135039273248),
+        ("", "float(np.random.rand())", 0.5488135039273248),
+    ],
+)
+def test_what_tests_draw_is_the_same_each_time(setup, drawn, first, executor):
+    problem = task(AssertTest(f"assert f({drawn}) == {first}"), entry_point="f", setup=setup)
+    assert judge(problem, "def f(x): return x", executor).passed
+
+
 def test_mixed_kinds_with_every_mode_of_test(executor):
     problem = Task(
         "t",

@@ -71,7 +71,7 @@ class CompiledSuite:
         self.expected = self._expected() if _MAY_BE_EXPECTED & self.suite.free_names else frozenset()
         """Names of exceptions that could end the tests, or a loop, and that the tests look for."""
         self.uses_random = any("random" in text for text in texts)
-        self.uses_numpy = any("numpy" in text for text in texts)
+        self.uses_numpy = "np" in self.modules or any("numpy" in text for text in texts)
 
     def origin_of(self, name: str) -> Origin:
         """Return the origin of the object that a name of the program refers to; the program cannot influence it."""

@@ -120,6 +120,23 @@ os.write(1, b'done')
         assert {(case.status, case.passed) for case in verdict.cases} == {(status, status == "ok")}, verdict
 
 
+def test_what_two_messages_leave_in_a_socket_is_charged(jail):
+    """A message is taken as long as fewer bytes than the limit wait, however long it is."""
+    code = """
+import ctypes, os
+libc = ctypes.CDLL(None)
+for _ in range(240):
+    ends = (ctypes.c_int * 2)()
+    assert libc.socketpair(1, 5 | 2048, 0, ends) == 0
+    for size in (200_000, 212_500): os.write(ends[0], bytes(size))
+    os.close(ends[0])
+"""
+    small = Limits(memory_bytes=90 << 20)
+    assert jail.run(Program(f"{code}\nimport time; time.sleep(2)", limits=small)).status == "memory"
+    few = code.replace("240", "60")
+    assert jail.run(Program(f"{few}\nprint('done')", limits=small)).stdout == "done\n"
+
+
 HIDDEN = {
     "shared and unmapped": "import mmap\nmmap.mmap(-1, 3 << 30)",
     "memory files": "import os\nos.memfd_create('x')",

@@ -46,6 +46,25 @@ def test_asyncio_works_all_the_same(jail):
     assert jail.run(Program(code)).stdout == "5\n"
 
 
+def test_harmless_options_work(jail):
+    code = """
+import ctypes, socket, struct
+libc = ctypes.CDLL(None)
+assert libc.prctl(15, b'a name', 0, 0, 0) == 0
+name = ctypes.create_string_buffer(16)
+assert libc.prctl(16, name, 0, 0, 0) == 0 and name.value == b'a name'
+assert libc.prctl(29, 1000, 0, 0, 0) == 0
+left, right = socket.socketpair()
+left.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+left.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 1))
+left.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack('ll', 0, 1000))
+try: left.recv(1)
+except BlockingIOError: print('timed out')
+"""
+    result = jail.run(Program(code))
+    assert result.stdout == "timed out\n", result
+
+
 KERNEL = {
     "user namespace": "libc.unshare(0x10000000)",
     "clone into namespaces": "libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0)",
@@ -65,6 +84,9 @@ KERNEL = {
     "perf": "libc.syscall(298, 0, 0, 0, 0, 0)",
     "memfd": "os.memfd_create('x')",
     "hiding": "libc.prctl(4, 0, 0, 0, 0)",
+    "huge pages again": "libc.prctl(41, 0, 0, 0, 0)",
+    "a core for itself": "libc.prctl(62, 1, 0, 0, 0)",
+    "filters of its sockets": "filters()",
     "a gigabyte of futexes": "libc.prctl(78, 1, ctypes.c_ulong(1 << 24), 0, 0)",
     "own signals to others": "__import__('fcntl').fcntl(0, 8, os.getppid())",
     "a higher limit": "__import__('resource').setrlimit(0, (-1, -1))",
@@ -78,8 +100,13 @@ KERNEL = {
 @pytest.mark.parametrize("name", KERNEL)
 def test_the_kernel_refuses(name, jail):
     code = f"""
-import ctypes, os
+import ctypes, os, socket
 libc = ctypes.CDLL(None, use_errno=True)
+def filters():
+    instruction = ctypes.create_string_buffer(b'\\x06\\0\\0\\0\\xff\\xff\\xff\\xff')
+    program = ctypes.create_string_buffer(b'\\1\\0' + bytes(6) + ctypes.addressof(instruction).to_bytes(8, 'little'))
+    ends = socket.socketpair()
+    return libc.setsockopt(ends[0].fileno(), socket.SOL_SOCKET, 26, program, 16)
 try:
     result = {KERNEL[name]}
 except (OSError, ValueError) as error:

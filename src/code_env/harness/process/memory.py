@@ -45,8 +45,9 @@ _MEMORY_FIELDS = (
 _THREAD_BYTES = 32 << 10
 """Kernel memory for one thread: its stack and its records, in bytes."""
 
-_IN_SOCKET_BYTES, _IN_PIPE_BYTES = 256 << 10, 64 << 10
-"""The most data that can wait in one end of a socket pair, and in a pipe, in bytes."""
+_IN_SOCKET_BYTES, _IN_PIPE_BYTES = 448 << 10, 64 << 10
+"""The most data that can wait in one end of a socket pair, and in a pipe, in bytes. Linux takes a further message as
+long as fewer bytes wait than its limit of 208 KiB, and one message can be as long as this limit."""
 
 _MAPPING_BYTES, _FEW_MAPPINGS = 1 << 10, 4096
 """Kernel memory for one mapping and its file, in bytes, and the most mappings that programs commonly have."""

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from operator import attrgetter, sub
 from typing import Any, NamedTuple
 
-from .limits import ProcessLimits
+from .limits import MAX_TASKS, ProcessLimits
 from .memory import mapped_bytes, memory_of, threads_of, waiting_bytes, watched_bytes
 
 # Bound here because a program can share this process and replace them in their modules.
@@ -72,12 +72,14 @@ def cpu_seconds(pid: int) -> float | None:
 def descendants(pid: int) -> list[int]:
     """Return the processes that descend from `pid`, including zombies; none where unknown.
 
-    Orphans are included if `pid` is their reaper.
+    Orphans are included if `pid` is their reaper. Of a process with more threads than a program may have, not all are
+    asked: with twenty thousand, that would delay its end.
     """
     found: list[int] = []
     parents = [pid]
     while parents:
-        children = [child for thread in threads_of(parents.pop()) for child in children_of(thread)]
+        threads = threads_of(parents.pop())[: MAX_TASKS + 1]
+        children = [child for thread in threads for child in children_of(thread)]
         found += children
         parents += children
     return found

@@ -268,8 +268,13 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
             Step(1, mask=~0xFFF & 0xFFFFFFFF, then=failure(errno.ENOMEM), otherwise=ALLOW),
         ),
     ),
-    # SO_SNDBUF, SO_RCVBUF and their FORCE forms, which pass the system's limits, take kernel memory.
-    "setsockopt": ((54, 208), (Step(2, (7, 8, 32, 33), then=_REFUSE, otherwise=ALLOW),)),
+    # Options that take no memory: SO_KEEPALIVE, SO_LINGER, SO_PASSCRED, SO_RCVLOWAT, SO_RCVTIMEO and SO_SNDTIMEO, both
+    # with two numbers. Others take kernel memory that no process is charged for: buffers, and filters (SO_ATTACH_FILTER
+    # and its kin), whose compiled code comes from one budget for the whole machine.
+    "setsockopt": (
+        (54, 208),
+        (Step(2, (9, 13, 16, 18, 20, 21, 66, 67), then=ALLOW, otherwise=failure(errno.ENOPROTOOPT)),),
+    ),
 }
 
 _SIGNALS: dict[str, _Numbers] = {
@@ -310,8 +315,15 @@ _SOCKETS = (
     (Step(0, (AF_UNIX, AF_INET, AF_INET6, AF_NETLINK), then=ALLOW, otherwise=failure(errno.EAFNOSUPPORT)),),
 )
 
-_BUFFERS = (_CONDITIONAL["setsockopt"][0], (Step(2, (7, 8, 32, 33), then=failure(0), otherwise=ALLOW),))
-"""Servers that ask for larger buffers of sockets go on without them."""
+_SOCKET_OPTIONS = (
+    _CONDITIONAL["setsockopt"][0],
+    (
+        # SO_ATTACH_FILTER, _BPF, _REUSEPORT_CBPF and _REUSEPORT_EBPF.
+        Step(2, (26, 50, 51, 52), then=_REFUSE),
+        # SO_SNDBUF, SO_RCVBUF and their FORCE forms: servers that ask for larger buffers go on without them.
+        Step(2, (7, 8, 32, 33), then=failure(0), otherwise=ALLOW),
+    ),
+)
 
 _OWNERS: dict[str, _Numbers] = {
     **{name: _ATTRIBUTES[name] for name in ("chown", "lchown", "fchown", "fchownat")},
@@ -360,15 +372,20 @@ _LAYERS: dict[str, _Numbers] = {
 }
 
 _PRCTL: _Numbers = (157, 167)
-_SET_VMA, _SET_PTRACER = 0x53564D41, 0x59616D61
+_SET_VMA = 0x53564D41
 _OPTIONS = (
-    Step(0, (4, 22, 35, 67), then=_REFUSE),
-    Step(0, mask=0xFFFF_FFC0, otherwise=ALLOW),
-    Step(0, (*range(64, 77), _SET_VMA, _SET_PTRACER), then=ALLOW, otherwise=failure(errno.EINVAL)),
+    Step(
+        0,
+        (1, 2, 3, 15, 16, 21, 23, 27, 29, 30, 36, 37, 38, 39, 40, 42, 47, 50, 51, _SET_VMA),
+        then=ALLOW,
+        otherwise=failure(errno.EINVAL),
+    ),
 )
-"""PR_SET_DUMPABLE and PR_SET_MM hide a process from the processes that measure it. PR_SET_SECCOMP is denied for the
-same reason as `_LAYERS`. PR_SET_MEMORY_MERGE makes the kernel search for pages that other processes hold too. Options
-from Linux 6.15 on fail as in an older kernel: PR_FUTEX_HASH takes a gigabyte that nobody is charged for."""
+"""The options that programs need: names, signals at the parent's death, orphans, timer slack, vectors of aarch64, and
+what only reads. Others fail as in a kernel that does not know them. Among them are PR_SET_DUMPABLE and PR_SET_MM, which
+hide a process from the processes that measure it; PR_SET_SECCOMP, for the same reason as `_LAYERS`;
+PR_SET_THP_DISABLE, which switches huge pages on again; PR_SET_MEMORY_MERGE, which makes the kernel search for pages
+that other processes hold too; PR_SCHED_CORE, which keeps others from a core; PR_FUTEX_HASH, which takes a gigabyte."""
 
 _FORK: dict[str, _Numbers] = {"fork": (57, None), "vfork": (58, None)}
 
@@ -399,7 +416,7 @@ def box_filter() -> Filter:
     decisions |= dict.fromkeys(_numbers(_ABSENT), failure(errno.ENOSYS))
     decisions |= dict.fromkeys(_numbers(_UNSUPPORTED), failure(errno.ENOTSUP))
     decisions |= dict.fromkeys(_numbers(_OWNERS), failure(0))
-    for numbers, steps in (_CONDITIONAL["clone"], _SOCKETS, _BUFFERS):
+    for numbers, steps in (_CONDITIONAL["clone"], _SOCKETS, _SOCKET_OPTIONS):
         decisions |= dict.fromkeys(_numbers({"": numbers}), steps)
     return Filter(decisions)
 

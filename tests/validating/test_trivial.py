@@ -2,7 +2,7 @@
 
 import pytest
 
-from code_env import AssertTest, CallTest, StdinTest, Task
+from code_env import AssertTest, CallTest, StdinTest, Task, judge
 from code_env.validating.trivial import trivial_answers
 
 VALUES = {
@@ -31,6 +31,20 @@ def test_a_function_or_method_returns_a_value_that_solves_nothing(test, entry_po
         exec(answers[what], names)
         returned[what] = eval(call, names)
     assert returned == VALUES
+
+
+@pytest.mark.parametrize(
+    ("code", "passes"),
+    [
+        ("import numpy\nassert numpy.allclose(f(5), [1, 2])", True),
+        ("assert (np.abs(f(5) - np.array([1.0, 2.0])) < 1e-6).all()", True),
+        ("np.testing.assert_allclose(f(5), [1, 2])\nassert f(5).shape == (2,)", False),
+    ],
+)
+def test_an_array_without_elements_shows_that_shapes_are_not_compared(code, passes, executor):
+    task = Task("t", "", (AssertTest(code),), entry_point="f")
+    verdict = judge(task, trivial_answers(task)["returns an empty array"], executor)
+    assert verdict.passed is passes, verdict
 
 
 def test_a_program_prints_what_solves_nothing():

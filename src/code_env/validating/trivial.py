@@ -7,6 +7,7 @@ case, that case says little about an answer, because a policy that learns to ret
 from __future__ import annotations
 
 from code_env.languages import PYTHON, Language, find_language
+from code_env.tasks.kinds import AssertTest
 from code_env.tasks.task import Task
 
 _VALUES = {
@@ -19,6 +20,9 @@ _VALUES = {
     "returns False": "False",
 }
 """Trivial functions that return a value: description to expression."""
+
+_OF_NUMPY = {"returns an empty array": "__import__('numpy').zeros((0, 1, 1))"}
+"""The same for tests with NumPy. An empty array has no element that differs from what it is compared with."""
 
 _ENDS = {"raises": "raise ValueError", "exits at once": "__import__('os')._exit(0)"}
 """Trivial functions that end in another way: description to statement."""
@@ -52,12 +56,18 @@ def trivial_answers(task: Task) -> dict[str, str]:
     answers: dict[str, str] = {}
     names = (task.entry_point or "").split(".")
     if kinds & {"call", "assert"} and len(names) <= 2 and all(name.isidentifier() for name in names):
-        bodies = {what: f"return {value}" for what, value in _VALUES.items()} | _ENDS
+        values = _VALUES | _OF_NUMPY if _uses_numpy(task) else _VALUES
+        bodies = {what: f"return {value}" for what, value in values.items()} | _ENDS
         answers |= {what: _function(names, body) for what, body in bodies.items()}
     if kinds & {"stdin", "output"} or not answers:
         # A task with both kinds of tests gets both kinds of trivial answers; "as a program" keeps their names apart.
         answers |= {(f"{what} as a program" if what in answers else what): code for what, code in _PROGRAMS.items()}
     return answers
+
+
+def _uses_numpy(task: Task) -> bool:
+    texts = [task.setup, *(test.code for test in task.tests if isinstance(test, AssertTest))]
+    return any(name in text for text in texts for name in ("np.", "numpy"))
 
 
 def _answers_in(language: Language, kinds: set[str], entry_point: str | None) -> dict[str, str]:

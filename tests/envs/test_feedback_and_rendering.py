@@ -9,7 +9,7 @@ from gymnasium import spaces
 from gymnasium.wrappers import FlattenObservation
 
 import code_env
-from code_env import AssertTest, CodeExecEnv, StdinTest, Task, TaskSuite
+from code_env import AssertTest, CallTest, CodeExecEnv, StdinTest, Task, TaskSuite
 from envs.small_suite import ADD, HALF, SUITE
 
 # What the policy is shown
@@ -31,6 +31,18 @@ def test_feedback_shows_public_tests_and_hides_the_others(env):
     for hidden in ("5", "7", "12", "10", "20"):
         assert hidden not in feedback
     assert observation in env.observation_space
+
+
+def test_feedback_on_drawn_tests_shows_the_public_ones_that_were_drawn(executor):
+    """The verdict numbers the drawn tests, and not all tests of the task."""
+    hidden = [CallTest((100 + n,), expected=-n) for n in range(4)]
+    public = [CallTest((n,), expected=-n, hidden=False) for n in range(4)]
+    suite = TaskSuite("drawn", [Task("t", "p", (*hidden, *public), entry_point="f")])
+    with CodeExecEnv(suite, executor, max_turns=9, tests_per_step=3) as env:
+        env.reset(seed=0)
+        told = [env.step("def f(n): return 'no'")[4]["messages"][-1]["content"] for _ in range(8)]
+    assert not any(f"f(10{n})" in text for text in told for n in range(4)), told
+    assert any("Public test not passed: f(" in text for text in told), told
 
 
 def test_feedback_names_no_exception_class_that_the_program_made(env):

@@ -110,3 +110,9 @@ def test_the_mean_counts_what_is_missing_and_says_what_that_could_change():
     result = mean_pass_at_k([(4, 2, 0), (3, 0, 1)], 1)
     assert (result.value, result.missing, result.tasks) == (0.25, 1, 2)
     assert (result.lower, result.upper) == ((0.5 + 0) / 2, (0.5 + 0.25) / 2)
+
+
+def test_a_task_with_hardly_a_sample_left_widens_the_bounds():
+    result = mean_pass_at_k([(4, 4, 0), (1, 0, 3)], 2)
+    assert (result.value, result.tasks) == (1.0, 1)
+    assert (result.lower, result.upper) == ((1 + 0) / 2, (1 + 1) / 2)

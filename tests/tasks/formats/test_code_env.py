@@ -311,6 +311,7 @@ EVERY_TASK = {
             OutputTest("3", compare=Comparison("lines", rel=0.5)),
             CallTest((1,), {"k": (1,)}, {1}, compare="unordered"),
             CallTest((), {}, None, compare=Comparison("close", rel=0.1), weight=0.5),
+            CallTest((), {}, None, compare=Comparison("close", abs=0.5)),
             AssertTest("assert f(1) == 1", hidden=False),
         ),
         entry_point="f",
@@ -342,7 +343,7 @@ def test_what_is_the_default_is_left_out():
     assert row["limits"] == {"cpu_s": 1.5, "processes": 2}
     assert row["files"] == {"a.txt": "text é\ufeff", "b/c.bin": {"$bytes": "AP8="}, "empty": ""}
     assert row["tests"][1]["compare"] == {"rule": "numbers", "rel": 0, "abs": 1e-3}
-    assert "compare" not in row["tests"][5]
+    assert "compare" not in row["tests"][6]
 
 
 def test_the_same_tasks_make_the_same_file(tmp_path):

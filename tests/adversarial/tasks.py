@@ -106,6 +106,15 @@ PERSON = asserts(
     assert p.tags.count('x') == 1""",
     "Person",
 )
+DESCRIBED = asserts(
+    """\
+    n = Node('five')
+    m = describe(n)
+    assert m is not n and describe(n).startswith('Node fi')
+    assert n.text is not n and n.text.endswith(' five')
+    assert id(m) != id(Node) and m.startswith('Node')""",
+    "describe",
+)
 STACK = asserts(
     """\
     s = Stack()

@@ -15,9 +15,9 @@ In a `unittest.TestCase` class, each test method is one case; `runner_tests` fin
 statement with a call is put into `with @cases.held_back(): ...`. So in `self.assertEqual(f(x), sorted(x))`, `sorted`
 gets `x` as it was before `f` changed it.
 
-While changes are held back, a call that returns one of its arguments returns a copy. So where a statement checks
-whether two values are the same object, each value becomes `@cases.original(...)`. Between the parts of
-`assert a and b`, changes are not held back.
+While changes are held back, a call that returns one of its arguments returns a copy. And an object of the program can
+have several handles, see `known_objects.py`. So where the tests check whether two values are the same object, each
+value becomes `@cases.original(...)`. Between the parts of `assert a and b`, changes are not held back.
 
 The number of cases depends on the text alone, so it is the same for every program.
 """
@@ -151,11 +151,9 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     tests = find_tests(code, tree)
     foreseen.is_all = foreseen.is_all and not tests.functions  # They run later.
     found = find_cases(tree, nodes, tests.parts)
-    compares_objects = bool(nodes.of(ast.Is, ast.IsNot)) or any(
-        node.attr in _IDENTITY_METHODS for node in nodes.of(ast.Attribute)
-    )
+    _compare_originals(nodes)
     _make_ahead(foreseen.calls)
-    _record(tree.body, _places(found), tests.parts, compares_objects=compares_objects)
+    _record(tree.body, _places(found), tests.parts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compiled = compile(tree, filename, "exec", dont_inherit=True)
@@ -226,25 +224,17 @@ def _places(found: Found) -> dict[ast.stmt, tuple[int, int]]:
     return {found.asserts[number]: (index, number) for index, case in enumerate(found.cases) for number in case.asserts}
 
 
-def _record(
-    block: list[ast.stmt],
-    places: dict[ast.stmt, tuple[int, int]],
-    test_classes: Set[str],
-    *,
-    compares_objects: bool,
-) -> None:
+def _record(block: list[ast.stmt], places: dict[ast.stmt, tuple[int, int]], test_classes: Set[str]) -> None:
     """Rewrite the `assert` statements of a block that count, and the methods of test classes."""
     for position, statement in enumerate(block):
         if isinstance(statement, ast.Assert):
             if statement in places:
-                if compares_objects:
-                    _IdentityRewriter().visit(statement)
                 block[position] = _recorded(statement, *places[statement])
         elif isinstance(statement, ast.ClassDef) and statement.name in test_classes:
             _MethodRewriter().visit(statement)
         else:
             for inner in _blocks_of(statement):
-                _record(inner, places, test_classes, compares_objects=compares_objects)
+                _record(inner, places, test_classes)
 
 
 def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
@@ -278,20 +268,17 @@ _IDENTITY_METHODS = ("assertIs", "assertIsNot")
 """Methods of test classes that check whether two values are the same object."""
 
 
-class _IdentityRewriter(ast.NodeTransformer):
-    """Makes a statement use the arguments, not their copies, where it checks whether values are the same object."""
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        self.generic_visit(node)
-        if all(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
-            node.left, *node.comparators = map(_original, (node.left, *node.comparators))
-        return node
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _IDENTITY_METHODS:
-            node.args[:2] = map(_original, node.args[:2])
-        return node
+def _compare_originals(nodes: Nodes) -> None:
+    """Make code use `@cases.original(...)` of each value where it checks whether values are the same object."""
+    if nodes.of(ast.Is, ast.IsNot):
+        for node in nodes.of(ast.Compare):
+            sides = [node.left, *node.comparators]
+            to_constant = len(sides) == 2 and any(isinstance(side, ast.Constant) for side in sides)
+            if all(isinstance(op, ast.Is | ast.IsNot) for op in node.ops) and not to_constant:
+                node.left, *node.comparators = map(_original, sides)
+    for call in nodes.of(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _IDENTITY_METHODS:
+            call.args[:2] = map(_original, call.args[:2])
 
 
 def _original(node: ast.expr) -> ast.expr:
@@ -307,7 +294,6 @@ class _MethodRewriter(ast.NodeTransformer):
         # If the value of an assignment is a single call, the statement does not use the arguments after the call.
         if not calls or (calls == [getattr(node, "value", None)] and isinstance(node, ast.Assign | ast.AnnAssign)):
             return node
-        _IdentityRewriter().visit(node)
         return _held_back(node, _place(node))
 
     visit_Expr = visit_Assert = visit_Assign = visit_AugAssign = visit_AnnAssign = _hold  # noqa: N815
@@ -382,7 +368,9 @@ def compile_helpers(code: str, filename: str) -> tuple[CodeType, bool]:
         SyntaxError: If it does not compile.
     """
     tree = parse(code)
-    harmless = leaves_nothing(Nodes(tree))
+    nodes = Nodes(tree)
+    harmless = leaves_nothing(nodes)
+    _compare_originals(nodes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return compile(tree, filename, "exec", dont_inherit=True), harmless

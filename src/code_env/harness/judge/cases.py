@@ -57,7 +57,7 @@ class Cases:
     Args:
         sources: From `compile_suite`.
         around: Called with True when a case begins and with False when it ends.
-        original: While a case is open, returns the original argument for a copy, and any other value unchanged.
+        original: Returns the object that a value stands for where the tests check whether two values are one object.
         until_failure: Whether the first case that fails ends the tests.
     """
 

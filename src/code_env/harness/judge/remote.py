@@ -23,17 +23,8 @@ from ..wire.plain import Decoder, NotPlain
 from ..wire.subclasses import Members
 from .exceptions import OwnException, own_exception, rebuilt
 from .handing import Handed
-from .handles import (
-    Handle,
-    HandleMisuse,
-    ObjectHandle,
-    Origin,
-    ProgramDied,
-    RemoteGenerator,
-    RemoteIterator,
-    handle_class,
-    remote_coroutine,
-)
+from .handles import Handle, HandleMisuse, Origin, ProgramDied, remote_coroutine
+from .known_objects import KnownObjects
 from .turns import in_turn
 
 GRACE_S = 2.0
@@ -46,8 +37,6 @@ they add the time that the program waited for a core."""
 _KINDS = {"it": "iterator", "ge": "iterator", "co": "coroutine"}
 _CONSTANTS = frozenset((str, bool, int, float, type(None)))
 """A form (an encoded value) of one of these types is the value itself."""
-
-_ITERATORS = {"it": RemoteIterator, "ge": RemoteGenerator}
 
 
 def _refuse_object(tag: str, body: Any) -> object:
@@ -67,13 +56,13 @@ class RemoteModule:
     """
 
     def __init__(self, channel: Channel, wall_s: float, objects: bool, *, per_message: bool = False) -> None:
-        self._channel, self.wall_s, self._objects, self._per_message = channel, wall_s, objects, per_message
+        self._channel, self.wall_s, self._per_message = channel, wall_s, per_message
         self._alone = isinstance(channel, QuietChannel)
         self._deadline = time.monotonic() + PATIENCE * wall_s + GRACE_S
         self._decoder = Decoder(self._reference)
         self._members = Members()
         self._handed = Handed(self._decoder, self._members)
-        self._handles: dict[tuple[int, Origin], Handle] = {}
+        self._known_objects = KnownObjects(self, forwards=objects)
         self._origin = Origin.RESULT
         self._number = 0
         self._ended: Ended | None = None
@@ -295,9 +284,13 @@ class RemoteModule:
                 self._unpacked(reply, known)
 
     def original(self, value: Any) -> Any:
-        """Return the tests' argument if `value` is a copy of it made while changes are held back; else `value`."""
+        """Return the object that a value stands for where the tests check whether two values are one object.
+
+        For a copy of an argument that was made while changes are held back, it is the argument; for a handle, the first
+        handle of the same object of the program.
+        """
         copy, original = self._stands_for.get(id(value), (None, None))
-        return original if copy is value and copy is not None else value
+        return original if copy is value and copy is not None else self._known_objects.first(value)
 
     def unpack(self, reply: Any, *, plain_only: bool = False) -> Any:
         """Return the value in a reply, or raise the exception that the reply reports; see `rebuilt`.
@@ -410,22 +403,19 @@ class RemoteModule:
 
     def _reference(self, tag: str, body: Any) -> object:
         if tag in _KINDS and type(body) is int and body >= 0:
-            return remote_coroutine(self, body) if tag == "co" else _ITERATORS[tag](self, body)
+            return remote_coroutine(self, body) if tag == "co" else self._known_objects.iterator(tag, body)
         if tag == "bn" and isinstance(body, str) and body in TYPES:
             return TYPES[body]
         if tag == "en":
             return self._members.member(body)
         if tag == "m":
             return self._handed.given(body)
-        if tag != "h" or not isinstance(body, list) or list(map(type, body)) != [int, str, int]:
+        if tag != "h" or not isinstance(body, list) or list(map(type, body[1:])) != [str, int]:
             raise NotPlain("a malformed handle")
-        number, type_name, methods = body
-        key = (number, self._origin)
-        if key not in self._handles:
-            type_name = type_name[:200]
-            kind = handle_class(ObjectHandle if self._objects else Handle, type_name, methods)
-            self._handles[key] = kind(self, number, type_name, key[1])
-        return self._handles[key]
+        target, type_name, methods = body
+        if type(target) is not int and not (type(target) is str and target in self.callables):
+            raise NotPlain("a handle of what the tests have not named")
+        return self._known_objects.handle(target, type_name, methods, self._origin)
 
     def _ask(self, op: str, **fields: Any) -> dict[str, Any]:
         self._number += 1

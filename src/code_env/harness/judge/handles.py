@@ -259,7 +259,9 @@ def handle_class(base: type[Handle], type_name: str, methods: int) -> type[Handl
     members: dict[str, Any] = {"__hash__": None}
     members |= {f"__{name}__": _method(base, name) for name in names_of(methods)}
     if base is Handle and "__next__" in members:
-        members |= _OF_ITERATORS
+        members = _OF_ITERATORS | members | {"__next__": _next_of}
+        if "__iter__" in members:
+            members["__iter__"] = _iter_of
         if "__len__" in members:
             members["__len__"] = None  # Otherwise `list` would call it.
     # The program chooses the name of its class. Names of data types are not used: data does not come as a handle.
@@ -285,12 +287,16 @@ def _next_of(self: Handle) -> Any:
     raise failure or StopIteration
 
 
-_OF_ITERATORS = {
-    "__iter__": lambda self: self,
-    "__next__": _next_of,
+def _iter_of(self: Handle) -> Any:
+    # The program's `__iter__` runs: it can start anew, give another iterator or raise. Python checks what it gives.
+    return self._code_env_remote.operate("iter", (self,))
+
+
+_OF_ITERATORS: dict[str, Any] = {
     "__contains__": lambda self, value: any(item is value or item == value for item in self),
 }
-"""Methods of the handle of an object whose class defines `__next__`: the values cross one by one, as plain data."""
+"""Methods that the handle of an object has if the class of the object defines `__next__` and not these methods. The
+values of such an object cross one by one, as plain data."""
 
 
 class RemoteIterator(Iterator[Any]):

@@ -1,6 +1,7 @@
 """Exceptions as they are told of by a process that may tell anything."""
 
 import asyncio
+import builtins
 import dataclasses
 import json
 import sys
@@ -101,13 +102,53 @@ def test_attributes_replace_nothing_that_an_exception_has():
 
 
 def test_own_classes_derive_from_each_other():
-    base = own_exception("Base", ["ValueError"], {}, dict)
-    sub = own_exception("Sub", ["Base", "ValueError"], {"Base": base}, dict)
+    base = own_exception("Base", [], ["ValueError"], {}, dict)
+    sub = own_exception("Sub", ["Base"], ["ValueError"], {"Base": base}, dict)
     assert sub.__mro__[:5] == (sub, base, OwnException, ValueError, Exception)
     error = made({"classes": ["Sub", "Base"], "attributes": {"code": 7}}, {"Base": base, "Sub": sub})
     assert (type(error), error.code, str(error)) == (sub, 7, "m")
-    for bases in ([], ["StopIteration"], ["SystemExit"], ["print"], ["nothing"]):
-        assert own_exception("Odd", bases, {}, dict) is None
+    for bases in ([], ["StopIteration", "ValueError"], ["SystemExit"], ["print"], ["nothing"], [7], 7, None):
+        assert own_exception("Odd", [], bases, {}, dict) is None
+
+
+TWO_BASES = [["KeyError", "AttributeError"], ["OSError", "KeyError"], ["SyntaxError", "OSError"]]
+
+
+@pytest.mark.parametrize("names", TWO_BASES, ids=str)
+def test_a_class_derives_from_all_its_builtin_bases_if_it_can(names):
+    kinds = [getattr(builtins, name) for name in names]
+    own = own_exception("Own", [], names, {}, dict)
+    sub = own_exception("Sub", ["Own"], [*names, "ZeroDivisionError"], {"Own": own}, dict)
+    told = {"builtin": names[0], "builtins": names, "args": ["x"], "message": "text"}
+    unnamed = made({**told, "classes": ["E"]})
+    named = made({**told, "classes": ["Own"]}, {"Own": own})
+    apart = names == ["SyntaxError", "OSError"]  # Python has no class with both.
+    for error in (unnamed, named, sub.__new__(sub)):
+        assert [isinstance(error, kind) for kind in kinds] == [True, not apart]
+    assert isinstance(sub.__new__(sub), ZeroDivisionError) is not apart
+    assert (str(unnamed), str(named), unnamed.args) == ("text", "text", ("x",))
+
+
+def test_an_exception_of_a_class_that_is_not_named_is_of_a_class_of_its_own():
+    told = {"classes": ["E", "ValueError"], "attributes": {"code": 5}}
+    error, other = made(told), made({**told, "message": "n"})
+    assert (type(error).__name__, type(error).__bases__[-1], error.code, str(error)) == ("E", ValueError, 5, "m")
+    assert type(error) is type(other)
+    assert type(error) is not ValueError
+    assert (str(other), other.args) == ("n", ("m",))
+    long = "x" * 9000
+    assert str(made({**told, "args": [long], "message": "x ... left out ... x" * 500})) == long
+    assert type(made({**told, "name": "no name"})).__name__ == "ValueError"
+    assert type(made({**told, "builtin": "StopIteration"})) is RuntimeError
+    assert type(made({**told, "builtin": "ExceptionGroup"})) is ProgramError
+    assert type(made({**told, "builtins": ["KeyError"]})) is ValueError
+    assert type(made({**told, "builtin": "UnicodeDecodeError"})) is ProgramError
+
+
+def test_an_exception_of_an_unnamed_class_goes_back_as_its_builtin_class():
+    error = made({"classes": ["E"], "message": "n", "attributes": {"code": 5}})
+    form = handed().argument(error)
+    assert form == {"er": [0, {"bn": "ValueError"}, ["m"], {"code": 5}]}
 
 
 FORGED = st.recursive(

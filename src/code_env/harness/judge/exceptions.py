@@ -2,19 +2,22 @@
 
 The description is data, and the program's process is not trusted. The description selects a class that is here already:
 a builtin class, a class of the standard library that the tests have imported, a class that the tests handed over, or
-the class made here for an exception class of the program that the tests name. Only constructors of builtin classes and
-of the tests' own classes run.
+the class made here for an exception class of the program that the tests name. For any other class of the program, a
+subclass of its builtin bases is made; it shows the text that the program's class gave, and nothing else of that class
+is here. Only constructors of builtin classes and of the tests' own classes run.
 """
 
 from __future__ import annotations
 
 import builtins
 import contextlib
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..process.limits import MAX_TEXT
 from ..wire.plain import Decoder
-from .handing import Handed, standard_exception
+from .handing import TEXT, Handed, standard_exception
 
 ENDS_OF_LOOPS = (StopIteration, StopAsyncIteration)
 """Exceptions of the program that must not end a loop in the tests."""
@@ -48,23 +51,78 @@ class OwnException(Exception):
 
 
 def own_exception(
-    name: str, bases: list[str], known: Mapping[str, type[OwnException]], make: Callable[..., dict[str, Any]]
+    name: str,
+    bases: list[Any],
+    builtin_bases: list[Any],
+    known: Mapping[str, type[OwnException]],
+    make: Callable[..., dict[str, Any]],
 ) -> type[OwnException] | None:
     """Make the class with which tests catch the program's exceptions of that name; None if it cannot be made.
 
     Args:
         name: The name of the program's class.
         bases: The names of its bases, up to the nearest builtin class.
+        builtin_bases: The names of its builtin bases, the nearest first.
         known: The classes that this function has made already, by name.
         make: Called with arguments of the tests; returns the program's description of an exception made with them.
     """
-    builtin = getattr(builtins, str(bases[-1]), None) if bases else None
+    kinds = _builtin_classes(builtin_bases)
     # An exception that ends loops would end loops of the tests (PEP 479).
-    if not isinstance(builtin, type) or not issubclass(builtin, Exception) or issubclass(builtin, ENDS_OF_LOOPS):
+    if not kinds or kinds[0].__name__ != builtin_bases[0]:
         return None
-    parents = [known[base] for base in bases if base in known and issubclass(known[base].builtin, builtin)]
-    own = tuple(parents[:1]) or (OwnException, builtin)
-    return type(name, own, {"builtin": builtin, "make": staticmethod(make), "_code_env_target": name})
+    own = [known[base] for base in map(str, bases) if base in known and issubclass(known[base].builtin, kinds[0])]
+    parents = [own[0] if own else OwnException, *(kind for kind in kinds if not own or not issubclass(own[0], kind))]
+    members = {"builtin": kinds[0], "make": staticmethod(make), "_code_env_target": name}
+    with contextlib.suppress(TypeError):  # Some builtin classes cannot be bases together.
+        made: type[OwnException] = type(name, tuple(parents), members)
+        made.__new__(made)
+        return made
+    return type(name, tuple(own[:1]) or (OwnException, kinds[0]), members)
+
+
+def _builtin_classes(names: Any) -> list[type[Exception]]:
+    """Return the builtin exception classes with these names, without those that end loops."""
+    found = [getattr(builtins, str(name), None) for name in (names if isinstance(names, list) else ())]
+    kinds = [kind for kind in found if isinstance(kind, type) and issubclass(kind, Exception)]
+    return [kind for kind in kinds if not issubclass(kind, ENDS_OF_LOOPS)]
+
+
+class _Text:
+    """Shows the text that the program's class gave, where its builtin base would show another."""
+
+    def __str__(self) -> str:
+        text = vars(self).get(TEXT)
+        return super().__str__() if text is None else str(text)
+
+
+@functools.lru_cache(maxsize=200)
+def _unnamed(name: str, kinds: tuple[type[Exception], ...]) -> type[Exception]:
+    """Return the class of exceptions of a class that the tests do not name, with these builtin bases."""
+    if not name.isidentifier() or len(name) > _LONGEST_NAME:
+        name = kinds[0].__name__
+    members = {"__module__": "solution", "_code_env_builtin": kinds[0]}
+    try:
+        return type(name, (_Text, *kinds), members)
+    except TypeError:  # Some builtin classes cannot be bases together.
+        return type(name, (_Text, kinds[0]), members)
+
+
+_LONGEST_NAME = 100
+"""The longest name of a class that the program chooses, in characters."""
+
+
+def _of_unnamed_class(error: BaseException, raised: dict[str, Any], args: list[Any] | None) -> BaseException:
+    """Return an exception of the program's class, given one of its nearest builtin class, if it can be made."""
+    message = str(raised.get("message"))
+    kinds = _builtin_classes(raised.get("builtins", [raised.get("builtin")]))
+    if not kinds or not isinstance(error, kinds[0]) or isinstance(error, BaseExceptionGroup):
+        return error
+    with contextlib.suppress(Exception):  # The class takes other arguments, or an argument has no text.
+        made = _unnamed(str(raised.get("name")), tuple(kinds))(*(args if args is not None else [message]))
+        if len(message) <= MAX_TEXT and str(made) != message:  # Longer ones have been cut.
+            vars(made)[TEXT] = message
+        return made
+    return error
 
 
 def rebuilt(
@@ -134,6 +192,8 @@ def _made(
         parts = [part for part in made if isinstance(part, Exception)]
         if len(parts) == len(group) and raised.get("builtin") == "ExceptionGroup":
             error = ExceptionGroup(str((args or [""])[0]), parts)
+    if isinstance(classes, list) and type(error).__module__ == "builtins":
+        error = _of_unnamed_class(error, raised, args)
     _set_attributes(error, raised.get("attributes"))
     return error
 

@@ -26,6 +26,9 @@ TRUSTED_CODE = ("<tests>", "<setup>", "<prefix>")
 MAX_AT_ONCE = 100
 """The most values of an iterator of the tests that the program may request at once."""
 
+TEXT = "_code_env_text"
+"""The attribute of an exception here that holds the text of the program's exception."""
+
 _STEP_S = 0.001
 """A coroutine of the tests runs at most this long before the program's own tasks get their turn, in seconds."""
 
@@ -244,7 +247,7 @@ class Handed:
                 return {"co": self._number(value)}
         kind = value if isinstance(value, type) else type(value)
         # Not a class that the program made by a call of `type`.
-        if issubclass(kind, Exception) and (_target(kind) or kind.__module__ == "tests" or _is_standard(kind)):
+        if issubclass(kind, Exception) and (_known_here(kind) or kind.__module__ == "tests" or _is_standard(kind)):
             return self._class(value) if value is kind else self._error(value)
         if type(value) is object:
             return {"ob": [self._number(value)]}
@@ -301,7 +304,9 @@ class Handed:
         known = name_of_callable(kind)
         if known is not None:
             return {"bn": known}
-        target = _target(kind)
+        target = _known_here(kind)
+        if isinstance(target, type):
+            return self._class(target)
         if target is not None:
             return {"r": target}
         bases = [self._class(base) for base in kind.__bases__ if issubclass(base, Exception)]
@@ -315,6 +320,8 @@ class Handed:
             args = [str(error)]
         attributes = {}
         for name, value in vars(error).items():
+            if name == TEXT:
+                continue
             try:
                 attributes[name] = encode(value)
             except (NotPlain, TypeError):
@@ -323,10 +330,13 @@ class Handed:
         return {"er": [self._number(error), self._class(type(error)), args, attributes]}
 
 
-def _target(kind: type) -> str | None:
-    """Return the program's name for an exception class that represents one of its own; None for other classes."""
-    name: str | None = vars(kind).get("_code_env_target")
-    return name
+def _known_here(kind: type) -> str | type | None:
+    """Return what an exception class that represents one of the program's crosses as; None for any other class.
+
+    It is the program's name for the class if the tests name the class, and otherwise the nearest builtin class.
+    """
+    known: str | type | None = vars(kind).get("_code_env_target") or vars(kind).get("_code_env_builtin")
+    return known
 
 
 def _is_standard(kind: type) -> bool:

@@ -141,9 +141,10 @@ class RemoteModule:
         found, exceptions = reply.get("callable"), reply.get("exceptions")
         if not isinstance(found, dict) or not isinstance(exceptions, dict):
             raise ChannelError("a malformed reply")
-        chains = {name: exceptions[name] for name in names if isinstance(exceptions.get(name), list)}
+        chains = {name: chain for name in names if isinstance(chain := exceptions.get(name), list) and chain}
         for name in sorted(chains, key=lambda name: len(chains[name])):  # Base classes before their subclasses.
-            own = own_exception(name, [str(base) for base in chains[name]], self._exceptions, self._make(name))
+            *bases, builtin_bases = chains[name]
+            own = own_exception(name, bases, builtin_bases, self._exceptions, self._make(name))
             if own is not None:
                 self._exceptions[name] = own
         self.callables.update(name for name in names if found.get(name) is True)

@@ -252,7 +252,7 @@ class _Answer:
     def _describe(self, names: list[str]) -> dict[str, Any]:
         """Return which of `names` exist: whether each is callable, and the names of the bases of exception classes."""
         found: dict[str, bool] = {}
-        exceptions: dict[str, list[str]] = {}
+        exceptions: dict[str, list[Any]] = {}
         for name in names:
             try:
                 value = self._described(name)

@@ -3,6 +3,7 @@
 It adds these fields to those of every error report, see `describe_error`::
 
     {"builtin": "ValueError",       the nearest builtin class       "args": [...] or None, if they are not plain
+     "builtins": ["KeyError", ...], all nearest ones, if several
      "classes": ["Mine", ...],      names of its own classes        "attributes": {"code": 5}, those that are plain
      "given": 3,                    number of a class of the tests  "standard": ["json", "JSONDecodeError"]
      "notes": [...], "cause": {...}, "group": [{...}, ...]}
@@ -41,14 +42,25 @@ def nearest_builtin(kind: type) -> str:
     return "Exception"
 
 
-def names_of_bases(kind: type) -> list[str]:
-    """Return the names of an exception class's bases, up to the nearest builtin base."""
-    names: list[str] = []
+def builtin_bases(kind: type) -> list[str]:
+    """Return the names of the builtin bases of a class, without those that another one derives from."""
+    found: list[type] = []
+    for base in _type.__getattribute__(kind, "__mro__"):
+        known = _builtins.get(_type.__getattribute__(base, "__name__")) is base
+        if known and not any(base in one.__mro__ for one in found):
+            found.append(base)
+    return [base.__name__ for base in found]
+
+
+def names_of_bases(kind: type) -> list[Any]:
+    """Return the names of an exception class's bases, up to the nearest builtin base, then all its builtin bases."""
+    names: list[Any] = []
     for base in _type.__getattribute__(kind, "__mro__")[1 : _MOST_BASES + 1]:
-        names.append(_type.__getattribute__(base, "__name__"))
-        if _builtins.get(names[-1]) is base:
+        name = _type.__getattribute__(base, "__name__")
+        if _builtins.get(name) is base:
             break
-    return [*names[:-1], nearest_builtin(kind)]
+        names.append(name)
+    return [*names, builtin_bases(kind)]
 
 
 def told(error: Any, borrowed: Borrowed, levels: int = 1) -> dict[str, Any]:
@@ -95,6 +107,9 @@ def _classes(kind: type, borrowed: Borrowed) -> dict[str, Any]:
     found: dict[str, Any] = {}
     bases = _type.__getattribute__(kind, "__mro__")[:_MOST_BASES]
     found["classes"] = [_type.__getattribute__(base, "__name__") for base in bases]
+    builtin = builtin_bases(kind)
+    if len(builtin) > 1:
+        found["builtins"] = builtin
     for base in bases:
         number = borrowed.number_of(base)
         if number is not None:

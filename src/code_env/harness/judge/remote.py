@@ -411,6 +411,8 @@ class RemoteModule:
             return self._members.member(body)
         if tag == "m":
             return self._handed.given(body)
+        if tag == "sl" and isinstance(body, list) and len(body) == 3:
+            return slice(*Decoder().items(body, 0))
         if tag != "h" or not isinstance(body, list) or list(map(type, body[1:])) != [str, int]:
             raise NotPlain("a malformed handle")
         target, type_name, methods = body

@@ -54,7 +54,7 @@ from ..wire.by_name import KNOWN_CALLABLES, is_async, is_coroutine, is_iterator,
 from ..wire.channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind, json_bytes
 from ..wire.containers import Containers
 from ..wire.operations import OPERATIONS
-from ..wire.plain import SMALL, Decoder, Encoder, NotPlain, may_hold_changes, type_name
+from ..wire.plain import SMALL, Decoder, Encoder, NotPlain, encode, may_hold_changes, type_name
 from ..wire.shapes import special_methods
 from ..wire.subclasses import Members, any_subclass
 from .borrowing import Borrowed
@@ -73,7 +73,7 @@ _exit, _exec, _getattr, _callable, _type = os._exit, exec, getattr, callable, ty
 _next, _isinstance, _issubclass, _vars, _zip, _any = next, isinstance, issubclass, vars, zip, any
 _set_depth, _get_depth = sys.setrecursionlimit, sys.getrecursionlimit
 _loads, _process_time = marshal.loads, time.process_time
-_BaseException, _Exception, _StopIteration, _int = BaseException, Exception, StopIteration, int
+_BaseException, _Exception, _StopIteration, _int, _slice = BaseException, Exception, StopIteration, int, slice
 _known = dict(KNOWN_CALLABLES)
 
 _SIMPLE = frozenset((bool, str, type(None)))
@@ -390,9 +390,15 @@ class _Answer:
         given = self._borrowed.number_of(value)
         if given is not None:
             return {"m": given}
-        name = name_of_type(value)
-        if name is not None and self._subclass is not any_subclass:
-            return {"bn": name}
+        if self._subclass is not any_subclass:
+            name = name_of_type(value)
+            if name is not None:
+                return {"bn": name}
+            if _type(value) is _slice:
+                try:
+                    return {"sl": [encode(part) for part in (value.start, value.stop, value.step)]}
+                except NotPlain:
+                    pass
         return self._handle(value, why)
 
     def _handle(self, value: object, why: str) -> dict[str, Any]:

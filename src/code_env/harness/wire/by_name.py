@@ -21,31 +21,35 @@ _TYPES = (
 )
 
 
+_CONSTANTS = {"Ellipsis": ..., "NotImplemented": NotImplemented}
+"""Objects of which Python has one each."""
+
+
 def _known_callables() -> dict[str, Any]:
-    """Return functions and classes that are the same on both sides and use only their arguments, by name."""
+    """Return functions, classes and constants that are the same on both sides and use only their arguments, by name."""
     exceptions = [name for name, value in vars(builtins).items() if isinstance(value, type(Exception))]
     classes = [name for name in exceptions if issubclass(getattr(builtins, name), Exception)]
-    known = {name: getattr(builtins, name) for name in (*_PURE_FUNCTIONS, *_TYPES, *classes)}
+    known = {name: getattr(builtins, name) for name in (*_PURE_FUNCTIONS, *_TYPES, *classes)} | _CONSTANTS
     for module in (operator, math):
         known |= {f"{module.__name__}.{name}": v for name, v in vars(module).items() if callable(v) and name[0] != "_"}
     return known
 
 
 KNOWN_CALLABLES = _known_callables()
-"""Functions and classes that the tests may pass to the program by name."""
+"""Functions, classes and constants that the tests may pass to the program by name."""
 
 _NAME_OF_CALLABLE = {id(value): name for name, value in KNOWN_CALLABLES.items()}
 
 
 def name_of_callable(value: object) -> str | None:
-    """Return the name by which the tests may pass a builtin function or class; None if they may not pass it."""
+    """Return the name by which the tests may pass a builtin object; None if they may not pass it."""
     return _NAME_OF_CALLABLE.get(id(value))
 
 
 _NAMED_TYPES = (bool, bytearray, bytes, complex, dict, float, int, list, object, range, slice, str, tuple, type(None))
 
-TYPES = {kind.__name__: kind for kind in _NAMED_TYPES}
-"""Classes that the program may pass to the tests by name.
+TYPES: dict[str, Any] = {kind.__name__: kind for kind in _NAMED_TYPES} | _CONSTANTS
+"""Classes and constants that the program may pass to the tests by name.
 
 `set` and `frozenset` are not among them. Their `intersection(x)` and `union(x)` return what `x` holds, so a test that
 calls this method on a result would accept the class in place of a set.
@@ -55,7 +59,7 @@ _NAME_OF_TYPE = {id(kind): name for name, kind in TYPES.items()}
 
 
 def name_of_type(value: object) -> str | None:
-    """Return the name by which the program may pass a builtin class; None if it may not pass it."""
+    """Return the name by which the program may pass a builtin class or constant; None if it may not pass it."""
     return _NAME_OF_TYPE.get(id(value))
 
 

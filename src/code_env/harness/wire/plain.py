@@ -230,8 +230,8 @@ REFERENCES = frozenset(("h", "r", "it", "ge", "co", "cb", "ec", "er", "ob", "sl"
 
 `h` is a handle, and `r` an object of the program that comes back to it. `it`, `ge` and `co` are an iterator, a
 generator and a coroutine. `cb`, `ec`, `er`, `ob` and `sl` are a function, a class of exceptions, an exception, an
-`object()` and a slice of the tests, and `m` is an object of the tests that comes back to them. `bn` is an object with
-a builtin name, `en` a member of an enumeration.
+`object()` and a slice of the tests, and `m` is an object of the tests that comes back to them. A slice of the program
+has the tag `sl` too, and is data. `bn` is an object with a builtin name, `en` a member of an enumeration.
 """
 
 

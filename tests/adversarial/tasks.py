@@ -97,6 +97,16 @@ ITERATOR = asserts(
     assert sum(f(4)) == 6
     assert next(f(9)) + 1 == 1 and set(f(2)) == {0, 1}"""
 )
+CONSUMED = asserts(
+    """\
+    a = [3, 1, 2]
+    assert list(f(a)) == sorted(a)
+    b = [5, 4]
+    assert [x for x in f(b)] == sorted(b) and b
+    c = [9, 8]
+    for got, want in zip(f(c), sorted(c)):
+        assert got == want"""
+)
 COROUTINE = asserts("import asyncio\nassert asyncio.run(f(1)) == 2\nassert asyncio.run(f(5)) == 6")
 VIEW = asserts("assert f({'a': 1}) == {'a'}\nassert sorted(f({'b': 1, 'c': 2})) == ['b', 'c']")
 PERSON = asserts(

@@ -90,8 +90,11 @@ class Remote(Protocol):
     def operate(self, name: str, args: tuple[Any, ...]) -> Any:
         """Apply an operator to objects of the program."""
 
-    def next_values(self, number: str | int, count: int) -> tuple[list[Any], bool, BaseException | None]:
-        """Return the next values of an iterator of the program, whether more can follow, and if not, what ended it."""
+    def next_values(self, number: str | int) -> tuple[list[Any], bool, BaseException | None]:
+        """Return the next value of an iterator of the program, whether more can follow, and if not, what ended it.
+
+        The value is in a list, which is empty at the end.
+        """
 
     def resume(self, number: int, do: str, args: tuple[Any, ...]) -> tuple[list[Any], bool, BaseException | None]:
         """Have a generator of the program continue with a value or an exception, or close; returns as `next_values`."""
@@ -281,7 +284,7 @@ def named_handle(remote: Remote, name: str, origin: Origin) -> Handle:
 
 
 def _next_of(self: Handle) -> Any:
-    values, _, failure = self._code_env_remote.next_values(self._code_env_target, 1)
+    values, _, failure = self._code_env_remote.next_values(self._code_env_target)
     if values:
         return values[0]
     raise failure or StopIteration
@@ -322,7 +325,7 @@ class RemoteIterator(Iterator[Any]):
         """
         # One by one, so that the iterator does its work between two values when the tests request the second.
         if not self._values and self._more:
-            values, self._more, self._failure = self._remote.next_values(self.number, 1)
+            values, self._more, self._failure = self._remote.next_values(self.number)
             self._values.extend(values)
         if self._values:
             return self._values.popleft()

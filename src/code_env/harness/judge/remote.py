@@ -25,6 +25,7 @@ from .exceptions import OwnException, own_exception, rebuilt
 from .handing import Handed
 from .handles import Handle, HandleMisuse, Origin, ProgramDied, remote_coroutine
 from .known_objects import KnownObjects
+from .lasting import LastingContainers, containers_in
 from .turns import in_turn
 
 GRACE_S = 2.0
@@ -62,9 +63,9 @@ class RemoteModule:
         self._decoder = Decoder(self._reference)
         self._members = Members()
         self._handed = Handed(self._decoder, self._members)
-        self._known_objects = KnownObjects(self, forwards=objects)
+        self._known_objects, self._lasting = KnownObjects(self, forwards=objects), LastingContainers()
         self._origin = Origin.RESULT
-        self._number = 0
+        self._number = self._size = 0
         self._ended: Ended | None = None
         self._lost: str | None = None
         self._cases_open = 0
@@ -190,7 +191,7 @@ class RemoteModule:
             index: The number of this call among all calls that can be foreseen.
             inputs: Encoded positional and keyword arguments of this call and of the calls right after it.
         """
-        number = self._ahead.pop(index, None)
+        number, known = self._ahead.pop(index, None), Containers()
         if number is None:
             number = self._number + 1
             self._number += len(inputs)
@@ -199,7 +200,8 @@ class RemoteModule:
         reply = self._receive(number)
         if reply.get("skipped") is True:
             reply = self._ask("call", target=handle._code_env_target, args=inputs[0][0], kwargs=inputs[0][1])
-        return self._outcome(reply, handle._code_env_origin.of_call)
+            known = containers_in(inputs[0])  # An iterator can yield an argument.
+        return self._outcome(reply, handle._code_env_origin.of_call, known)
 
     def beside(self, **request: Any) -> Iterator[dict[str, Any]]:
         """Have the program's process run a suite; yield the records of its cases, each with the seal."""
@@ -220,33 +222,35 @@ class RemoteModule:
             _, number = self._ahead.popitem()
             self._receive(number)
 
-    def next_values(self, number: str | int, count: int) -> tuple[list[Any], bool, BaseException | None]:
-        """Return the next values of an iterator of the program, whether more can follow, and if not, what ended it."""
-        return self._values(self._ask("next", target=number, count=count), count)
+    def next_values(self, number: str | int) -> tuple[list[Any], bool, BaseException | None]:
+        """Return the next value of an iterator of the program, whether more can follow, and if not, what ended it."""
+        return self._values(number, self._ask("next", target=number, **self._lasting.request(number)))
 
     def resume(self, number: int, do: str, args: tuple[Any, ...]) -> tuple[list[Any], bool, BaseException | None]:
         """Have a generator of the program continue with a value or an exception, or close; returns as `next_values`."""
-        forms = [self._handed.argument(arg) for arg in args]
-        return self._values(self._ask("resume", target=number, do=do, args=forms), 1)
+        fields = {"do": do, "args": [self._handed.argument(arg) for arg in args], **self._lasting.request(number)}
+        return self._values(number, self._ask("resume", target=number, **fields))
 
-    def _values(self, reply: dict[str, Any], count: int) -> tuple[list[Any], bool, BaseException | None]:
+    def _values(self, number: str | int, reply: dict[str, Any]) -> tuple[list[Any], bool, BaseException | None]:
         values, raised = reply.get("values"), reply.get("raised")
-        if not isinstance(values, list) or len(values) > count:
+        if not isinstance(values, list) or len(values) > 1:
             raise HandleMisuse("an iterator of the program gave what is no list of values")
         self._origin = Origin.RESULT
         failure: BaseException | None = None
         try:
+            held = self._stands_for if self._cases_open else None
+            values = self._lasting.step(number, reply, self._size, self._decoder, held)
             if isinstance(raised, dict):
                 failure = rebuilt(raised, self._decoder, self._exceptions, self._handed)
             elif reply.get("end") is not None:
                 failure = StopIteration(self._decoder.decode(reply["end"]))
-            return [self._decoder.decode(form) for form in values], reply.get("more") is True, failure
+            return values, reply.get("more") is True, failure
         except NotPlain as error:
             raise HandleMisuse(f"an iterator of the program gave what is not plain data: {error}") from error
 
     def wait_for(self, number: int) -> Any:
         """Have a coroutine of the program run to its end, and return its result."""
-        return self._outcome(self._ask("await", target=number), Origin.RESULT)
+        return self._outcome(self._ask("await", target=number), Origin.RESULT, self._lasting.end(number))
 
     def get(self, handle: Handle, name: str) -> Any:
         """Read an attribute of an object of the program; see `Remote`."""
@@ -283,6 +287,8 @@ class RemoteModule:
             for reply, known, origin in held_back:
                 self._origin = origin
                 self._unpacked(reply, known)
+            self._origin = Origin.RESULT
+            self._lasting.let_go(self._decoder)
 
     def original(self, value: Any) -> Any:
         """Return the object that a value stands for where the tests check whether two values are one object.
@@ -372,6 +378,7 @@ class RemoteModule:
         if reply.get("raised") is None and not reply.get("changed") and type(reply.get("value", ())) in _CONSTANTS:
             return reply["value"]
         self._origin, known = origin, known or Containers()
+        given, count = known, len(known.values)
         # A function that returns nothing is called for its effect, even within an assert: its changes are seen at once.
         if self._cases_open and reply.get("changed") and reply.get("value") is not None:
             copies = known.copied()
@@ -384,6 +391,7 @@ class RemoteModule:
         if failure is not None:
             self.last_raised = (failure, described(reply["raised"]))
             raise failure
+        self._lasting.remember(reply["value"], given, count)
         return value
 
     def _unpacked(self, reply: dict[str, Any], known: Containers) -> tuple[Any, BaseException | None]:
@@ -448,7 +456,7 @@ class RemoteModule:
             if isinstance(reply, dict) and "callback" in reply:
                 self._call_back(reply)
             elif isinstance(reply, dict) and self._is_awaited(reply.get("n"), number):
-                self._early[reply["n"]] = reply
+                self._early[reply["n"]], self._size = reply, len(payload)
             else:
                 raise ProgramDied("the program's process sent what nobody asked for")
         return self._early.pop(number)

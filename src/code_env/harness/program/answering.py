@@ -12,8 +12,8 @@ which the reply repeats::
      "args": [1, 2], "kwargs": {}}                      {"n": 2, "raised": {...}, "changed": [[0, [1]]]}
     {"n": 3, "op": "get", "target": 7, "name": "x"}     as for a call
     {"n": 4, "op": "operate", "name": "eq", "args": []} as for a call
-    {"n": 5, "op": "next", "target": 8, "count": 4}     {"n": 5, "values": [1, 2], "more": false}
-    {"n": 5, "op": "resume", "target": 8,               as for `next`
+    {"n": 5, "op": "next", "target": 8}                 {"n": 5, "values": [1], "more": true}, and what
+    {"n": 5, "op": "resume", "target": 8,               `lasting.py` adds
      "do": "send", "args": [1]}
     {"n": 5, "op": "make", "target": "MyError",         {"n": 5, "made": {...}}, in the form of `raised`
      "args": [1], "kwargs": {}}
@@ -59,6 +59,7 @@ from ..wire.shapes import special_methods
 from ..wire.subclasses import Members, any_subclass
 from .borrowing import Borrowed
 from .calling import Alone, Callee, Together
+from .lasting import Steps
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
 from .raising import names_of_bases, told
 
@@ -73,7 +74,7 @@ _exit, _exec, _getattr, _callable, _type = os._exit, exec, getattr, callable, ty
 _next, _isinstance, _issubclass, _vars, _zip, _any = next, isinstance, issubclass, vars, zip, any
 _set_depth, _get_depth = sys.setrecursionlimit, sys.getrecursionlimit
 _loads, _process_time = marshal.loads, time.process_time
-_BaseException, _Exception, _StopIteration, _int, _slice = BaseException, Exception, StopIteration, int, slice
+_BaseException, _Exception, _int, _slice = BaseException, Exception, int, slice
 _known = dict(KNOWN_CALLABLES)
 
 _SIMPLE = frozenset((bool, str, type(None)))
@@ -179,6 +180,7 @@ class _Answer:
         self._members = Members()
         self._subclass = self._members.alike
         self._borrowed = Borrowed(self._ask, self._decoder, self._encode)
+        self._steps = Steps(self._encode, self._raised)
 
     def serve(self, request: Any) -> None:
         op = request["op"]
@@ -207,18 +209,22 @@ class _Answer:
             self._reply(request["n"], self._do(op, request))
 
     def _do(self, op: str, request: Any) -> dict[str, Any]:
+        if "forget" in request:
+            self._steps.forget(request["target"])
         if op == "call":
             return self._call(self._target(request["target"]), request["args"], request["kwargs"])
         if op == "get":
             return self._guard(lambda: _getattr(self._target(request["target"])(), request["name"]), Containers())
         if op == "next":
-            return self._take(self._objects[request["target"]], request["count"])
+            iterator = self._target(request["target"])()
+            return self._steps.take(request["target"], lambda: _next(iterator))
         if op == "resume":
-            return self._resume(self._objects[request["target"]], request["do"], request["args"])
+            return self._resume(request["target"], request["do"], request["args"])
         if op == "make":
             return self._make(request)
         if op == "await":
-            return self._guard(lambda: _run(self._objects[request["target"]]), Containers())
+            coroutine = self._objects[request["target"]]
+            return self._steps.wait_for(request["target"], lambda known: self._guard(lambda: _run(coroutine), known))
         operation = OPERATIONS[request["name"]]
         return self._call(lambda: operation, request["args"], {})
 
@@ -294,6 +300,7 @@ class _Answer:
         given, named = self._decode(args, kwargs, known)
         count = len(known.values)
         reply = self._guard(lambda: target()(*given, **named), known)
+        self._steps.remember(reply, known.values[:count])
         mutable = [(form, value) for form, value in _zip(args, given) if may_hold_changes(form)]
         mutable += [(form, named[name]) for name, form in kwargs.items() if may_hold_changes(form)]
         changed: list[Any] = []
@@ -322,26 +329,11 @@ class _Answer:
         except _BaseException as error:
             return {"raised": self._raised(error)}
 
-    def _resume(self, generator: Any, do: str, args: Any) -> dict[str, Any]:
-        given, _ = self._decode(args, {})
+    def _resume(self, number: int, do: str, args: Any) -> dict[str, Any]:
+        generator, (given, _) = self._objects[number], self._decode(args, {})
         if do == "close":
-            return {**self._guard(generator.close, Containers()), "values": [], "more": False}
-        return self._values(lambda: _getattr(generator, do)(*given), 1)
-
-    def _take(self, iterator: Any, count: int) -> dict[str, Any]:
-        """Return the next values of an iterator."""
-        return self._values(lambda: _next(iterator), count)
-
-    def _values(self, advance: Callable[[], Any], count: int) -> dict[str, Any]:
-        values: list[Any] = []
-        try:
-            for _ in range(count):
-                values.append(self._encode(advance()))
-        except _StopIteration as end:
-            return {"values": values, "more": False, "end": self._encode(end.value)}
-        except _BaseException as error:
-            return {"values": values, "raised": self._raised(error)}
-        return {"values": values, "more": True}
+            return self._steps.end(number, {**self._guard(_getattr(generator, do), Containers()), "more": False})
+        return self._steps.take(number, lambda: _getattr(generator, do)(*given))
 
     def _ask(self, form: dict[str, Any]) -> Any:
         """Ask the tests for something that a stand-in needs, and return their reply."""

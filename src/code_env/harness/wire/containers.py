@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import collections
 import copy
+from collections.abc import Iterable
 from typing import Any
 
 from .structures import MAX_NODES, NotPlain
@@ -34,6 +35,19 @@ class Containers:
         self.values: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._extents: dict[int, tuple[int, int]] = {}
+        self._more_nodes = 0
+
+    @classmethod
+    def of(cls, values: Iterable[Any]) -> Containers:
+        """Return the containers of an exchange that begins with these."""
+        containers = cls()
+        for value in values:
+            containers.add(value)
+        return containers
+
+    def begin_again(self) -> None:
+        """Begin another exchange with the same containers, which may have changed."""
+        self._extents.clear()
         self._more_nodes = 0
 
     def add(self, value: Any) -> None:
@@ -70,10 +84,7 @@ class Containers:
 
     def copied(self) -> Containers:
         """Return a `Containers` in which each number has a shallow copy of its container."""
-        copies = Containers()
-        for value in self.values:
-            copies.add(copy.copy(value))
-        return copies
+        return Containers.of(map(copy.copy, self.values))
 
     def change(self, contents: list[tuple[int, Any]]) -> None:
         """Replace the content of containers.

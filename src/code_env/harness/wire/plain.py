@@ -168,6 +168,15 @@ def may_hold_changes(form: Any) -> bool:
     return type(form) is list or (type(form) is dict and not _IMMUTABLE_TAGS.issuperset(form))
 
 
+def lasting_number(form: Any) -> int | None:
+    """Return the number of the iterator, generator or coroutine that a form represents; None for any other form."""
+    if type(form) is dict and len(form) == 1:
+        ((tag, body),) = form.items()
+        if tag in ("it", "ge", "co") and type(body) is int:
+            return body
+    return None
+
+
 def tags(form: Any) -> set[str]:
     """Return the tags in the JSON form of a value.
 

@@ -1,0 +1,172 @@
+"""Keeps containers that an iterator, a generator or a coroutine of the program can still change, or yield again.
+
+`program/lasting.py` is the other side and says what crosses. A list that is yielded twice is one list for the tests,
+with its present content. Changes to arguments are held back while a case is evaluated, as those of a call are, see
+`RemoteModule.around_case`. A forged number can only name a container of the same iterator.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..wire.containers import Containers
+from ..wire.plain import Decoder, NotPlain, lasting_number
+from .handles import HandleMisuse
+
+_MOST_YIELDED = 256
+"""The most yielded containers that are kept of one iterator. If there are more, all of them are forgotten."""
+
+_MOST_BYTES = 1 << 20
+"""The most bytes of the messages in which these containers came."""
+
+
+class _Lasting:
+    def __init__(self, arguments: list[Any]) -> None:
+        self.arguments = arguments
+        self.known = Containers.of(arguments)
+        """The containers in the arguments, then the yielded ones."""
+        self._sizes: list[int] = []
+        """The bytes of the message in which each yielded container came; 0 if another one came in that too."""
+        self.has_forgotten = False
+        self.is_held = False
+        """Whether `known` has copies of the arguments, with the changes that are held back."""
+        self.given: Any = None
+        """The forms of these changes."""
+
+    def step(self, reply: dict[str, Any], size: int, decoder: Decoder) -> list[Any]:
+        """Return the values of a step, and bring the yielded containers up to date."""
+        known, first = self.known, len(self.arguments)
+        known.begin_again()
+        last = len(known.values)
+        decoder = decoder.within(known)
+        values = [decoder.decode(form) for form in reply["values"]]
+        if reply.get("changed"):
+            known.change(_contents(reply["changed"], decoder, range(first, last)))
+        before, kept = len(self._sizes), reply.get("kept")
+        if len(known.values) > last:
+            self._sizes += [size, *[0] * (len(known.values) - last - 1)]
+        if kept is not None:
+            if type(kept) is not list or not all(type(at) is int and 0 <= at < before for at in kept):
+                raise NotPlain("no yielded container has that number")
+            self._keep([*kept, *range(before, len(self._sizes))])
+        if len(self._sizes) > _MOST_YIELDED or sum(self._sizes) > _MOST_BYTES:
+            self._keep([])
+            self.has_forgotten = True
+        return values
+
+    def _keep(self, numbers: list[int]) -> None:
+        """Keep these of the yielded containers."""
+        values, first = self.known.values, len(self.arguments)
+        self.known = Containers.of([*values[:first], *(values[first + at] for at in numbers)])
+        self._sizes = [self._sizes[at] for at in numbers]
+
+    def change_arguments(self, given: Any, decoder: Decoder) -> None:
+        """Give the arguments, or their copies if changes are held back, their new content."""
+        known = Containers.of(self.known.values[: len(self.arguments)])
+        known.change(_contents(given, decoder.within(known), range(len(self.arguments))))
+
+    def hold(self, given: Any) -> list[tuple[Any, Any]]:
+        """Hold back changes to the arguments; return pairs of a copy and an argument, once."""
+        self.given = given
+        if self.is_held:
+            return []
+        copies = Containers.of(self.arguments).copied().values
+        self._replace_arguments(copies)
+        self.is_held = True
+        return list(zip(copies, self.arguments, strict=True))
+
+    def let_go(self, decoder: Decoder) -> None:
+        """Make the changes that were held back."""
+        self._replace_arguments(self.arguments)
+        self.is_held = False
+        self.change_arguments(self.given, decoder)
+
+    def _replace_arguments(self, values: list[Any]) -> None:
+        self.known = Containers.of([*values, *self.known.values[len(values) :]])
+
+
+def _contents(forms: Any, decoder: Decoder, numbers: range) -> list[tuple[int, Any]]:
+    contents = [(number, decoder.decode(form)) for number, form in forms or ()]
+    if any(type(number) is not int or number not in numbers for number, _ in contents):
+        raise NotPlain("no container has that number")
+    return contents
+
+
+class LastingContainers:
+    """The containers that the iterators, generators and coroutines of one answer can still change or yield."""
+
+    def __init__(self) -> None:
+        self._lasting: dict[Any, _Lasting] = {}
+        self._holding: dict[int, _Lasting] = {}
+
+    def remember(self, form: Any, known: Containers, count: int) -> None:
+        """Remember the first containers of an exchange, its arguments, if the form of its value is such an object."""
+        number = lasting_number(form) if count else None
+        if number is not None and number not in self._lasting:
+            self._lasting[number] = _Lasting(known.values[:count])
+
+    def request(self, number: Any) -> dict[str, Any]:
+        """Return the fields that a request for a step needs in addition."""
+        lasting = self._lasting.get(number)
+        if lasting is None or not lasting.has_forgotten:
+            return {}
+        lasting.has_forgotten = False
+        return {"forget": True}
+
+    def step(
+        self, number: Any, reply: dict[str, Any], size: int, decoder: Decoder, stands_for: dict[int, Any] | None
+    ) -> list[Any]:
+        """Return the values of a step.
+
+        Args:
+            number: The number of the iterator.
+            reply: The reply.
+            size: How many bytes the reply has.
+            decoder: Rebuilds values of the program.
+            stands_for: Takes the arguments by the ids of their copies, if changes are held back; otherwise None.
+
+        Raises:
+            NotPlain: If the reply is malformed.
+        """
+        lasting = self._lasting.setdefault(number, _Lasting([]))
+        if reply.get("more") is not True:
+            del self._lasting[number]
+        try:
+            given = reply.get("given")
+            if given and stands_for is not None:
+                stands_for.update((id(copy), (copy, original)) for copy, original in lasting.hold(given))
+                self._holding[id(lasting)] = lasting
+            values = lasting.step(reply, size, decoder)
+            if given:
+                lasting.change_arguments(given, decoder)
+        except NotPlain:
+            raise
+        except Exception as error:  # A content that does not fit its container.
+            raise NotPlain(f"malformed changes: {type(error).__name__}") from error
+        return values
+
+    def end(self, number: Any) -> Containers:
+        """Return the containers in the arguments of a coroutine, which ends now."""
+        return self._lasting.pop(number, _Lasting([])).known
+
+    def let_go(self, decoder: Decoder) -> None:
+        """Make the changes that were held back.
+
+        Raises:
+            HandleMisuse: If they do not fit the arguments.
+        """
+        holding, self._holding = self._holding, {}
+        for lasting in holding.values():
+            try:
+                lasting.let_go(decoder)
+            except Exception as error:
+                raise HandleMisuse(f"what became of an argument is not plain data: {error}") from error
+
+
+def containers_in(inputs: Any) -> Containers:
+    """Return the containers in encoded arguments that the tests have no objects for, because they are foreseen."""
+    known = Containers()
+    decoder, (args, kwargs) = Decoder(known=known), inputs
+    for form in (*args, *kwargs.values()):
+        decoder.decode(form)
+    return known

@@ -129,6 +129,8 @@ ASSIGNED = asserts(
     assert.strictEqual(JSON.stringify([f(4)]), JSON.stringify([8]));""",
     "memoize",
 )
+AT_END = asserts("process.on('exit', () => { if (f(2) !== 4) process.exitCode = 1; });\nassert(f);", "f")
+UNAWAITED = asserts("(async () => { for (const x of [1, 2]) assert.strictEqual(await f(x), 2 * x); })();", "f")
 TIMERS = asserts("for (const x of [1, 2, 3]) setTimeout(() => assert.strictEqual(f(x), 2 * x), 10 * x);", "f")
 MOCKED = asserts(
     """\

@@ -223,3 +223,43 @@ def test_a_long_argument_and_a_long_answer_cross(executor):
     numbers = list(range(100_000))
     task = Task("t", "", (CallTest((numbers,), expected=numbers[::-1]),), entry_point="f", language="javascript")
     assert judged(task, ["const f = (xs) => xs.reverse();", "const f = (xs) => xs;"], executor) == [1.0, 0.0]
+
+
+EACH = "for (const x of [1, 2, 3]) assert.strictEqual(await f(x), x);"
+CHECK = "function check(a, b) { assert.strictEqual(a, b); }\n"
+UNAWAITED = {
+    "a function": f"(async () => {{ {EACH} }})();",
+    "a named function": f"async function main() {{ {EACH} }}\nmain();",
+    "a callback": "[1, 2].forEach(async (x) => { assert.strictEqual(await f(x), x); });",
+    "a timer": f"{CHECK}check(f(1), 1);\nsetTimeout(() => check(f(2), 2), 20);",
+    "an error in a timer": "assert.equal(f(1), 1);\nsetTimeout(() => { if (f(2) !== 2) throw new Error('no'); }, 10);",
+    "a rejection": "(async () => { assert.equal(await f(1), 1); if (await f(2) !== 2) throw new Error('no'); })();",
+    "an exit code at the end": (
+        "assert.equal(f(1), 1);\nprocess.on('exit', () => { if (f(2) !== 2) process.exitCode = 1; });"
+    ),
+    "a case at the end": "process.once('exit', (code) => { assert.equal(f(2), 2); assert.equal(code, 0); });",
+    "an error at the end": "process.prependListener('exit', () => { if (f(2) !== 2) throw new Error('no'); });",
+    "an exit": f"{CHECK}(async () => {{ check(await f(1), 1); check(await f(2), 2); process.exit(0); }})();",
+    "an exit with a code": "let n = 0;\nif (f(2) !== 2) n += 1;\nprocess.exit(n);",
+    "an exit that says no code": "process.on('exit', () => { process.exitCode = f(2) - 2; });\nprocess.exit();",
+    "an own runner": (
+        "const test = async (fn) => { try { await fn(); } catch (e) { process.exitCode = 1; } };\n"
+        "(async () => { await test(async () => { assert.equal(await f(1), 1); });\n"
+        "await test(async () => { if (await f(2) !== 2) throw new Error('no'); }); })();"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNAWAITED)
+def test_what_tests_do_not_await_counts(name, executor):
+    """An answer that gives 1 for everything has reached each case once before it fails one."""
+    task = Task("t", "", (AssertTest(UNAWAITED[name], language="javascript"),), entry_point="f", language="javascript")
+    forms = ["function f(x) { return %s; }"]
+    if "await f" in UNAWAITED[name]:
+        forms += [
+            "async function f(x) { return %s; }",
+            "async function f(x) { await new Promise((r) => setTimeout(r, 3 * x)); return %s; }",
+        ]
+    assert judged(task, [form % "x" for form in forms], executor) == [1.0] * len(forms)
+    verdicts = judge_many([(task, form % "1") for form in forms], executor)
+    assert [verdict.passed for verdict in verdicts] == [False] * len(forms)

@@ -2,18 +2,18 @@
 //
 // An answer can emit the events of `process` itself, call their listeners, and set the exit code at any time. So the end
 // is when Node says that nothing is left to wait for, by a number that no program can set. And the exit code is what the
-// tests set in an object that the answer does not have.
+// tests set in an object that the answer does not have, which also keeps their listeners for the end.
 
 'use strict';
 
 const { nodeTiming } = require('perf_hooks').performance;
 
-const { apply, getOwnPropertyDescriptor, getPrototypeOf, set } = Reflect;
+const { apply, getOwnPropertyDescriptor, getPrototypeOf, set, setPrototypeOf } = Reflect;
 const SELF = process;
 const toNumber = Number;
 const { hasOwn } = Object;
 const View = Proxy;
-const { on, reallyExit, setUncaughtExceptionCaptureCallback } = SELF;
+const { on, setUncaughtExceptionCaptureCallback } = SELF;
 
 function getterOf(object, key) {
   const property = getOwnPropertyDescriptor(object, key);
@@ -36,12 +36,48 @@ function whenUncaught(action) {
   apply(setUncaughtExceptionCaptureCallback, SELF, [action]);
 }
 
-// Returns `process` as the tests have it, and a function that returns the exit code that they have set, or what is set if
-// they have not. If they call `exit`, the process ends at once: neither a function in its place nor a listener of the
-// answer can prevent it.
-function processOfTests() {
+// Returns `process` as the tests have it; a function that returns the exit code that they have set, or what is set if they
+// have not; and one that calls their listeners for `exit`. If they call `exit`, `leave` gets the code: neither a function
+// in its place nor a listener of the answer can prevent it.
+function processOfTests(leave) {
   const own = { __proto__: null };
-  own.exit = (code = own.exitCode) => reallyExit(toNumber(code) || 0);
+  const listeners = [];
+  setPrototypeOf(listeners, null); // An answer can change what arrays inherit.
+  let isLeaving = false;
+  const callListeners = () => {
+    if (isLeaving) return;
+    isLeaving = true;
+    for (let i = 0; i < listeners.length; i += 1) apply(listeners[i], view, [exitCode()]);
+  };
+  const exitCode = () => toNumber('exitCode' in own ? own.exitCode : SELF.exitCode) || 0;
+  own.exit = (code = own.exitCode) => {
+    own.exitCode = toNumber(code) || 0;
+    leave();
+  };
+  // A listener comes at most once, since the end does.
+  for (const name of ['on', 'once', 'addListener', 'prependListener', 'prependOnceListener']) {
+    own[name] = (event, listener) => {
+      if (event !== 'exit' || typeof listener !== 'function') apply(SELF[name], SELF, [event, listener]);
+      else if (name[0] !== 'p') listeners[listeners.length] = listener;
+      else {
+        for (let i = listeners.length; i > 0; i -= 1) listeners[i] = listeners[i - 1];
+        listeners[0] = listener;
+      }
+      return view;
+    };
+  }
+  for (const name of ['off', 'removeListener']) {
+    own[name] = (event, listener) => {
+      let i = event === 'exit' ? listeners.length - 1 : -1;
+      while (i >= 0 && listeners[i] !== listener) i -= 1;
+      if (i < 0) apply(SELF[name], SELF, [event, listener]);
+      else {
+        for (; i < listeners.length - 1; i += 1) listeners[i] = listeners[i + 1];
+        listeners.length -= 1;
+      }
+      return view;
+    };
+  }
   // A method gets the real object: one of the answer could change what the tests have.
   const withSelf = { __proto__: null, apply: (method, self, args) => apply(method, self === view ? SELF : self, args) };
   // The target has no property of its own until the tests define one, since a Proxy must show a locked one as it is.
@@ -49,7 +85,8 @@ function processOfTests() {
     __proto__: null,
     get: (defined, key) => {
       if (hasOwn(defined, key)) return defined[key];
-      const value = key in own ? own[key] : SELF[key];
+      if (key in own) return own[key];
+      const value = SELF[key];
       return typeof value === 'function' ? new View(value, withSelf) : value;
     },
     set: (_, key, value) => {
@@ -57,7 +94,7 @@ function processOfTests() {
       return set(SELF, key, value);
     },
   });
-  return { process: view, exitCode: () => toNumber('exitCode' in own ? own.exitCode : SELF.exitCode) || 0 };
+  return { process: view, exitCode, callListeners };
 }
 
 module.exports = { processOfTests, whenNothingIsLeft, whenUncaught };

@@ -300,7 +300,7 @@ function scopeFor(program, name, found, known, guard) {
   return scope;
 }
 
-function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s: wallSeconds }) {
+function prepare({ name, setup, code, sources, sites, strict, seals, end: mark, wall_s: wallSeconds }) {
   const text = `${setup}\n${code}`;
   let tests, malformed;
   try {
@@ -309,18 +309,18 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s
     malformed = error;
   }
   closeBackDoors();
-  const { process: own, exitCode } = processOfTests();
+  let end = () => {};
+  const { process: own, exitCode, callListeners } = processOfTests(() => end(true));
   const modules = modulesOf(text, own);
   const intrinsics = keep(text, [...Object.values(modules).filter((one) => one !== own), ...loadersOf(text)]);
   const { checks, finish, areReached } = makeCases(sources, sites, strict);
   const setsExitCode = /\bexitCode\b/.test(text);
   const known = { $cases: checks, assert, process: own, require: requireOf(modules), module: { exports: {} } };
-  let endIfReached = () => {};
   const patience = PATIENCE * wallSeconds * 1000; // milliseconds
   const late = now() + BigInt(Math.floor(patience * 1e6));
   // What never ends, such as an interval that the answer left, would end the tests by the time limit. The answer can find
   // the function of a timer, and call it.
-  setTimeout(() => now() >= late && endIfReached(), patience + 1).unref();
+  setTimeout(() => now() >= late && areReached() && end(false), patience + 1).unref();
 
   return async (program, write, leave) => {
     const tell = (error) => {
@@ -334,8 +334,18 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s
         const seal = ran && message === '' ? seals[i].passed : seals[i].failed;
         write(`{"case":${i},"seal":"${seal}","ran":${ran},"message":${stringify(message)},"unfinished":${unfinished}}\n`);
       }
-      write(`{"end":"${end}"}\n`);
+      write(`{"end":"${mark}"}\n`);
       leave(0);
+    };
+
+    const endNow = (isExit) => {
+      try {
+        callListeners();
+      } catch (error) {
+        tell(headline(error));
+      }
+      if (isExit && exitCode() !== 0) leave(exitCode()); // No case has passed.
+      tell(null);
     };
 
     let found;
@@ -357,16 +367,14 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end, wall_s
       intrinsics.lock();
       whenUncaught((error) => tell(headline(error)));
       if (malformed !== undefined) throw malformed;
+      end = (isExit) => isExit && endNow(true);
       await tests(scope)();
     } catch (error) {
       tell(headline(error));
     }
-    endIfReached = () => {
-      if (areReached()) tell(null);
-    };
-    endIfReached();
-    // The other cases can wait for a timer, or for a promise that is not awaited.
-    whenNothingIsLeft(() => tell(null));
+    // What the tests do not await can still fail: a promise, a timer, their listeners for the end.
+    end = endNow;
+    whenNothingIsLeft(() => endNow(false));
   };
 }
 

@@ -263,3 +263,80 @@ def test_what_tests_do_not_await_counts(name, executor):
     assert judged(task, [form % "x" for form in forms], executor) == [1.0] * len(forms)
     verdicts = judge_many([(task, form % "1") for form in forms], executor)
     assert [verdict.passed for verdict in verdicts] == [False] * len(forms)
+
+
+OWN = {
+    "a name and a condition": (
+        "const assert = (name, ok) => { if (!ok) throw new Error(name); };\n"
+        "assert('one', f(1) === 1);\nassert('two', f(2) === 2);"
+    ),
+    "two values": "function assert(a, b) { if (a !== b) throw new Error('no'); }\nassert(f(0), 0);\nassert(f(2), 2);",
+    "a count": (
+        "let failures = 0;\nfunction assert(name, ok) { if (!ok) failures += 1; }\nassert('one', f(1) === 1);\n"
+        "assert('two', f(2) === 2);\nif (failures) throw new Error(`${failures} failed`);"
+    ),
+    "a count and an exit code": (
+        "const assert = { failures: 0, same(a, b) { this.failures += a === b ? 0 : 1; } };\n"
+        "assert.same(f(1), 1);\nassert.same(f(2), 2);\nprocess.exitCode = assert.failures;"
+    ),
+    "a count and an exit": (
+        "let failures = 0;\nconst assert = (ok) => { failures += ok ? 0 : 1; };\n"
+        "assert(f(1) === 1);\nassert(f(2) === 2);\nprocess.exit(failures ? 1 : 0);"
+    ),
+    "a function to call": "function assert(check) { if (!check()) throw new Error('no'); }\nassert(() => f(1) === 1);",
+    "a promise": "async function assert(p, y) { if (await p !== y) throw new Error('no'); }\nassert(f(1), 1);",
+    "an awaited promise": (
+        "const assert = async (p, y) => { if (await p !== y) throw new Error('no'); return y; };\n"
+        "if (await assert(f(1), 1) !== 1) throw new Error('no');"
+    ),
+    "an object": "const assert = { isTrue(x) { if (!x) throw new Error('no'); } };\nassert.isTrue(f(1) === 1);",
+    "equal that compares deeply": (
+        "const assert = { equal(a, b) { if (JSON.stringify(a) !== JSON.stringify(b)) throw new Error('no'); } };\n"
+        "assert.equal([f(2)], [2]);"
+    ),
+    "Node's, with one more method": (
+        "const { equal } = require('assert');\n"
+        "const assert = Object.assign(require('assert'), { one(x) { equal(x, 1); } });\n"
+        "assert.one(f(1));\nassert.deepEqual([f(2)], [2]);"
+    ),
+    "a function of Node's": "const { strictEqual: assert } = require('assert');\nassert(f(1), 1);\nassert(f(0), 0);",
+    "what a runner hands over": (
+        "const test = (run) => run({ equal(a, b) { if (a !== b) throw new Error('no'); } });\n"
+        "test((assert) => { assert.equal(f(1), 1); });"
+    ),
+    "what it returns": (
+        "const assert = (x) => ({ is(y) { if (x !== y) throw new Error('no'); } });\nassert(f(1)).is(1);"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_tests_may_have_an_assert_of_their_own(name, executor):
+    test = AssertTest(OWN[name], language="javascript")
+    task = Task("t", "", (test,), entry_point="f", language="javascript")
+    tampering = f"const assert = () => {{}}; Object.assign(require('assert'), {{ strictEqual() {{}} }}); {WRONG}"
+    assert judged(task, [RIGHT, WRONG, tampering], executor) == [1.0, 0.0, 0.0]
+
+
+STRICT = {
+    "strict": "const assert = require('assert').strict;",
+    "destructured": "const { strict: assert } = require('node:assert');",
+    "in two steps": "const { strict } = require('assert');\nconst assert = strict;",
+    "in brackets": "const assert = require('assert')['strict'];",
+    "a module": "const assert = require('assert/strict');",
+    "a name that is put together": "const assert = require(['node:assert', 'strict'].join('/'));",
+}
+
+
+@pytest.mark.parametrize("name", STRICT)
+def test_the_strict_form_of_assert_is_strict(name, executor):
+    code = f"{STRICT[name]}\nassert.equal(f(1), 1);\nassert.deepEqual([f(2)], [2]);\nassert.notEqual(f(1), '1');"
+    task = Task("t", "", (AssertTest(code, language="javascript"),), entry_point="f", language="javascript")
+    assert judged(task, [RIGHT, "const f = (x) => String(x);"], executor) == [1.0, 0.0]
+
+
+def test_a_property_with_the_name_strict_makes_nothing_strict(executor):
+    code = "assert.deepEqual(new P(1), { x: 1 });\nassert.equal({ strict: '1' }.strict, 1);"
+    task = Task("t", "", (AssertTest(code, language="javascript"),), entry_point="P", language="javascript")
+    answers = ["class P { constructor(x) { this.x = x; } }", "class P { constructor(x) { this.y = x; } }"]
+    assert judged(task, answers, executor) == [1.0, 0.5]

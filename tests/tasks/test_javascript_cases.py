@@ -24,6 +24,7 @@ from code_env.tasks.javascript import find_cases
         ("class A { assert(x, y = f(1)) { g(x); } }\nconst o = { async assert() {}, n: 1 };", []),
         ("assert(f(1))\n{ assert(f(2)); }\nif (assert(f(3))) {}", ["assert(f(1))", "assert(f(2))", "assert(f(3))"]),
         ("assert(f(1", ["assert(f(1"]),
+        ("class A { #assert() {} m() { this.#assert(1); } }", []),
         ("assert.strict.equal(1, 1); const { equal } = assert;", []),
         ("", []),
         ("'unclosed\nassert(1)", ["assert(1)"]),
@@ -39,17 +40,12 @@ def test_the_places_where_something_is_asserted_are_cases(code, sources):
 
 def test_the_rest_of_the_text_stays():
     code = "const a = 1; // assert\nassert.equal(a, 1); console.assert(a);\nlog(`${a}`);"
-    assert find_cases(code).code == ("const a = 1; // assert\n$cases[0].equal(a, 1); $cases[1](a);\nlog(`${a}`);")
+    assert find_cases(code).code == (
+        "const a = 1; // assert\n$cases[0](assert, 'equal')(a, 1); $cases[1](null)(a);\nlog(`${a}`);"
+    )
 
 
-@pytest.mark.parametrize(
-    ("code", "strict"),
-    [
-        ("const assert = require('assert').strict;", True),
-        ("const assert = require('node:assert/strict');", True),
-        ("const assert = require('assert');", False),
-        ("assert(strict)", False),
-    ],
-)
-def test_the_strict_form_is_known_by_its_name(code, strict):
-    assert find_cases(code).strict is strict
+def test_the_name_is_looked_up_where_it_is_called():
+    assert find_cases("await assert\n .rejects(f); assert(x)").code == (
+        "await $cases[0](assert, 'rejects')(f); $cases[1](assert)(x)"
+    )

@@ -1,9 +1,10 @@
 """Finds the cases of test code in JavaScript: the places in its text where something is asserted.
 
 A case is a call of `assert`, of a method of it, or of `console.assert`, but for those that always fail. In the text
-that runs, `$cases[3]` replaces `assert`, so that each place is known when it is reached; see
-`harness/interpreted/javascript/suite.js`. The number of cases depends on the text only. An assertion written in another
-way, such as a call of a function taken out of `assert`, is not a case; if it fails, it ends the tests.
+that runs, `$cases[3](assert, 'equal')` replaces `assert.equal`, so that each place is known when it is reached, and
+calls what the tests have as `assert`; see `harness/interpreted/javascript/cases.js`. The number of cases depends on the
+text only. An assertion written in another way, such as a call of a function taken out of `assert`, is not a case; if it
+fails, it ends the tests.
 """
 
 from __future__ import annotations
@@ -72,8 +73,6 @@ class Cases(NamedTuple):
     """The source of each case, on one line. Tests without such a place have one case, which stands for their end."""
     sites: int
     """The number of places where something is asserted."""
-    strict: bool
-    """Whether the code asks for the strict form of `assert`, in which `equal` is `strictEqual`."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -82,7 +81,7 @@ def find_cases(code: str) -> Cases:
 
     Example:
         >>> find_cases("assert.equal(add(1, 2), 3);").code
-        '$cases[0].equal(add(1, 2), 3);'
+        "$cases[0](assert, 'equal')(add(1, 2), 3);"
     """
     tokens = list(_tokens(code))
     pieces: list[str] = []
@@ -91,27 +90,32 @@ def find_cases(code: str) -> Cases:
     for index, token in enumerate(tokens):
         length = _words_of_site(tokens, index)
         if length and not _is_method(code, tokens, index):
-            pieces += [code[done : token.start], f"$cases[{len(sources)}]"]
+            pieces += [code[done : token.start], f"$cases[{len(sources)}]({_callee(tokens[index : index + length])})"]
             done = tokens[index + length - 1].end
             sources.append(_source(code, tokens, index))
     pieces.append(code[done:])
-    strict = any("assert/strict" in one.text for one in tokens if one.kind == "text")
-    strict = strict or any(one.text == "strict" and tokens[i - 1].text == "." for i, one in enumerate(tokens) if i)
-    return Cases("".join(pieces), tuple(sources) or (NO_CASES,), len(sources), strict)
+    return Cases("".join(pieces), tuple(sources) or (NO_CASES,), len(sources))
+
+
+def _callee(words: list[_Token]) -> str:
+    """What tells a case which function it calls; `console.assert` is the same for all tests."""
+    if words[0].text == "console":
+        return "null"
+    return "assert" if len(words) == 1 else f"assert, '{words[2].text}'"
 
 
 def _words_of_site(tokens: list[_Token], index: int) -> int:
-    """The number of tokens, beginning with this one, that `$cases[...]` replaces; 0 if nothing is asserted here."""
+    """The number of tokens, beginning with this one, that a case replaces; 0 if nothing is asserted here."""
     before = tokens[index - 1].text if index else ""
     words = [token.text for token in tokens[index : index + 4]]
-    if before in (".", "?.", "function", "new"):
+    if before in (".", "?.", "#", "function", "new"):
         return 0
     if words[:3] == ["console", ".", "assert"] and words[3:] == ["("]:
         return 3
     if words[0] != "assert" or _fails_always([token.text for token in tokens[index : index + 5]]):
         return 0
     method = words[1:2] == ["."] and words[3:] == ["("]
-    return 1 if words[1:2] == ["("] or method else 0
+    return 1 if words[1:2] == ["("] else 3 if method else 0
 
 
 def _fails_always(words: list[str]) -> bool:

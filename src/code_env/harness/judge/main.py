@@ -358,7 +358,7 @@ class _Judge:
     def _judge_in_its_language(self, index: int) -> bool:
         """Judge a suite that runs beside the answer in the answer's language, and trust its records."""
         job, test = self._job, self._tests[index]
-        asked = {name: test[name] for name in ("code", "sources", "sites", "strict")}
+        asked = {name: test[name] for name in ("code", "sources", "sites")}
         asked |= {"name": job.entry_point, "setup": job.setup}
         told = run_suite(self._channel, self._wall_s, asked)
         if told.problem is not None:

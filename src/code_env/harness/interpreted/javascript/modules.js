@@ -21,25 +21,31 @@ function namesOf(text) {
   return { required, isAll };
 }
 
-// Returns the modules that a text requires, by the names that it uses for them. `process` is what it gets as `process`.
-function modulesOf(text, process) {
+function plainName(name) {
+  return apply(slice, name, [0, 5]) === 'node:' ? apply(slice, name, [5]) : name;
+}
+
+// Returns the modules that a text requires, by the names that it uses for them. `ofTests` holds those that tests get in
+// place of Node's.
+function modulesOf(text, ofTests) {
   const { required, isAll } = namesOf(text);
   const names = isAll ? required : Array.from(text.matchAll(QUOTED), ([, name]) => name).filter(isBuiltin);
   const found = { __proto__: null };
-  for (const name of names) found[name] = /^(node:)?process$/.test(name) ? process : require(name);
+  for (const name of names) found[name] = ofTests[plainName(name)] ?? require(name);
   return found;
 }
 
 // Returns the function `require` of the tests.
-function requireOf(modules) {
+function requireOf(modules, ofTests) {
   const { _load } = Module;
   const other = createRequire(resolve('tests.js'));
   const own = (name) => {
     if (typeof name !== 'string') return other(name);
     if (hasOwn(modules, name)) return modules[name];
     if (!isBuiltin(name)) return other(name);
+    const plain = plainName(name);
     // With this prefix, Node does not look into the cache.
-    return apply(_load, Module, [apply(slice, name, [0, 5]) === 'node:' ? name : `node:${name}`, null, false]);
+    return ofTests[plain] ?? apply(_load, Module, [`node:${plain}`, null, false]);
   };
   return assign(own, other);
 }

@@ -1,8 +1,8 @@
 // What tests beside an answer have as `process`, and when they have come to their end.
 //
-// An answer can emit the events of `process` itself, call their listeners, and set the exit code at any time. So the end
-// is when Node says that nothing is left to wait for, by a number that no program can set. And the exit code is what the
-// tests set in an object that the answer does not have, which also keeps their listeners for the end.
+// An answer can emit the events of `process` itself, call their listeners, and set the exit code at any time. So the
+// end is when Node says that nothing is left to wait for, by a number that no program can set. And the exit code is
+// what the tests set in an object that the answer does not have, which also keeps their listeners for the end.
 
 'use strict';
 
@@ -36,9 +36,9 @@ function whenUncaught(action) {
   apply(setUncaughtExceptionCaptureCallback, SELF, [action]);
 }
 
-// Returns `process` as the tests have it; a function that returns the exit code that they have set, or what is set if they
-// have not; and one that calls their listeners for `exit`. If they call `exit`, `leave` gets the code: neither a function
-// in its place nor a listener of the answer can prevent it.
+// Returns `process` as the tests have it; a function that returns the exit code that they have set, or what is set if
+// they have not; and one that calls their listeners for `exit`. If they call `exit`, `leave` is called: neither a
+// function in its place nor a listener of the answer can prevent it.
 function processOfTests(leave) {
   const own = { __proto__: null };
   const listeners = [];

@@ -1,8 +1,7 @@
 // Runs a suite of tests beside an answer, in the answer's process, after the answer's top level has run.
 //
 // The tests' text, and two seals for each case, arrive before the answer's first line runs. They wait in a closure until
-// the top level has run. A case is a place in the text where something is asserted: `$cases[3].equal(...)`, see
-// tasks/javascript.py. A case passes if it was reached at least once and never failed. All results are written at the
+// the top level has run. A case is a place in the text where something is asserted, see cases.js. It passes if it was reached at least once and never failed. All results are written at the
 // end, each with one of the seals of its case. If the answer ends the process before that, or writes a line without a
 // seal, it has reported no result.
 //
@@ -11,24 +10,23 @@
 
 'use strict';
 
-const assert = require('assert');
 const { setFlagsFromString } = require('v8');
 const vm = require('vm');
 const Module = require('module');
-const { holdsDisguised } = require('./collections.js');
-const { describe, headline, text } = require('./errors.js');
+const { modulesOfTests } = require('./assertions.js');
+const { makeCases } = require('./cases.js');
+const { describe, headline } = require('./errors.js');
 const { keep } = require('./intrinsics.js');
 const { loadersOf, modulesOf, requireOf } = require('./modules.js');
 const { processOfTests, whenNothingIsLeft, whenUncaught } = require('./process.js');
 const { entryPoint, find, isClass } = require('./program.js');
 
 const { compileFunction } = vm;
-const { isArrayBufferView, isPromise } = require('util').types;
+const { isArrayBufferView } = require('util').types;
 const { apply, construct, get, ownKeys } = Reflect;
 const { toString: toText } = Function.prototype;
 const { stringify } = JSON;
 const { hasOwn } = Object;
-const SeenSet = Set;
 const SELF = process;
 const View = Proxy;
 const { bigint: now } = process.hrtime;
@@ -105,102 +103,6 @@ function refuseLibraries(refuse) {
 
 function hide(object, name, value) {
   if (name in object) Object.defineProperty(object, name, { value, writable: false, configurable: false });
-}
-
-class Failure extends Error {}
-
-// Returns the functions of `assert`, as they are before an answer runs. They throw an exception on failure.
-function assertions(strict) {
-  const truthy = (value, message) => {
-    if (!value) throw message instanceof Error ? message : new Failure(message === undefined ? 'it is not so' : text(message));
-  };
-  const known = { __proto__: null };
-  const base = strict ? assert.strict : assert;
-  for (const name of ownKeys(base)) {
-    if (typeof name === 'string' && typeof base[name] === 'function' && !/^[A-Z]/.test(name)) known[name] = base[name];
-  }
-  return { __proto__: null, ...known, ok: truthy, assert: truthy, strict: truthy };
-}
-
-// Makes the cases of a suite. The tests call the functions in `checks`; `finish` returns the result of each case.
-function makeCases(sources, sites, strict) {
-  const records = sources.map((source) => ({ __proto__: null, source, ran: false, message: '', open: 0, unfinished: false }));
-
-  const fail = (record, error) => {
-    let why = 'it failed';
-    try {
-      why = text(error.message);
-    } catch {
-      // The error is an object of the answer.
-    }
-    if (record.message === '') record.message = `${record.source}: ${why}`;
-  };
-
-  const settle = async (record, promise) => {
-    try {
-      await promise;
-    } catch (error) {
-      fail(record, error);
-    }
-    record.open -= 1;
-    record.ran = true;
-  };
-
-  const attempt = (record, check, args, isDeep) => {
-    record.open += 1;
-    let result;
-    try {
-      const seen = new SeenSet();
-      for (let i = 0; isDeep && i < args.length; i += 1) {
-        if (holdsDisguised(args[i], seen)) throw new Failure('it holds a Map or a Set with methods of its own');
-      }
-      result = apply(check, undefined, args);
-    } catch (error) {
-      fail(record, error);
-    }
-    if (isPromise(result)) return settle(record, result);
-    record.open -= 1;
-    record.ran = true;
-    return undefined;
-  };
-
-  const known = assertions(strict);
-  const names = ownKeys(known);
-  const checks = records.map((record) => {
-    const check = (...args) => attempt(record, known.assert, args, false);
-    for (const name of names) check[name] = (...args) => attempt(record, known[name], args, /deep/i.test(name));
-    return Object.freeze(check);
-  });
-
-  const finish = (endedBy) => {
-    let failed = false;
-    if (sites === 0 && endedBy === null) records[0].ran = true;
-    for (let i = 0; i < records.length; i += 1) {
-      const record = records[i];
-      if (record.open > 0 && record.message === '') {
-        record.message = `${record.source}: it did not come to an end`;
-        record.unfinished = true;
-      } else if (!record.ran && record.message === '') {
-        record.message = endedBy === null ? 'not reached' : `not reached: the tests ended early: ${endedBy}`;
-      }
-      failed = failed || record.message !== '';
-    }
-    if (endedBy !== null && !failed) {
-      const last = records[records.length - 1];
-      last.message = `the tests ended early: ${endedBy}`;
-      last.unfinished = true;
-    }
-    return records;
-  };
-
-  const areReached = () => {
-    for (let i = 0; i < records.length; i += 1) {
-      if (!records[i].ran || records[i].open > 0) return false;
-    }
-    return true;
-  };
-
-  return { checks: Object.freeze(checks), finish, areReached };
 }
 
 // Compiles the tests' text as a function of `$scope`, which holds the names that the tests do not bind themselves.
@@ -291,7 +193,8 @@ function scopeFor(program, name, found, known, guard) {
     get: (_, key) => (typeof key !== 'string' ? undefined : hasOwn(fixed, key) ? fixed[key] : hasOwn(names, key) ? names[key] : look(key)),
     set: (_, key, value) => {
       // The tests assign to a name of the answer; it stays as it is in the answer itself.
-      names[key] = typeof value === 'function' ? handOut(value) : value;
+      if (hasOwn(fixed, key)) fixed[key] = value;
+      else names[key] = typeof value === 'function' ? handOut(value) : value;
       return true;
     },
     defineProperty: refuse,
@@ -300,7 +203,7 @@ function scopeFor(program, name, found, known, guard) {
   return scope;
 }
 
-function prepare({ name, setup, code, sources, sites, strict, seals, end: mark, wall_s: wallSeconds }) {
+function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: wallSeconds }) {
   const text = `${setup}\n${code}`;
   let tests, malformed;
   try {
@@ -311,11 +214,14 @@ function prepare({ name, setup, code, sources, sites, strict, seals, end: mark, 
   closeBackDoors();
   let end = () => {};
   const { process: own, exitCode, callListeners } = processOfTests(() => end(true));
-  const modules = modulesOf(text, own);
-  const intrinsics = keep(text, [...Object.values(modules).filter((one) => one !== own), ...loadersOf(text)]);
-  const { checks, finish, areReached } = makeCases(sources, sites, strict);
+  const ofTests = { __proto__: null, ...modulesOfTests(), process: own };
+  const { assert } = ofTests;
+  const modules = modulesOf(text, ofTests);
+  const kept = [assert, assert.strict, ...Object.values(modules).filter((one) => one !== own), ...loadersOf(text)];
+  const intrinsics = keep(text, kept);
+  const { checks, finish, areReached } = makeCases(sources, sites, (one) => one === assert || one === assert.strict);
   const setsExitCode = /\bexitCode\b/.test(text);
-  const known = { $cases: checks, assert, process: own, require: requireOf(modules), module: { exports: {} } };
+  const known = { $cases: checks, assert, process: own, require: requireOf(modules, ofTests), module: { exports: {} } };
   const patience = PATIENCE * wallSeconds * 1000; // milliseconds
   const late = now() + BigInt(Math.floor(patience * 1e6));
   // What never ends, such as an interval that the answer left, would end the tests by the time limit. The answer can find

@@ -1,0 +1,109 @@
+// The cases of a suite: what was reached, and what failed.
+//
+// In the tests' text, `$cases[3](assert, 'equal')(...)` stands for `assert.equal(...)`; see tasks/javascript.py. So the
+// tests' own `assert` is called, where they have one.
+
+'use strict';
+
+const { truthy } = require('./assertions.js');
+const { text } = require('./errors.js');
+
+const { isPromise } = require('util').types;
+const { apply } = Reflect;
+
+// Returns the functions of the cases, which the tests call, and what tells of them. `finish` returns the result of each
+// case. `console.assert` has `null` as base. `isOurs` says whether an `assert` is one that throws an exception on
+// failure, since it is Node's.
+function makeCases(sources, sites, isOurs) {
+  const records = sources.map((source) => {
+    return { __proto__: null, source, ran: false, message: '', open: 0, unfinished: false, isOwn: false };
+  });
+
+  const fail = (record, error) => {
+    let why = 'it failed';
+    try {
+      why = text(error.message);
+    } catch {
+      // The error is an object of the answer.
+    }
+    if (record.message === '') record.message = `${record.source}: ${why}`;
+  };
+
+  const settle = async (record, promise) => {
+    let result;
+    try {
+      result = await promise;
+    } catch (error) {
+      fail(record, error);
+    }
+    record.open -= 1;
+    record.ran = true;
+    return result;
+  };
+
+  const attempt = (record, check, self, args) => {
+    record.open += 1;
+    let result;
+    try {
+      result = apply(check, self, args);
+    } catch (error) {
+      fail(record, error);
+    }
+    if (isPromise(result)) return settle(record, result);
+    record.open -= 1;
+    record.ran = true;
+    return result;
+  };
+
+  const checks = records.map((record) =>
+    Object.freeze((base, key) => {
+      if (base === null) return (value, message) => attempt(record, truthy, undefined, [value, message]);
+      const check = key === undefined ? base : base[key];
+      const name = key === undefined ? 'assert' : `assert.${key}`;
+      if (typeof check !== 'function') throw new TypeError(`${name} is not a function`);
+      const ours = isOurs(base);
+      record.isOwn = record.isOwn || !ours;
+      return (...args) => attempt(record, check, ours || key === undefined ? undefined : base, args);
+    }),
+  );
+
+  const isFailed = (isAsked) => {
+    for (let i = 0; i < records.length; i += 1) if (isAsked(records[i]) && records[i].message !== '') return true;
+    return false;
+  };
+
+  const finish = (endedBy) => {
+    if (sites === 0 && endedBy === null) records[0].ran = true;
+    // An `assert` of the tests' own can count failures instead of throwing. Then only the end tells of them.
+    const isCounting = endedBy !== null && !isFailed((record) => record.isOwn);
+    for (let i = 0; i < records.length; i += 1) {
+      const record = records[i];
+      if (record.message !== '') continue;
+      if (record.open > 0) {
+        record.message = `${record.source}: it did not come to an end`;
+        record.unfinished = true;
+      } else if (!record.ran) {
+        record.message = endedBy === null ? 'not reached' : `not reached: the tests ended early: ${endedBy}`;
+      } else if (isCounting && record.isOwn) {
+        record.message = `the tests ended early: ${endedBy}`;
+      }
+    }
+    if (endedBy !== null && !isFailed(() => true)) {
+      const last = records[records.length - 1];
+      last.message = `the tests ended early: ${endedBy}`;
+      last.unfinished = true;
+    }
+    return records;
+  };
+
+  const areReached = () => {
+    for (let i = 0; i < records.length; i += 1) {
+      if (!records[i].ran || records[i].open > 0) return false;
+    }
+    return true;
+  };
+
+  return { checks: Object.freeze(checks), finish, areReached };
+}
+
+module.exports = { makeCases };

@@ -51,6 +51,26 @@ MAP = asserts(
     assert.deepEqual({ m: [f('x')] }, { m: [new Map([['x', 1]])] });""",
     "f",
 )
+LISTS = asserts(
+    """\
+    assert.deepStrictEqual(f([3, 1]), [1, 3]);
+    assert.deepEqual({ r: [f([2, 1])] }, { r: [[1, 2]] });
+    const { isDeepStrictEqual } = require('util');
+    assert.ok(isDeepStrictEqual([5, 4].map((x) => f([x, 1])), [[1, 5], [1, 4]]));
+    const { deepStrictEqual } = require('assert');
+    deepStrictEqual(new Set([f([7, 6])]), new Set([[6, 7]]));""",
+    "f",
+)
+NESTED = asserts(
+    """\
+    assert.deepEqual(f([3, 1]), { first: {}, list: [1, 3], last: {} });
+    assert.deepEqual(f([5, 4, 2]), { first: {}, list: [2, 4, 5], last: {} });""",
+    "f",
+)
+FLOATS = asserts("assert.deepEqual(f([0.5, 1.5]), Float64Array.of(1, 3));", "f")
+STACKS = asserts(
+    "assert.deepEqual(f([1, 2]), [2, 1]);\nassert.deepEqual(f([]), []);\nassert.equal(f([1]).size, 1);", "f"
+)
 AWAIT = asserts(
     """\
     assert.strictEqual(await later(1), 2);

@@ -1,0 +1,137 @@
+// Holds values still while `assert` compares them deeply.
+//
+// Node's comparison believes what values say: a Proxy of an array that only knows its length, or a Map with methods of
+// its own, would equal whatever is expected. So these are refused. Accessors can say one thing to this check and
+// another to the comparison. So what they return is read once, and stands in their place until the comparison is over.
+// It runs no code of the answer then, and what was checked is what is compared.
+
+'use strict';
+
+const { isArrayBufferView, isMap, isNativeError, isProxy, isSet, isTypedArray } = require('util').types;
+const { apply, defineProperty, deleteProperty, get, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;
+const { hasOwn } = Object;
+const { isArray } = Array;
+const SeenSet = Set;
+const WrongType = TypeError;
+
+const { add, has } = Set.prototype;
+const ofTypedArrays = getPrototypeOf(Uint8Array.prototype);
+// What the comparison asks of values whose content is inside, and where the answer to it must come from.
+const KINDS = [
+  { is: isMap, of: Map.prototype, each: Map.prototype.forEach, used: [Symbol.iterator, 'size', 'has', 'get'] },
+  { is: isSet, of: Set.prototype, each: Set.prototype.forEach, used: [Symbol.iterator, 'size', 'has'] },
+  { is: isTypedArray, of: ofTypedArrays, each: null, used: ['buffer', 'byteLength', 'byteOffset', 'length'] },
+  { is: isArrayBufferView, of: DataView.prototype, each: null, used: ['buffer', 'byteLength', 'byteOffset'] },
+];
+for (const kind of KINDS) Object.setPrototypeOf(kind, null);
+
+const OF_ERRORS = ['name', 'message', 'cause', 'errors'];
+const MOST_LOOKS = 9;
+const PROXY = 'it holds a Proxy, which can say anything of itself; compare a copy';
+const DISGUISED = 'it holds a Map, a Set or a typed array with methods of its own';
+const FIXED = 'it holds an accessor, or a size of an array, that cannot be held still; compare a copy';
+
+// Returns the object in the prototype chain that a property comes from.
+function owner(value, key) {
+  let one = value;
+  while (one !== null && !hasOwn(one, key)) {
+    one = getPrototypeOf(one);
+    if (one !== null && isProxy(one)) throw new WrongType(PROXY);
+  }
+  return one;
+}
+
+// Returns what a comparison of these values must call when it is over. Throws an error if a value can mislead it. The
+// values wait in chains of objects, because arrays inherit what an answer can change.
+function holdStill(...values) {
+  let waiting = null;
+  let held = null;
+  let seen;
+  let hasRun = true;
+  const release = () => {
+    for (; held !== null; held = held.next) {
+      if (held.was === undefined) deleteProperty(held.object, held.key);
+      else defineProperty(held.object, held.key, held.was);
+    }
+  };
+  const meet = (value) => {
+    if (typeof value !== 'object' || value === null || apply(has, seen, [value])) return;
+    if (isProxy(value)) throw new WrongType(PROXY);
+    apply(add, seen, [value]);
+    waiting = { __proto__: null, value, next: waiting };
+  };
+  const canHold = (object, key, value, enumerable) => {
+    const was = getOwnPropertyDescriptor(object, key);
+    if (was !== undefined) setPrototypeOf(was, null); // An answer can give what it inherits a `get`.
+    const fixed = { __proto__: null, value, enumerable, writable: true, configurable: true };
+    if (!defineProperty(object, key, fixed)) return false;
+    held = { __proto__: null, object, key, was, next: held };
+    return true;
+  };
+  // Reads an accessor, and puts what it returned in its place.
+  const read = (object, key, enumerable) => {
+    hasRun = true;
+    const value = get(object, key);
+    if (!canHold(object, key, value, enumerable)) throw new WrongType(FIXED);
+    return value;
+  };
+  // What a property says that the comparison looks up by itself; one that comes from a class of JavaScript's own is
+  // kept.
+  const settle = (object, key) => {
+    const from = owner(object, key);
+    if (from === null || from === ofTypedArrays) return undefined;
+    const property = getOwnPropertyDescriptor(from, key);
+    return hasOwn(property, 'value') ? property.value : read(object, key, from === object && property.enumerable);
+  };
+  // Of arrays with no other keys the comparison asks for a size, and takes those of size 0 for empty.
+  const hideSize = (list) => {
+    const from = owner(list, 'size');
+    if (from === null) return;
+    const { value, get: getter, enumerable } = getOwnPropertyDescriptor(from, 'size');
+    if ((getter === undefined && value !== 0) || (from === list && enumerable)) return;
+    const isHidden = canHold(from, 'size', undefined, enumerable) || canHold(list, 'size', undefined, false);
+    if (!isHidden) throw new WrongType(FIXED);
+  };
+  const look = (value) => {
+    settle(value, Symbol.toStringTag);
+    if (isArray(value)) hideSize(value);
+    else {
+      for (let i = 0; i < KINDS.length; i += 1) {
+        const { is, of, each, used } = KINDS[i];
+        if (!is(value)) continue;
+        for (let j = 0; j < used.length; j += 1) {
+          if (owner(value, used[j]) !== of) throw new WrongType(DISGUISED);
+        }
+        if (each === null) return; // It holds numbers; to list their keys would take long.
+        apply(each, value, [(item, key) => (meet(item), meet(key))]);
+        break;
+      }
+      if (isNativeError(value)) for (let i = 0; i < OF_ERRORS.length; i += 1) meet(settle(value, OF_ERRORS[i]));
+    }
+    const keys = ownKeys(value);
+    for (let i = 0; i < keys.length; i += 1) {
+      const property = getOwnPropertyDescriptor(value, keys[i]);
+      if (property.enumerable) meet(hasOwn(property, 'value') ? property.value : read(value, keys[i], true));
+    }
+  };
+  try {
+    // An accessor can change what was looked at before. The second time, no accessor is left, unless one has added it.
+    for (let i = 0; hasRun; i += 1) {
+      if (i > MOST_LOOKS) throw new WrongType(FIXED);
+      hasRun = false;
+      seen = new SeenSet();
+      for (let j = 0; j < values.length; j += 1) meet(values[j]);
+      while (waiting !== null) {
+        const { value } = waiting;
+        waiting = waiting.next;
+        look(value);
+      }
+    }
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return release;
+}
+
+module.exports = { holdStill };

@@ -13,7 +13,7 @@ def task(*tests, name: str | None = None) -> Task:
     return Task("t", "p", tests, entry_point=name, language="js", limits=LIMITS)
 
 
-def asserts(code: str, name: str) -> Task:
+def asserts(code: str, name: str | None) -> Task:
     """A task with a test suite, written as indented as what surrounds it."""
     return task(AssertTest(dedent(code), language="js"), name=name)
 
@@ -179,6 +179,76 @@ METHODS = asserts(
     assert.ok([2, 3].map((x) => x - 1).every((x, i) => x === r[i]) && r.join() === [2, 1].slice().reverse().join());
     assert.deepStrictEqual(r, Array.from([1, 2]));""",
     "Sorter",
+)
+SLICES = asserts(
+    """\
+    const list = [3, 1, 2];
+    assert.deepStrictEqual(await f(list), list.slice().sort());
+    assert.strictEqual((await f('b a'.split(/ /))).join(), 'b a'.split(/ /).sort().join());""",
+    "f",
+)
+RANGE = asserts(
+    """\
+    const r = new Range();
+    assert.deepStrictEqual(r.to(3), Array.apply(null, Array(3)).map((_, i) => i));
+    assert.ok(r.bytes(3) instanceof Buffer && new Uint8Array([2]).hasOwnProperty('0') === r.has(2));""",
+    "Range",
+)
+THROWS = asserts(
+    """\
+    assert.throws(() => f('{'), (e) => e instanceof SyntaxError && e.line === 1);
+    await assert.rejects(async () => f('}'), (e) => e.message === 'bad }');""",
+    "f",
+)
+ERRORS = asserts(
+    "await assert.rejects(f(-1), RangeError);\nassert.ok(await f(1).catch((e) => e) instanceof TypeError);", "f"
+)
+SPIES = asserts(
+    """\
+    const spy = (x) => { spy.count += 1; spy.last = x; };
+    spy.count = 0;
+    f(spy, 3);
+    assert.strictEqual(spy.count, 3);
+    f(spy, 2);
+    assert.strictEqual(spy.count, 5);
+    const seen = [];
+    seen[0] = f(() => {}, 1);
+    assert.strictEqual(seen[0], 1);""",
+    "f",
+)
+GLOBAL_NAME = asserts(
+    """\
+    const list = [3, 1, 2];
+    const r = sorted(list);
+    assert.ok(r.every((x, i) => x === i + 1) && r.join() === '1,2,3');
+    globalThis.twice = (x) => 2 * x;
+    assert.strictEqual(twice(sorted([2, 1])[1]), 4);
+    globalThis.twice = (x) => [x, x];
+    assert.deepEqual(twice(sorted([9])), [[9], [9]]);""",
+    None,
+)
+LEARNED = asserts(
+    """\
+    assert.strictEqual(f(5), 120, 'first');
+    assert.strictEqual(f(5), 120, 'again');
+    assert.deepStrictEqual([5, 5].map(f), [120, 120]);
+    const { equal } = require('assert');
+    try { equal(f(5), 120); } catch { assert.fail('later'); }""",
+    "f",
+)
+LEARNED_LATER = asserts(
+    """\
+    assert.strictEqual(await f(5), 120, 'first');
+    assert.strictEqual(await f(5), 120, 'again');
+    await assert.rejects(async () => { if (await f(5) === 120) throw new Error('right'); }, { message: 'right' });""",
+    "f",
+)
+PROMISES = asserts(
+    """\
+    const fs = require('fs');
+    fs.writeFileSync('a', 'hello');
+    assert.strictEqual(await f('a'), await fs.promises.readFile('a', 'utf8'));""",
+    "f",
 )
 HASH = asserts(
     """\

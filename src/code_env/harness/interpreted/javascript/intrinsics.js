@@ -1,8 +1,8 @@
 // Records the state of JavaScript's own objects before an answer runs, and restores it before the tests run.
 //
 // Tests that run beside an answer compare with the methods of shared prototypes. Properties that the answer has added
-// stay, because its own functions can use them, except those that the language itself looks up: iterators, `toJSON`,
-// `then`, accessors. While the tests run, what they compare with is locked, because a result can have accessors, which
+// stay, because its own functions can use them, except those that the language itself looks up, such as iterators,
+// `toJSON` and `then`, and accessors of all objects, of functions and of errors. While the tests run, what they compare with is locked, because a result can have accessors, which
 // run code of the answer in the middle of a comparison.
 
 'use strict';
@@ -10,6 +10,7 @@
 const assert = require('assert');
 const util = require('util');
 const { compileFunction } = require('vm');
+const { fixed, inherited, setterBeside, shieldErrors } = require('./shields.js');
 
 const { apply, defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, has: finds, ownKeys, setPrototypeOf } = Reflect;
 const { hasOwn, is } = Object;
@@ -30,6 +31,9 @@ const MEASURES = ['hrtime', 'uptime', 'cpuUsage', 'memoryUsage', 'resourceUsage'
 const AROUND = [globalThis, process, console];
 const PRIMITIVES = [String, Number, Boolean, BigInt, Symbol];
 
+const INDEX = /^\d+$/;
+const { test } = RegExp.prototype;
+
 // The language looks these up in all objects.
 const LOOKED_UP = ['then', 'toJSON', Symbol.toPrimitive];
 
@@ -39,7 +43,11 @@ function sharedObjects(text, modules) {
   const found = new Set([globalThis, process, process.hrtime, process.memoryUsage, assert, assert.strict, util, util.types, ...modules]);
   const samples = [[][Symbol.iterator](), new Map().entries(), new Set().entries(), ''[Symbol.iterator](), /x/[Symbol.matchAll]('')];
   samples.push(function* () {}, async function () {}, async function* () {}, (function* () {})(), (async function* () {})());
-  for (const module of modules) samples.push(...membersOf(module, words));
+  samples.push(assert.AssertionError, assert.AssertionError.prototype);
+  for (const module of modules) {
+    for (const key of ownKeys(module)) if (words.has(key)) makePlain(module, key);
+    samples.push(...membersOf(module, words));
+  }
   for (const name of Object.getOwnPropertyNames(globalThis)) {
     // Answers give the name `process` to what is theirs; the tests have their own, unless they look into the global object.
     if (name === 'Buffer' || words.has(name === 'process' ? 'globalThis' : name)) makePlain(globalThis, name);
@@ -106,6 +114,7 @@ function keep(text, modules) {
   });
   const { add, has } = Set.prototype;
   const isShadowed = shadows();
+  const { prepareStackTrace } = Error;
   freezeMethods(kept);
 
   const changes = () => {
@@ -150,13 +159,17 @@ function keep(text, modules) {
         else properties[open++] = properties[j];
       }
       kept[i].open = open; // Nothing can change the others any more.
-      for (let j = 0; j < LOOKED_UP.length; j += 1) {
-        const key = LOOKED_UP[j];
-        if (key in free || !isPrototype(object) || getOwnPropertyDescriptor(object, key) !== undefined) continue;
-        defineProperty(object, key, absentFrom(object, key));
+      const put = (key, value) => {
+        if (key in free || getOwnPropertyDescriptor(object, key) !== undefined) return;
+        defineProperty(object, key, fixed(object, key, value));
         apply(add, names, [key]);
-      }
+      };
+      for (let j = 0; isPrototype(object) && j < LOOKED_UP.length; j += 1) put(LOOKED_UP[j], undefined);
+      if (object === Function.prototype) put('prototype', undefined);
+      const values = inherited(object);
+      for (let j = 0; j < values.length; j += 1) put(values[j][0], values[j][1]);
     }
+    shieldErrors(prepareStackTrace);
   };
 
   return { changes, lock, restore };
@@ -222,9 +235,10 @@ function own(object, key) {
 
 // Returns whether tests can compare with a property, and nothing but a program that cheats changes it now.
 function isCompared(object, key, was) {
-  if (own(was, 'configurable') !== true) return false;
+  if (own(was, 'configurable') !== true) return key === 'prototype' && own(was, 'writable') === true;
   if (object === globalThis || object === process) return typeof key === 'string' && !REPLACED.includes(key) && hasOwn(was, 'value');
-  if (!hasOwn(was, 'value')) return isPrototype(object); // A module of Node can replace an accessor itself.
+  // A module of Node can replace an accessor itself.
+  if (!hasOwn(was, 'value')) return typeof object === 'function' || isPrototype(object);
   // The classes of Node have settings in their prototypes, to which they assign in objects.
   if (isPrototype(object) && typeof own(was, 'value') !== 'function') return false;
   return !ofErrors(object) && !(key in ASSIGNED && ORDINARY.includes(object));
@@ -244,7 +258,7 @@ function locked(object, key, was, isInherited) {
   if (!hasOwn(was, 'value')) return { __proto__: null, configurable: false };
   const { value, enumerable } = was;
   // Node names an object by a `constructor` that is no accessor.
-  const isKept = key === 'constructor' || (typeof key === 'symbol' && key !== Symbol.iterator);
+  const isKept = key === 'constructor' || key === 'prototype' || (typeof key === 'symbol' && key !== Symbol.iterator);
   if (isKept || !isInherited || typeof value !== 'function') return { __proto__: null, configurable: false, writable: false };
   return { __proto__: null, get: () => value, set: setterBeside(object, key), enumerable, configurable: false };
 }
@@ -256,19 +270,6 @@ function inherits(object) {
   return typeof object === 'function' || isPrototype(object);
 }
 
-// Returns a property that is as if it was not there, and that objects which inherit it can assign to.
-function absentFrom(object, key) {
-  return { __proto__: null, get: () => undefined, set: setterBeside(object, key), enumerable: false, configurable: false };
-}
-
-// Returns a setter that gives an object a property of its own, but not `object` itself.
-function setterBeside(object, key) {
-  return function (value) {
-    if (this === object || this === null || (typeof this !== 'object' && typeof this !== 'function')) return;
-    defineProperty(this, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
-  };
-}
-
 // Returns whether an added property hides one that an object inherits, and that programs do not give to their own objects.
 function hides(prototype, key) {
   return prototype !== null && !(key in ASSIGNED) && finds(prototype, key);
@@ -278,6 +279,12 @@ function hides(prototype, key) {
 function isLookedUp(object, key) {
   if (typeof key === 'symbol' || key === 'then') return true;
   if (key === 'toJSON') return object !== BigInt.prototype;
+  const isAccessor = !hasOwn(getOwnPropertyDescriptor(object, key), 'value');
+  // Tests keep counts in their own functions, and `assert` asks a function for its `prototype`, and fills errors.
+  if (object === Function.prototype) return isAccessor || key === 'prototype';
+  if (ofErrors(object)) return isAccessor;
+  // Tests assign to the places of their own lists.
+  if (object === Array.prototype) return apply(test, INDEX, [key]);
   // Libraries look up options in plain objects, which inherit from `Object.prototype`.
   return object === Object.prototype && typeof own(getOwnPropertyDescriptor(object, key), 'value') !== 'function';
 }

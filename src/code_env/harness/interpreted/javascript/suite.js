@@ -170,7 +170,7 @@ function makeGuard({ changes, restore }) {
 
 // Returns the names that the tests do not bind themselves: those in `known`, the entry point `found`, and what the answer
 // has at its top level. A look-up can run code of the answer, so each function is looked up only once.
-function scopeFor(program, name, found, known, guard) {
+function scopeFor(program, name, found, known, globals, guard) {
   const fixed = { __proto__: null, ...known };
   const names = { __proto__: null };
   let scope = null;
@@ -178,11 +178,12 @@ function scopeFor(program, name, found, known, guard) {
   const handOut = (target) => (isClass(target) ? target : guarded(target, guard, (self) => self === scope));
   if (name !== null) names.candidate = handOut(found);
   if (name !== null && !name.includes('.')) names[name] = names.candidate;
-  const globals = { __proto__: null };
-  for (const key of ownKeys(globalThis)) globals[key] = true;
   const look = (key) => {
     const value = guard(() => find(program, key, false));
-    return typeof value === 'function' ? (names[key] = value === found ? names.candidate : handOut(value)) : value;
+    if (typeof value !== 'function') return value;
+    if (value === found) return (names[key] = names.candidate);
+    // What it has put into the global object, or what the tests have put there, can be replaced.
+    return hasOwn(globalThis, key) ? handOut(value) : (names[key] = handOut(value));
   };
   const refuse = () => false;
   scope = new View(names, {
@@ -220,6 +221,8 @@ function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: 
   const kept = [assert, assert.strict, ...Object.values(modules).filter((one) => one !== own), ...loadersOf(text)];
   const intrinsics = keep(text, kept);
   const { checks, finish, areReached } = makeCases(sources, sites, (one) => one === assert || one === assert.strict);
+  const globals = { __proto__: null };
+  for (const key of ownKeys(globalThis)) globals[key] = true;
   const setsExitCode = /\bexitCode\b/.test(text);
   const known = { $cases: checks, assert, process: own, require: requireOf(modules, ofTests), module: { exports: {} } };
   const patience = PATIENCE * wallSeconds * 1000; // milliseconds
@@ -269,7 +272,7 @@ function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: 
     try {
       const guard = makeGuard(intrinsics);
       if (setsExitCode) SELF.exitCode = undefined;
-      const scope = scopeFor(program, name, found, known, guard);
+      const scope = scopeFor(program, name, found, known, globals, guard);
       intrinsics.lock();
       whenUncaught((error) => tell(headline(error)));
       if (malformed !== undefined) throw malformed;

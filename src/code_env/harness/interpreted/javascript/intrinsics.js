@@ -13,7 +13,7 @@ const { compileFunction } = require('vm');
 const { fixed, inherited, setterBeside, shieldErrors } = require('./shields.js');
 
 const { apply, defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, has: finds, ownKeys, setPrototypeOf } = Reflect;
-const { hasOwn, is } = Object;
+const { create, hasOwn, is } = Object;
 const { globalThis, process } = global; // An answer can give these names to something else.
 const PARTS = ['value', 'get', 'set', 'writable', 'enumerable', 'configurable'];
 
@@ -31,6 +31,7 @@ const MEASURES = ['hrtime', 'uptime', 'cpuUsage', 'memoryUsage', 'resourceUsage'
 const AROUND = [globalThis, process, console];
 const PRIMITIVES = [String, Number, Boolean, BigInt, Symbol];
 
+const ROUNDS = 10;
 const INDEX = /^\d+$/;
 const { test } = RegExp.prototype;
 
@@ -115,6 +116,7 @@ function keep(text, modules) {
   const { add, has } = Set.prototype;
   const isShadowed = shadows();
   const { prepareStackTrace } = Error;
+  const makeFast = looksAt(kept.length);
   freezeMethods(kept);
 
   const changes = () => {
@@ -170,9 +172,22 @@ function keep(text, modules) {
       for (let j = 0; j < values.length; j += 1) put(values[j][0], values[j][1]);
     }
     shieldErrors(prepareStackTrace);
+    const heirs = [];
+    for (let i = 0; i < kept.length; i += 1) {
+      defineProperty(heirs, i, { __proto__: null, value: create(kept[i].object) });
+    }
+    makeFast(heirs);
   };
 
   return { changes, lock, restore };
+}
+
+// Returns a function that looks up a property in this many objects, each in a place of its own. What they inherit from
+// is slow after it was locked: V8 keeps it as a dictionary, and does not inline its methods. At such a look-up V8 makes
+// it fast again, once it remembers look-ups in this function, as after some rounds.
+function looksAt(count) {
+  const looks = Array.from({ length: count }, (_, i) => `heirs[${i}].$;`).join('\n');
+  return compileFunction(`for (let i = 0; i < ${ROUNDS}; i += 1) {\n${looks}\n}`, ['heirs']);
 }
 
 // Returns a function that says whether a program has declared a name, such as `Math`, in front of the global property. A

@@ -174,6 +174,18 @@ def test_closing_says_what_it_leaves(make, e2b, monkeypatch):
     wait_until(lambda: e2b.sandboxes == [])
 
 
+def test_the_last_look_is_tried_again(make, e2b, monkeypatch):
+    monkeypatch.setattr(sandboxes, "_SWEEPS_S", ())  # Nothing but the last look ends what a failed create has made.
+    executor = make()
+    e2b.faults.add("create", Fault.RESET_MIDSTREAM)
+    assert executor.run(Program("print(1)")).stdout == "1\n"
+    wait_until(lambda: len(e2b.sandboxes) == 1)
+    e2b.faults.add("list", Fault.RESET_MIDSTREAM)
+    e2b.faults.add("list", Fault.UNAVAILABLE)
+    executor.close()
+    assert e2b.sandboxes == []
+
+
 def test_closing_from_a_futures_callback_does_not_hang(make, e2b):
     executor = make()
     future = executor.submit(Program("print(1)"))

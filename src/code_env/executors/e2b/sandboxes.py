@@ -333,10 +333,14 @@ class Sandboxes(Machines):
         if self._asked:  # Also if nothing failed: an answer of E2B may have been wrong.
             left = len(self._known)
             self._known.clear()
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LAST_LOOK_S):
                     for _ in range(self._policy.kill_tries):  # Look once more for sandboxes that E2B says it has ended.
-                        ended, left = await self._sweep(None, None)
+                        try:
+                            ended, left = await self._sweep(None, None)
+                        except Exception:  # They could not be listed, perhaps because a connection was reset.
+                            await asyncio.sleep(_KILL_WAIT_S)
+                            continue
                         if not ended and not left:
                             break
             return left

@@ -12,7 +12,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..process.limits import MAX_TEXT
@@ -48,6 +48,21 @@ class OwnException(Exception):
             return vars(self)["attributes"][name]
         except KeyError:
             raise AttributeError(f"the program's {type(self).__name__} has no plain attribute {name!r}") from None
+
+
+def told_bases(names: Sequence[str], told: Mapping[str, Any]) -> list[tuple[str, list[Any], list[Any]]]:
+    """Return the exception classes among these names, base classes first, as arguments of `own_exception`.
+
+    Args:
+        names: Names that the tests use.
+        told: What the program has told of them; what is malformed is left out.
+    """
+    found = [(name, *told[name]) for name in names if _is_pair_of_lists(told.get(name))]
+    return sorted(found, key=lambda one: len(one[1]))
+
+
+def _is_pair_of_lists(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(isinstance(one, list) for one in value)
 
 
 def own_exception(

@@ -21,7 +21,7 @@ from ..wire.containers import Containers
 from ..wire.endings import ENDED, LOST, TIME_IS_UP, Ended, Problem, described
 from ..wire.plain import Decoder, NotPlain
 from ..wire.subclasses import Members
-from .exceptions import OwnException, own_exception, rebuilt
+from .exceptions import OwnException, own_exception, rebuilt, told_bases
 from .handing import Handed
 from .handles import Handle, HandleMisuse, Origin, ProgramDied, remote_coroutine
 from .known_objects import KnownObjects
@@ -142,9 +142,7 @@ class RemoteModule:
         found, exceptions = reply.get("callable"), reply.get("exceptions")
         if not isinstance(found, dict) or not isinstance(exceptions, dict):
             raise ChannelError("a malformed reply")
-        chains = {name: chain for name in names if isinstance(chain := exceptions.get(name), list) and chain}
-        for name in sorted(chains, key=lambda name: len(chains[name])):  # Base classes before their subclasses.
-            *bases, builtin_bases = chains[name]
+        for name, bases, builtin_bases in told_bases(names, exceptions):
             own = own_exception(name, bases, builtin_bases, self._exceptions, self._make(name))
             if own is not None:
                 self._exceptions[name] = own

@@ -50,7 +50,7 @@ from typing import Any, NoReturn
 from ..process.budget import Budget
 from ..process.workspace import Workspace
 from ..wire.bell_channel import RingingChannel
-from ..wire.by_name import KNOWN_CALLABLES, is_async, is_coroutine, is_iterator, name_of_type
+from ..wire.by_name import KNOWN_OBJECTS, is_async, is_coroutine, is_iterator, name_of_type
 from ..wire.channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind, json_bytes
 from ..wire.containers import Containers
 from ..wire.operations import OPERATIONS
@@ -75,7 +75,7 @@ _next, _isinstance, _issubclass, _vars, _zip, _any = next, isinstance, issubclas
 _set_depth, _get_depth = sys.setrecursionlimit, sys.getrecursionlimit
 _loads, _process_time = marshal.loads, time.process_time
 _BaseException, _Exception, _int, _slice = BaseException, Exception, int, slice
-_known = dict(KNOWN_CALLABLES)
+_known = dict(KNOWN_OBJECTS)
 
 _SIMPLE = frozenset((bool, str, type(None)))
 _WORDS = {True: b"true", False: b"false", None: b"null"}
@@ -258,7 +258,7 @@ class _Answer:
     def _describe(self, names: list[str]) -> dict[str, Any]:
         """Return which of `names` exist: whether each is callable, and the names of the bases of exception classes."""
         found: dict[str, bool] = {}
-        exceptions: dict[str, list[Any]] = {}
+        exceptions: dict[str, tuple[list[str], list[str]]] = {}
         for name in names:
             try:
                 value = self._described(name)

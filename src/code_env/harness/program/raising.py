@@ -52,15 +52,15 @@ def builtin_bases(kind: type) -> list[str]:
     return [base.__name__ for base in found]
 
 
-def names_of_bases(kind: type) -> list[Any]:
-    """Return the names of an exception class's bases, up to the nearest builtin base, then all its builtin bases."""
-    names: list[Any] = []
+def names_of_bases(kind: type) -> tuple[list[str], list[str]]:
+    """Return the names of an exception class's bases, up to the nearest builtin base, and of all its builtin bases."""
+    names: list[str] = []
     for base in _type.__getattribute__(kind, "__mro__")[1 : _MOST_BASES + 1]:
         name = _type.__getattribute__(base, "__name__")
         if _builtins.get(name) is base:
             break
         names.append(name)
-    return [*names, builtin_bases(kind)]
+    return names, builtin_bases(kind)
 
 
 def told(error: Any, borrowed: Borrowed, levels: int = 1) -> dict[str, Any]:

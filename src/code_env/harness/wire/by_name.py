@@ -25,7 +25,7 @@ _CONSTANTS = {"Ellipsis": ..., "NotImplemented": NotImplemented}
 """Objects of which Python has one each."""
 
 
-def _known_callables() -> dict[str, Any]:
+def _known_objects() -> dict[str, Any]:
     """Return functions, classes and constants that are the same on both sides and use only their arguments, by name."""
     exceptions = [name for name, value in vars(builtins).items() if isinstance(value, type(Exception))]
     classes = [name for name in exceptions if issubclass(getattr(builtins, name), Exception)]
@@ -35,15 +35,15 @@ def _known_callables() -> dict[str, Any]:
     return known
 
 
-KNOWN_CALLABLES = _known_callables()
+KNOWN_OBJECTS = _known_objects()
 """Functions, classes and constants that the tests may pass to the program by name."""
 
-_NAME_OF_CALLABLE = {id(value): name for name, value in KNOWN_CALLABLES.items()}
+_NAME_OF_KNOWN_OBJECT = {id(value): name for name, value in KNOWN_OBJECTS.items()}
 
 
-def name_of_callable(value: object) -> str | None:
+def name_of_known_object(value: object) -> str | None:
     """Return the name by which the tests may pass a builtin object; None if they may not pass it."""
-    return _NAME_OF_CALLABLE.get(id(value))
+    return _NAME_OF_KNOWN_OBJECT.get(id(value))
 
 
 _NAMED_TYPES = (bool, bytearray, bytes, complex, dict, float, int, list, object, range, slice, str, tuple, type(None))

@@ -1,9 +1,9 @@
 // Runs a suite of tests beside an answer, in the answer's process, after the answer's top level has run.
 //
 // The tests' text, and two seals for each case, arrive before the answer's first line runs. They wait in a closure until
-// the top level has run. A case is a place in the text where something is asserted, see cases.js. It passes if it was reached at least once and never failed. All results are written at the
-// end, each with one of the seals of its case. If the answer ends the process before that, or writes a line without a
-// seal, it has reported no result.
+// the top level has run. A case is a place in the text where something is asserted, see cases.js. It passes if it was
+// reached at least once and never failed. All results are written at the end, each with one of the seals of its case. If
+// the answer ends the process before that, or writes a line without a seal, it has reported no result.
 //
 // The tests are strict code. So a function that they call cannot find its caller. They are compiled before the answer
 // runs, and then there is no text of them any more, which a function that they hand over could show.

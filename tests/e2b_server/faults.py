@@ -128,6 +128,8 @@ class Faults:
     ) -> None:
         """Inject faults at random from now on; which call fails follows from the seed, the operation and its number.
 
+        Calls are numbered from here, so that those before, of other tests, change nothing.
+
         Args:
             probabilities: For each operation the chance that a call fails in any likely way, or that of each fault.
             seed: Of the choice.
@@ -146,6 +148,7 @@ class Faults:
             chosen[operation] = dict.fromkeys(kinds, wanted / len(kinds))
         with self._lock:
             self._random, self._seed = chosen, seed
+            self._calls.clear()
 
     def clear(self) -> None:
         """Inject nothing any more; what was counted stays."""

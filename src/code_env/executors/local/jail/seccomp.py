@@ -1,6 +1,6 @@
 """The system call filters: what no program may ask of the kernel, whatever other layers allow.
 
-Two filters:
+A program has two filters, or three where there is a listener:
 
 * A worker installs `base_filter` once, and all programs inherit it. It denies calls that reach beyond the sandbox or
   avoid its accounting. `mount` and `umount2` stay allowed, because the worker itself needs them.
@@ -9,6 +9,8 @@ Two filters:
   (`code_env_harness.process.forks`). Threads are not processes. The filter also denies the calls that installed it: a
   filter of the program's own would be memory that nobody counts. Where there is a listener, the process must send it to
   its parent first. After that, `last_filter` denies sending and further filters.
+
+The commands of a box have only `box_filter`.
 
 Both levels rely on these filters. At `contained` there are no namespaces, so only the filters keep programs from the
 network, shared memory and other processes' attributes, and from signals where Landlock is older than version 6.
@@ -392,18 +394,13 @@ _FORK: dict[str, _Numbers] = {"fork": (57, None), "vfork": (58, None)}
 
 def base_filter() -> Filter:
     """Return the filter that a worker installs for itself and for all programs that it will run."""
-    decisions: dict[int, Decision] = {}
-    for names, decision in (
-        (_NETWORK, _REFUSE),
-        (_DENIED, _REFUSE),
-        (_UNSUPPORTED, failure(errno.ENOTSUP)),
-        (_ABSENT, failure(errno.ENOSYS)),
-        (_BY_REFERENCE, failure(errno.EINVAL)),
-        (_FOR_THE_MACHINE, failure(0)),
-    ):
-        decisions |= dict.fromkeys(_numbers(names), decision)
+    decisions = _each(_NETWORK | _DENIED, _REFUSE)
+    decisions |= _each(_UNSUPPORTED, failure(errno.ENOTSUP))
+    decisions |= _each(_ABSENT, failure(errno.ENOSYS))
+    decisions |= _each(_BY_REFERENCE, failure(errno.EINVAL))
+    decisions |= _each(_FOR_THE_MACHINE, failure(0))
     for numbers, steps in _CONDITIONAL.values():
-        decisions |= dict.fromkeys(_numbers({"": numbers}), steps)
+        decisions |= _one(numbers, steps)
     return Filter(decisions)
 
 
@@ -412,12 +409,12 @@ def box_filter() -> Filter:
 
     Changes of owner and of user report success and do nothing: there is nobody else to become.
     """
-    decisions: dict[int, Decision] = dict.fromkeys(_numbers(_DENIED | _WORKERS_OWN | _HARNESS_OWN), _REFUSE)
-    decisions |= dict.fromkeys(_numbers(_ABSENT), failure(errno.ENOSYS))
-    decisions |= dict.fromkeys(_numbers(_UNSUPPORTED), failure(errno.ENOTSUP))
-    decisions |= dict.fromkeys(_numbers(_OWNERS), failure(0))
+    decisions = _each(_DENIED | _WORKERS_OWN | _HARNESS_OWN, _REFUSE)
+    decisions |= _each(_ABSENT, failure(errno.ENOSYS))
+    decisions |= _each(_UNSUPPORTED, failure(errno.ENOTSUP))
+    decisions |= _each(_OWNERS, failure(0))
     for numbers, steps in (_CONDITIONAL["clone"], _SOCKETS, _SOCKET_OPTIONS):
-        decisions |= dict.fromkeys(_numbers({"": numbers}), steps)
+        decisions |= _one(numbers, steps)
     return Filter(decisions)
 
 
@@ -448,49 +445,52 @@ def program_filter(
             because they learn of it only by a signal. A program that ignores its children hides what they have used.
     """
     start = NOTIFY if counted else failure(errno.EAGAIN)
-    decisions: dict[int, Decision] = dict.fromkeys(_numbers(_WORKERS_OWN), _REFUSE)
-    decisions |= dict.fromkeys(_numbers(_HARNESS_OWN), _REFUSE)
-    decisions |= dict.fromkeys(_numbers(_FORK), start)
+    decisions = _each(_WORKERS_OWN | _HARNESS_OWN, _REFUSE)
+    decisions |= _each(_FORK, start)
+    clone = (
+        Step(0, mask=_NAMESPACES, then=_REFUSE),
+        Step(0, mask=_CLONE_THREAD, otherwise=start),
+        # A thread with a descriptor table of its own: see "unshare" above.
+        Step(0, mask=_CLONE_FILES, then=ALLOW, otherwise=_REFUSE),
+    )
+    decisions |= _one(_CONDITIONAL["clone"][0], clone)
     # Such locks never conflict within one process. Without other processes it makes no difference not to take them.
     lock = NOTIFY if counted else failure(0)
-    decisions |= dict.fromkeys(_numbers({"": _FCNTL}), (Step(1, _SET_LOCK, then=lock, otherwise=ALLOW),))
-    decisions |= dict.fromkeys(_numbers({"": _PRCTL}), _OPTIONS)
-    clone = _CONDITIONAL["clone"][0][_COLUMN[MACHINE]]
-    if clone is not None:
-        decisions[clone] = (
-            Step(0, mask=_NAMESPACES, then=_REFUSE),
-            Step(0, mask=_CLONE_THREAD, otherwise=start),
-            # A thread with a descriptor table of its own: see "unshare" above.
-            Step(0, mask=_CLONE_FILES, then=ALLOW, otherwise=_REFUSE),
-        )
+    decisions |= _one(_FCNTL, (Step(1, _SET_LOCK, then=lock, otherwise=ALLOW),))
+    decisions |= _one(_PRCTL, _OPTIONS)
     if counted and not hears_of_children:
-        decisions |= dict.fromkeys(_numbers({"": _SIGACTION}), _WAITED_FOR)
+        decisions |= _one(_SIGACTION, _WAITED_FOR)
     if not counted:
-        decisions |= _last_decisions()
+        decisions |= _each(_SENDING | _LAYERS, _REFUSE)
     if shared_files:
-        decisions |= dict.fromkeys(_numbers(_FOREIGN_ATTRIBUTES), failure(errno.ENOTSUP))
+        decisions |= _each(_FOREIGN_ATTRIBUTES, failure(errno.ENOTSUP))
     if not truncates:
-        decisions |= dict.fromkeys(_numbers(_TRUNCATE), _REFUSE)
+        decisions |= _each(_TRUNCATE, _REFUSE)
     if shared_user:
-        decisions |= dict.fromkeys(_numbers(_ATTRIBUTES), failure(0))
+        decisions |= _each(_ATTRIBUTES, failure(0))
     if asks_for_signals:
-        decisions |= dict.fromkeys(_numbers(_SIGNALS), NOTIFY)
-        decisions |= dict.fromkeys(_numbers({"": _PIDFD_SEND_SIGNAL}), _REFUSE)
+        decisions |= _each(_SIGNALS, NOTIFY)
+        decisions |= _one(_PIDFD_SEND_SIGNAL, _REFUSE)
     elif signals_of is not None:
         # 0 means the process group, and the program has a group of its own.
-        own = (Step(0, (signals_of, 0), then=ALLOW, otherwise=_REFUSE),)
-        decisions |= dict.fromkeys(_numbers(_SIGNALS), own)
-        decisions |= dict.fromkeys(_numbers({"": _PIDFD_SEND_SIGNAL}), _REFUSE)
+        decisions |= _each(_SIGNALS, (Step(0, (signals_of, 0), then=ALLOW, otherwise=_REFUSE),))
+        decisions |= _one(_PIDFD_SEND_SIGNAL, _REFUSE)
     return Filter(decisions)
 
 
 def last_filter() -> Filter:
     """Return the filter that a process with a listener installs after it has sent the listener to its parent."""
-    return Filter(_last_decisions())
+    return Filter(_each(_SENDING | _LAYERS, _REFUSE))
 
 
-def _last_decisions() -> dict[int, Decision]:
-    return dict.fromkeys(_numbers(_SENDING | _LAYERS), _REFUSE)
+def _each(calls: dict[str, _Numbers], decision: Decision) -> dict[int, Decision]:
+    """Return the same decision for each of these calls."""
+    return dict.fromkeys(_numbers(calls), decision)
+
+
+def _one(numbers: _Numbers, decision: Decision) -> dict[int, Decision]:
+    """Return the decision for one call."""
+    return _each({"": numbers}, decision)
 
 
 def _numbers(names: dict[str, _Numbers]) -> list[int]:

@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..wire.by_name import is_coroutine, name_of_known_object
+from ..wire.by_name import is_coroutine, name_for_program
 from ..wire.containers import Containers
 from ..wire.plain import Decoder, Encoder, NotPlain, encode
 from ..wire.subclasses import Members
@@ -214,7 +214,7 @@ class Handed:
         return {"value": self.result(task.result())}
 
     def _form(self, value: Any, why: str) -> Any:
-        known = name_of_known_object(value)
+        known = name_for_program(value)
         if known is not None:
             return {"bn": known}
         if isinstance(value, Handle | RemoteIterator):
@@ -297,11 +297,11 @@ class Handed:
 
     def _shown(self, value: Any, why: str) -> Any:
         """Return the form of a default or an annotation that is not plain data; the program only looks at it."""
-        return {"bn": name_of_known_object(value) or "object"}
+        return {"bn": name_for_program(value) or "object"}
 
     def _class(self, kind: Any) -> dict[str, Any]:
         """Return the form of an exception class."""
-        known = name_of_known_object(kind)
+        known = name_for_program(kind)
         if known is not None:
             return {"bn": known}
         target = _known_here(kind)
@@ -344,7 +344,7 @@ def _is_standard(kind: type) -> bool:
 
 
 def _is_shown(value: Any) -> bool:
-    return isinstance(value, str) or name_of_known_object(value) is not None
+    return isinstance(value, str) or name_for_program(value) is not None
 
 
 def standard_exception(module: Any, name: Any) -> type[Exception] | None:

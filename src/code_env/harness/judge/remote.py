@@ -15,7 +15,7 @@ from typing import Any
 
 from ..process.limits import WHOLE_RUN
 from ..wire.bell_channel import QuietChannel
-from ..wire.by_name import TYPES
+from ..wire.by_name import NAMED_FOR_TESTS
 from ..wire.channel import PER_MESSAGE, Channel, ChannelError, ChannelTimeout, Kind, pack_request, parse_json
 from ..wire.containers import Containers
 from ..wire.endings import ENDED, LOST, TIME_IS_UP, Ended, Problem, described
@@ -411,8 +411,8 @@ class RemoteModule:
     def _reference(self, tag: str, body: Any) -> object:
         if tag in _KINDS and type(body) is int and body >= 0:
             return remote_coroutine(self, body) if tag == "co" else self._known_objects.iterator(tag, body)
-        if tag == "bn" and isinstance(body, str) and body in TYPES:
-            return TYPES[body]
+        if tag == "bn" and isinstance(body, str) and body in NAMED_FOR_TESTS:
+            return NAMED_FOR_TESTS[body]
         if tag == "en":
             return self._members.member(body)
         if tag == "m":

@@ -50,7 +50,7 @@ from typing import Any, NoReturn
 from ..process.budget import Budget
 from ..process.workspace import Workspace
 from ..wire.bell_channel import RingingChannel
-from ..wire.by_name import KNOWN_OBJECTS, is_async, is_coroutine, is_iterator, name_of_type
+from ..wire.by_name import NAMED_FOR_PROGRAM, is_async, is_coroutine, is_iterator, name_for_tests
 from ..wire.channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind, json_bytes
 from ..wire.containers import Containers
 from ..wire.operations import OPERATIONS
@@ -75,7 +75,7 @@ _next, _isinstance, _issubclass, _vars, _zip, _any = next, isinstance, issubclas
 _set_depth, _get_depth = sys.setrecursionlimit, sys.getrecursionlimit
 _loads, _process_time = marshal.loads, time.process_time
 _BaseException, _Exception, _int, _slice = BaseException, Exception, int, slice
-_known = dict(KNOWN_OBJECTS)
+_named_for_program = dict(NAMED_FOR_PROGRAM)
 
 _SIMPLE = frozenset((bool, str, type(None)))
 _WORDS = {True: b"true", False: b"false", None: b"null"}
@@ -383,7 +383,7 @@ class _Answer:
         if given is not None:
             return {"m": given}
         if self._subclass is not any_subclass:
-            name = name_of_type(value)
+            name = name_for_tests(value)
             if name is not None:
                 return {"bn": name}
             if _type(value) is _slice:
@@ -412,7 +412,7 @@ class _Answer:
 
     def _dereference(self, tag: str, body: Any) -> object:
         if tag == "bn":
-            return _known[body]
+            return _named_for_program[body]
         if tag == "en":
             return self._members.member(body)
         if tag != "r":

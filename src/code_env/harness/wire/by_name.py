@@ -25,7 +25,7 @@ _CONSTANTS = {"Ellipsis": ..., "NotImplemented": NotImplemented}
 """Objects of which Python has one each."""
 
 
-def _known_objects() -> dict[str, Any]:
+def _pure_objects() -> dict[str, Any]:
     """Return functions, classes and constants that are the same on both sides and use only their arguments, by name."""
     exceptions = [name for name, value in vars(builtins).items() if isinstance(value, type(Exception))]
     classes = [name for name in exceptions if issubclass(getattr(builtins, name), Exception)]
@@ -35,32 +35,32 @@ def _known_objects() -> dict[str, Any]:
     return known
 
 
-KNOWN_OBJECTS = _known_objects()
+NAMED_FOR_PROGRAM = _pure_objects()
 """Functions, classes and constants that the tests may pass to the program by name."""
 
-_NAME_OF_KNOWN_OBJECT = {id(value): name for name, value in KNOWN_OBJECTS.items()}
+_NAMES_FOR_PROGRAM = {id(value): name for name, value in NAMED_FOR_PROGRAM.items()}
 
 
-def name_of_known_object(value: object) -> str | None:
-    """Return the name by which the tests may pass a builtin object; None if they may not pass it."""
-    return _NAME_OF_KNOWN_OBJECT.get(id(value))
+def name_for_program(value: object) -> str | None:
+    """Return the name by which the tests may pass an object to the program; None if they may not do so."""
+    return _NAMES_FOR_PROGRAM.get(id(value))
 
 
 _NAMED_TYPES = (bool, bytearray, bytes, complex, dict, float, int, list, object, range, slice, str, tuple, type(None))
 
-TYPES: dict[str, Any] = {kind.__name__: kind for kind in _NAMED_TYPES} | _CONSTANTS
+NAMED_FOR_TESTS: dict[str, Any] = {kind.__name__: kind for kind in _NAMED_TYPES} | _CONSTANTS
 """Classes and constants that the program may pass to the tests by name.
 
 `set` and `frozenset` are not among them. Their `intersection(x)` and `union(x)` return what `x` holds, so a test that
 calls this method on a result would accept the class in place of a set.
 """
 
-_NAME_OF_TYPE = {id(kind): name for name, kind in TYPES.items()}
+_NAMES_FOR_TESTS = {id(value): name for name, value in NAMED_FOR_TESTS.items()}
 
 
-def name_of_type(value: object) -> str | None:
-    """Return the name by which the program may pass a builtin class or constant; None if it may not pass it."""
-    return _NAME_OF_TYPE.get(id(value))
+def name_for_tests(value: object) -> str | None:
+    """Return the name by which the program may pass an object to the tests; None if it may not do so."""
+    return _NAMES_FOR_TESTS.get(id(value))
 
 
 _BUILTIN_ITERATORS: tuple[Iterator[Any], ...] = (

@@ -26,12 +26,12 @@ class _Lasting:
         self.known = Containers.of(arguments)
         """The containers in the arguments, then the yielded ones."""
         self._sizes: list[int] = []
-        """The bytes of the message in which each yielded container came; 0 if another one came in that too."""
+        """For each yielded container, the bytes of the message in which it came; 0 if it was not the first in it."""
         self.has_forgotten = False
         self.is_held = False
         """Whether `known` has copies of the arguments, with the changes that are held back."""
         self.given: Any = None
-        """The forms of these changes."""
+        """These changes, encoded."""
 
     def step(self, reply: dict[str, Any], size: int, decoder: Decoder) -> list[Any]:
         """Return the values of a step, and bring the yielded containers up to date."""
@@ -66,7 +66,7 @@ class _Lasting:
         known.change(_contents(given, decoder.within(known), range(len(self.arguments))))
 
     def hold(self, given: Any) -> list[tuple[Any, Any]]:
-        """Hold back changes to the arguments; return pairs of a copy and an argument, once."""
+        """Hold back changes to the arguments. Return pairs of a copy and its argument, for the copies made here."""
         self.given = given
         if self.is_held:
             return []
@@ -100,7 +100,7 @@ class LastingContainers:
         self._holding: dict[int, _Lasting] = {}
 
     def remember(self, form: Any, known: Containers, count: int) -> None:
-        """Remember the first containers of an exchange, its arguments, if the form of its value is such an object."""
+        """Remember the first `count` containers of an exchange, its arguments, if its value is such an object."""
         number = lasting_number(form) if count else None
         if number is not None and number not in self._lasting:
             self._lasting[number] = _Lasting(known.values[:count])
@@ -123,7 +123,8 @@ class LastingContainers:
             reply: The reply.
             size: How many bytes the reply has.
             decoder: Rebuilds values of the program.
-            stands_for: Takes the arguments by the ids of their copies, if changes are held back; otherwise None.
+            stands_for: Gets pairs of a copy and its argument, by the id of the copy, if changes are held back;
+                otherwise None.
 
         Raises:
             NotPlain: If the reply is malformed.
@@ -145,8 +146,8 @@ class LastingContainers:
             raise NotPlain(f"malformed changes: {type(error).__name__}") from error
         return values
 
-    def end(self, number: Any) -> Containers:
-        """Return the containers in the arguments of a coroutine, which ends now."""
+    def take_arguments(self, number: Any) -> Containers:
+        """Return the containers in the arguments of a coroutine, and forget them: it has run to its end."""
         return self._lasting.pop(number, _Lasting([])).known
 
     def let_go(self, decoder: Decoder) -> None:
@@ -164,7 +165,7 @@ class LastingContainers:
 
 
 def containers_in(inputs: Any) -> Containers:
-    """Return the containers in encoded arguments that the tests have no objects for, because they are foreseen."""
+    """Return the containers in the arguments of a foreseen call, which the tests have only in encoded form."""
     known = Containers()
     decoder, (args, kwargs) = Decoder(known=known), inputs
     for form in (*args, *kwargs.values()):

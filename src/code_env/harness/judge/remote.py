@@ -248,7 +248,7 @@ class RemoteModule:
 
     def wait_for(self, number: int) -> Any:
         """Have a coroutine of the program run to its end, and return its result."""
-        return self._outcome(self._ask("await", target=number), Origin.RESULT, self._lasting.end(number))
+        return self._outcome(self._ask("await", target=number), Origin.RESULT, self._lasting.take_arguments(number))
 
     def get(self, handle: Handle, name: str) -> Any:
         """Read an attribute of an object of the program; see `Remote`."""

@@ -31,15 +31,15 @@ _BaseException, _StopIteration, _hasattr, _range, _any = BaseException, StopIter
 _of = Containers.of
 
 _FREE_ITEMS = 1000
-"""How many items a step may look at for changes. With more, changes are looked for after several steps, and at the end:
-also a function that goes through a long list must not become slow."""
+"""How many items a step may look at for changes. If there are more, the last step looks at them, and only some of those
+before it: a function that goes through a long list must not become slow."""
 
 _LIKE_ITEMS = 20
-"""How many items cost as much as looking at one container."""
+"""To look at a container costs as much as to look at this many items, in addition to its own."""
 
 _FEW = 8
-"""Up to this number of yielded containers, each step looks which of them the program still holds; then it is looked
-each time that their number has doubled."""
+"""Up to this number of yielded containers, each step checks which of them the program still holds. If there are more,
+this is checked only when their number has doubled."""
 
 _MAPPINGS = (dict, Counter, OrderedDict, defaultdict)
 
@@ -83,7 +83,8 @@ class _Lasting:
         """The containers in the arguments, then the yielded ones."""
         self._items = [_items_of(value) for value in arguments]
         """The items of each container when the tests last heard of it."""
-        self._look_at = _FEW
+        self._check_held_at = _FEW
+        """The number of yielded containers at which to check next which of them the program still holds."""
         self._cost = self._credit = 0
 
     def step(self, values: list[Any], encode: Callable[..., Any]) -> dict[str, Any]:
@@ -98,8 +99,8 @@ class _Lasting:
         held = self._held(last) if values else None
         is_due = self._is_due(reply["values"])
         # What the program has let go, it can have changed before.
-        look_at = [at for at in _range(self.count, last) if is_due or (held is not None and at not in held)]
-        changed = [at for at in look_at if self._has_changed(at)]
+        suspects = [at for at in _range(self.count, last) if is_due or (held is not None and at not in held)]
+        changed = [at for at in suspects if self._has_changed(at)]
         if changed:
             reply["changed"] = [[at, encode(known.values[at], known, content=True)] for at in changed]
         given = self.changed_arguments(encode, _of(known.values[: self.count])) if is_due else []
@@ -126,15 +127,16 @@ class _Lasting:
         self._items = [self._items[at] for at in numbers]
 
     def _held(self, last: int) -> dict[int, bool] | None:
-        """Return the numbers of the yielded containers that the program still holds; None if it is not looked."""
-        if _FEW < last - self.count < self._look_at:
+        """Return the numbers of the yielded containers that the program still holds; None if it is not checked now."""
+        if _FEW < last - self.count < self._check_held_at:
             return None
         values = self.known.values
         held = {at: True for at in _range(self.count, last) if _holders(values, at) > _OURS}
-        self._look_at = 2 * _len(held)
+        self._check_held_at = 2 * _len(held)
         return held
 
     def _has_changed(self, at: int) -> bool:
+        """Return whether a container has changed since this was last asked."""
         before, now = self._items[at], _items_of(self.known.values[at])
         self._items[at] = now
         return _differ(before, now)

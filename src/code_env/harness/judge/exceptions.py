@@ -229,8 +229,8 @@ def _fill(error: OwnException, raised: dict[str, Any], decoder: Decoder) -> None
 def _set_attributes(error: BaseException, attributes: Any) -> None:
     """Set the attributes that the program set on its exception, except where the class gives them a value already."""
     for name, form in attributes.items() if isinstance(attributes, dict) else ():
-        slot = getattr(error, name, None) is None
-        if str(name).isidentifier() and not name.startswith("__") and slot:
+        has_no_value = getattr(error, name, None) is None
+        if str(name).isidentifier() and not name.startswith("__") and has_no_value:
             with contextlib.suppress(AttributeError, TypeError):
                 setattr(error, name, Decoder().decode(form))
 

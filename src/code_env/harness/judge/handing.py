@@ -112,7 +112,7 @@ class Handed:
         except NotPlain as error:
             raise ProgramDied("the program's process called what it was not given") from error
         try:
-            return self._done(request, handed)
+            return self._do(request, handed)
         except (HandleMisuse, NotPlain) as error:
             raise HandleMisuse(f"a function of the tests was called with what is not plain data: {error}") from error
         except Exception as error:
@@ -124,7 +124,8 @@ class Handed:
             if not loop.is_running():
                 loop.close()
 
-    def _done(self, request: dict[str, Any], handed: Any) -> dict[str, Any]:
+    def _do(self, request: dict[str, Any], handed: Any) -> dict[str, Any]:
+        """Do what a stand-in requests of an object, and return the reply if it raises nothing."""
         do = request.get("do", "call")
         if do == "next":
             form = self.result if request["callback"] in self._chosen else self.argument
@@ -140,7 +141,7 @@ class Handed:
         if do in ("send", "close") and isinstance(handed, types.GeneratorType):
             return self._resumed(getattr(handed, do), args)
         if do != "call" or not callable(handed):
-            raise NotPlain("a step that it has not")
+            raise NotPlain("a step that it does not have")
         named = {name: decode(form) for name, form in (request.get("kwargs") or {}).items()}
         given = list(known.values)
         before = [self._seen(value, known) for value in given]
@@ -162,7 +163,7 @@ class Handed:
     def _values(self, iterator: Any, count: Any, form: Callable[[object], Any]) -> dict[str, Any]:
         values: list[Any] = []
         if not isinstance(iterator, Iterator) or type(count) is not int or not 0 < count <= MAX_AT_ONCE:
-            raise NotPlain("a step that it has not")
+            raise NotPlain("a step that it does not have")
         try:
             for _ in range(count):
                 values.append(form(next(iterator)))
@@ -186,7 +187,7 @@ class Handed:
         import asyncio
 
         if not is_coroutine(coroutine):
-            raise NotPlain("a step that it has not")
+            raise NotPlain("a step that it does not have")
         around = asyncio._get_running_loop()
         asyncio._set_running_loop(None)  # The tests' own loop waits for the program.
         begins = number not in self._tasks
@@ -247,7 +248,7 @@ class Handed:
                 return {"co": self._number(value)}
         kind = value if isinstance(value, type) else type(value)
         # Not a class that the program made by a call of `type`.
-        if issubclass(kind, Exception) and (_known_here(kind) or kind.__module__ == "tests" or _is_standard(kind)):
+        if issubclass(kind, Exception) and (_crosses_as(kind) or kind.__module__ == "tests" or _is_standard(kind)):
             return self._class(value) if value is kind else self._error(value)
         if type(value) is object:
             return {"ob": [self._number(value)]}
@@ -304,7 +305,7 @@ class Handed:
         known = name_for_program(kind)
         if known is not None:
             return {"bn": known}
-        target = _known_here(kind)
+        target = _crosses_as(kind)
         if isinstance(target, type):
             return self._class(target)
         if target is not None:
@@ -330,10 +331,10 @@ class Handed:
         return {"er": [self._number(error), self._class(type(error)), args, attributes]}
 
 
-def _known_here(kind: type) -> str | type | None:
-    """Return what an exception class that represents one of the program's crosses as; None for any other class.
+def _crosses_as(kind: type) -> str | type | None:
+    """Return what crosses in place of an exception class that represents one of the program's; None for other classes.
 
-    It is the program's name for the class if the tests name the class, and otherwise the nearest builtin class.
+    It is the program's name for its class if the tests name that class; otherwise it is the nearest builtin class.
     """
     known: str | type | None = vars(kind).get("_code_env_target") or vars(kind).get("_code_env_builtin")
     return known

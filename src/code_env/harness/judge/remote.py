@@ -36,8 +36,8 @@ PATIENCE = WHOLE_RUN
 they add the time that the program waited for a core."""
 
 _KINDS = {"it": "iterator", "ge": "iterator", "co": "coroutine"}
-_CONSTANTS = frozenset((str, bool, int, float, type(None)))
-"""A form (an encoded value) of one of these types is the value itself."""
+_SIMPLE = frozenset((str, bool, int, float, type(None)))
+"""The form of a value of one of these types is the value itself."""
 
 
 def _refuse_object(tag: str, body: Any) -> object:
@@ -373,7 +373,7 @@ class RemoteModule:
             raise ProgramDied("the program's process is lost")
 
     def _outcome(self, reply: dict[str, Any], origin: Origin, known: Containers | None = None) -> Any:
-        if reply.get("raised") is None and not reply.get("changed") and type(reply.get("value", ())) in _CONSTANTS:
+        if reply.get("raised") is None and not reply.get("changed") and type(reply.get("value", ())) in _SIMPLE:
             return reply["value"]
         self._origin, known = origin, known or Containers()
         given, count = known, len(known.values)

@@ -200,6 +200,12 @@ THROWS = asserts(
     await assert.rejects(async () => f('}'), (e) => e.message === 'bad }');""",
     "f",
 )
+THROWN = asserts(
+    """\
+    assert.throws(() => f([2, 1]), { name: 'Bad', sorted: [1, 2] });
+    await assert.rejects(async () => f([5, 3, 4]), { message: 'bad', sorted: [3, 4, 5] });""",
+    "f",
+)
 ERRORS = asserts(
     "await assert.rejects(f(-1), RangeError);\nassert.ok(await f(1).catch((e) => e) instanceof TypeError);", "f"
 )

@@ -100,6 +100,29 @@ def test_a_type_error_at_the_top_of_the_tests(executor):
     assert judged(task, [RIGHT, WRONG], executor) == [0.75, 0.0]
 
 
+EXPECTED = {
+    "assert.throws(() => f(-1), { name: 'RangeError', message: /^neg/ });": "",
+    "assert.throws(() => f(-1), new RangeError('negative'));": "",
+    "await assert.rejects(async () => f(-1), { message: 'negative' }, 'no');": "",
+    "assert.throws(() => f(-1), { name: 'Bad' });": "Expected values to be strictly deep-equal",
+    "assert.throws(() => f(-1), { code: undefined });": "Expected values to be strictly deep-equal",
+    "await assert.rejects(async () => f(-1), { name: 'Bad' }, 'in my words');": "in my words",
+    "assert.throws(() => f(-1), {});": "may not be an empty object",
+    "assert.throws(() => f(1), { name: 'Bad' });": "Missing expected exception (Bad).",
+    "await assert.rejects(async () => f(1), new RangeError('x'));": "Missing expected rejection (RangeError).",
+}
+
+
+def test_an_object_that_is_expected_to_be_thrown_is_compared_as_node_does(executor):
+    test = AssertTest("\n".join(EXPECTED), language="javascript")
+    (verdict,) = judge_many([(Task("t", "", (test,), entry_point="f", language="javascript"), RIGHT)], executor)
+    found = {text: case.message for text, case in zip(EXPECTED, verdict.cases, strict=True)}
+    differing = {
+        text: said for text, said in found.items() if EXPECTED[text] not in said or bool(said) != bool(EXPECTED[text])
+    }
+    assert differing == {}
+
+
 HOLDING = (
     "require('child_process').spawn('sleep', ['1000'], { detached: true, stdio: ['ignore', 'ignore', 'ignore', 4] })"
     ".unref();\nfunction f(x) { %s }"

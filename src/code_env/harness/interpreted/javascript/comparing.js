@@ -41,26 +41,11 @@ function owner(value, key) {
   return one;
 }
 
-// Returns what a comparison of these values must call when it is over. Throws an error if a value can mislead it. The
-// values wait in chains of objects, because arrays inherit what an answer can change.
-function holdStill(...values) {
-  let waiting = null;
-  let held = null;
-  let seen;
-  let hasRun = true;
-  const release = () => {
-    for (; held !== null; held = held.next) {
-      if (held.was === undefined) deleteProperty(held.object, held.key);
-      else defineProperty(held.object, held.key, held.was);
-    }
-  };
-  const meet = (value) => {
-    if (typeof value !== 'object' || value === null || apply(has, seen, [value])) return;
-    if (isProxy(value)) throw new WrongType(PROXY);
-    apply(add, seen, [value]);
-    waiting = { __proto__: null, value, next: waiting };
-  };
-  const canHold = (object, key, value, enumerable) => {
+// Returns `hold`, which puts a value in the place of a property and says whether it could, and `release`, which puts
+// everything back.
+function makeHold() {
+  let held = null; // A chain of objects, because an array inherits what an answer can change.
+  const hold = (object, key, value, enumerable) => {
     const was = getOwnPropertyDescriptor(object, key);
     if (was !== undefined) setPrototypeOf(was, null); // An answer can give what it inherits a `get`.
     const fixed = { __proto__: null, value, enumerable, writable: true, configurable: true };
@@ -68,15 +53,36 @@ function holdStill(...values) {
     held = { __proto__: null, object, key, was, next: held };
     return true;
   };
+  const release = () => {
+    for (; held !== null; held = held.next) {
+      if (held.was === undefined) deleteProperty(held.object, held.key);
+      else defineProperty(held.object, held.key, held.was);
+    }
+  };
+  return { hold, release };
+}
+
+// Returns what a comparison of these values must call when it is over. Throws an error if a value can mislead it.
+function holdStill(...values) {
+  const { hold, release } = makeHold();
+  let waiting = null; // A chain of the values to look at.
+  let seen;
+  let hasRun = true; // Whether an accessor has run.
+  const meet = (value) => {
+    if (typeof value !== 'object' || value === null || apply(has, seen, [value])) return;
+    if (isProxy(value)) throw new WrongType(PROXY);
+    apply(add, seen, [value]);
+    waiting = { __proto__: null, value, next: waiting };
+  };
   // Reads an accessor, and puts what it returned in its place.
   const read = (object, key, enumerable) => {
     hasRun = true;
     const value = get(object, key);
-    if (!canHold(object, key, value, enumerable)) throw new WrongType(FIXED);
+    if (!hold(object, key, value, enumerable)) throw new WrongType(FIXED);
     return value;
   };
-  // What a property says that the comparison looks up by itself; one that comes from a class of JavaScript's own is
-  // kept.
+  // Returns the value of a property that the comparison looks up by itself. Where it comes from typed arrays, it is an
+  // accessor of JavaScript's own, and stays.
   const settle = (object, key) => {
     const from = owner(object, key);
     if (from === null || from === ofTypedArrays) return undefined;
@@ -89,7 +95,7 @@ function holdStill(...values) {
     if (from === null) return;
     const { value, get: getter, enumerable } = getOwnPropertyDescriptor(from, 'size');
     if ((getter === undefined && value !== 0) || (from === list && enumerable)) return;
-    const isHidden = canHold(from, 'size', undefined, enumerable) || canHold(list, 'size', undefined, false);
+    const isHidden = hold(from, 'size', undefined, enumerable) || hold(list, 'size', undefined, false);
     if (!isHidden) throw new WrongType(FIXED);
   };
   const look = (value) => {

@@ -12,11 +12,11 @@ const { isPromise } = require('util').types;
 const { apply } = Reflect;
 
 // Returns the functions of the cases, which the tests call, and what tells of them. `finish` returns the result of each
-// case. `console.assert` has `null` as base. `isOurs` says whether an `assert` is one that throws an exception on
-// failure, since it is Node's.
-function makeCases(sources, sites, isOurs) {
+// case. `console.assert` has `null` as base. `isOfNode` says whether an `assert` is Node's, and not the tests' own: only
+// Node's is sure to throw an exception on failure.
+function makeCases(sources, sites, isOfNode) {
   const records = sources.map((source) => {
-    return { __proto__: null, source, ran: false, message: '', open: 0, unfinished: false, isOwn: false };
+    return { __proto__: null, source, ran: false, message: '', open: 0, unfinished: false, hasOwnAssert: false };
   });
 
   const fail = (record, error) => {
@@ -61,9 +61,9 @@ function makeCases(sources, sites, isOurs) {
       const check = key === undefined ? base : base[key];
       const name = key === undefined ? 'assert' : `assert.${key}`;
       if (typeof check !== 'function') throw new TypeError(`${name} is not a function`);
-      const ours = isOurs(base);
-      record.isOwn = record.isOwn || !ours;
-      return (...args) => attempt(record, check, ours || key === undefined ? undefined : base, args);
+      const ofNode = isOfNode(base);
+      record.hasOwnAssert = record.hasOwnAssert || !ofNode;
+      return (...args) => attempt(record, check, ofNode || key === undefined ? undefined : base, args);
     }),
   );
 
@@ -75,7 +75,7 @@ function makeCases(sources, sites, isOurs) {
   const finish = (endedBy) => {
     if (sites === 0 && endedBy === null) records[0].ran = true;
     // An `assert` of the tests' own can count failures instead of throwing. Then only the end tells of them.
-    const isCounting = endedBy !== null && !isFailed((record) => record.isOwn);
+    const isCounting = endedBy !== null && !isFailed((record) => record.hasOwnAssert);
     for (let i = 0; i < records.length; i += 1) {
       const record = records[i];
       if (record.message !== '') continue;
@@ -84,7 +84,7 @@ function makeCases(sources, sites, isOurs) {
         record.unfinished = true;
       } else if (!record.ran) {
         record.message = endedBy === null ? 'not reached' : `not reached: the tests ended early: ${endedBy}`;
-      } else if (isCounting && record.isOwn) {
+      } else if (isCounting && record.hasOwnAssert) {
         record.message = `the tests ended early: ${endedBy}`;
       }
     }

@@ -1,16 +1,17 @@
 // Records the state of JavaScript's own objects before an answer runs, and restores it before the tests run.
 //
 // Tests that run beside an answer compare with the methods of shared prototypes. Properties that the answer has added
-// stay, because its own functions can use them, except those that the language itself looks up, such as iterators,
-// `toJSON` and `then`, and accessors of all objects, of functions and of errors. While the tests run, what they compare with is locked, because a result can have accessors, which
-// run code of the answer in the middle of a comparison.
+// stay, because its own functions can use them, except those that the language or a library looks up by itself, such as
+// iterators, `toJSON` and `then`, and accessors of all objects, of functions and of errors. While the tests run, what
+// they compare with is locked, because a result can have accessors, which run code of the answer in the middle of a
+// comparison.
 
 'use strict';
 
 const assert = require('assert');
 const util = require('util');
 const { compileFunction } = require('vm');
-const { fixed, inherited, setterBeside, shieldErrors } = require('./shields.js');
+const { fixed, inherited, shieldErrors } = require('./shields.js');
 
 const { apply, defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, has: finds, ownKeys, setPrototypeOf } = Reflect;
 const { create, hasOwn, is } = Object;
@@ -163,7 +164,7 @@ function keep(text, modules) {
       kept[i].open = open; // Nothing can change the others any more.
       const put = (key, value) => {
         if (key in free || getOwnPropertyDescriptor(object, key) !== undefined) return;
-        defineProperty(object, key, fixed(object, key, value));
+        defineProperty(object, key, fixed(object, key, value, false));
         apply(add, names, [key]);
       };
       for (let j = 0; isPrototype(object) && j < LOOKED_UP.length; j += 1) put(LOOKED_UP[j], undefined);
@@ -275,7 +276,7 @@ function locked(object, key, was, isInherited) {
   // Node names an object by a `constructor` that is no accessor.
   const isKept = key === 'constructor' || key === 'prototype' || (typeof key === 'symbol' && key !== Symbol.iterator);
   if (isKept || !isInherited || typeof value !== 'function') return { __proto__: null, configurable: false, writable: false };
-  return { __proto__: null, get: () => value, set: setterBeside(object, key), enumerable, configurable: false };
+  return fixed(object, key, value, enumerable);
 }
 
 // Returns whether programs make objects that inherit from an object. Hardly any do from those of primitive values, and to

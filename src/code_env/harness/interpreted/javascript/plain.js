@@ -7,7 +7,7 @@
 'use strict';
 
 const { stringify } = JSON;
-const { apply } = Reflect;
+const { apply, getPrototypeOf } = Reflect;
 const { isArray } = Array;
 const { keys } = Object;
 const { isInteger, isSafeInteger, isFinite } = Number;
@@ -18,9 +18,8 @@ const { forEach: forEachOfMap } = Map.prototype;
 const { forEach: forEachOfSet } = Set.prototype;
 const { types } = require('util');
 const { isMap, isSet, isDate, isTypedArray } = types;
-const { getPrototypeOf } = Reflect;
 const ofIterators = getPrototypeOf(getPrototypeOf([][Symbol.iterator]()));
-const lengthOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), 'length').get;
+const lengthOf = Object.getOwnPropertyDescriptor(getPrototypeOf(Uint8Array.prototype), 'length').get;
 
 const MAX_DEPTH = 200; // as plain.MAX_DEPTH
 const MAX_NODES = 2_000_000; // as plain.MAX_NODES

@@ -25,13 +25,13 @@ const IS_CLASS = /^class\b/;
 
 const { hasOwn } = Object;
 const { apply, construct, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
-const ofAllObjects = Object;
-const { prototype: ofEveryObject } = Object;
+const ObjectClass = Object;
+const { prototype: ofObjects } = Object;
 const { toString: toText } = Function.prototype;
 const { exec } = RegExp.prototype;
 
 const builtIn = { __proto__: null };
-for (const object of [ofEveryObject, globalThis]) {
+for (const object of [ofObjects, globalThis]) {
   for (const key of ownKeys(object)) builtIn[key] = getOwnPropertyDescriptor(object, key).value;
 }
 
@@ -134,7 +134,7 @@ function entryPoint(program, name) {
 function isClass(value) {
   if (typeof value !== 'function' || apply(exec, IS_CLASS, [apply(toText, value, [])]) === null) return false;
   try {
-    construct(ofAllObjects, [], value);
+    construct(ObjectClass, [], value);
     return true;
   } catch {
     return false;
@@ -152,7 +152,7 @@ function makes(kind, method) {
 
 // Returns whether an object has a method that not every object has.
 function hasMethod(object, name) {
-  for (let one = object ?? null; one !== null && one !== ofEveryObject; one = getPrototypeOf(one)) {
+  for (let one = object ?? null; one !== null && one !== ofObjects; one = getPrototypeOf(one)) {
     if (hasOwn(one, name)) return typeof object[name] === 'function';
   }
   return false;

@@ -7,7 +7,7 @@ const { AssertionError } = require('assert');
 const { apply, defineProperty, getPrototypeOf } = Reflect;
 const { hasOwn, prototype: ofObjects } = Object;
 const ofAssertions = AssertionError.prototype;
-const errors = Error;
+const ErrorClass = Error;
 
 // Returns a setter that gives an object a property of its own, but not `object` itself.
 function setterBeside(object, key) {
@@ -18,8 +18,8 @@ function setterBeside(object, key) {
 }
 
 // Returns a property that always has a value, and that objects which inherit it can assign to.
-function fixed(object, key, value) {
-  return { __proto__: null, get: () => value, set: setterBeside(object, key), enumerable: false, configurable: false };
+function fixed(object, key, value, enumerable) {
+  return { __proto__: null, get: () => value, set: setterBeside(object, key), enumerable, configurable: false };
 }
 
 // What a class and a prototype inherit, so that it stays where another prototype is put behind them.
@@ -43,21 +43,21 @@ function shieldErrors(unchanged) {
     for (let one = error; one !== null; one = getPrototypeOf(one)) if (one === ofAssertions) return true;
     return false;
   };
-  const setAside = setterBeside(errors, 'prepareStackTrace');
-  let current = errors.prepareStackTrace;
-  defineProperty(errors, 'prepareStackTrace', {
+  const setAside = setterBeside(ErrorClass, 'prepareStackTrace');
+  let current = ErrorClass.prepareStackTrace;
+  defineProperty(ErrorClass, 'prepareStackTrace', {
     __proto__: null,
     get: () => {
       const word = current;
       if (typeof word !== 'function' || word === unchanged) return word;
-      return (error, sites) => (isAssertion(error) ? 'AssertionError' : apply(word, errors, [error, sites]));
+      return (error, sites) => (isAssertion(error) ? 'AssertionError' : apply(word, ErrorClass, [error, sites]));
     },
     set(value) {
-      if (this === errors) current = value;
+      if (this === ErrorClass) current = value;
       else apply(setAside, this, [value]);
     },
     configurable: false,
   });
 }
 
-module.exports = { fixed, inherited, setterBeside, shieldErrors };
+module.exports = { fixed, inherited, shieldErrors };

@@ -34,30 +34,30 @@ const { bigint: now } = process.hrtime;
 const PATIENCE = 0.8; // the share of the wall time after which tests of which all cases were reached do not go on
 const MOST_GUARDED = 300; // calls; to check all objects twice takes most of a millisecond
 
-// Hides what would let an answer look into closures or the heap: a debugger, snapshots, native code, Node's internals.
+// Refuses what would let an answer look into closures or the heap: a debugger, snapshots, native code, Node's internals.
 function closeBackDoors() {
   const inspector = require('inspector');
   const v8 = require('v8');
   const refuse = (name) => () => {
     throw new Error(`${name} is not to be had beside tests`);
   };
-  for (const name of ['Session', 'open', 'url', 'waitForDebugger']) hide(inspector, name, refuse(name));
+  for (const name of ['Session', 'open', 'url', 'waitForDebugger']) replace(inspector, name, refuse(name));
   for (const name of ['getHeapSnapshot', 'writeHeapSnapshot', 'setFlagsFromString', 'setHeapSnapshotNearHeapLimit', 'queryObjects']) {
-    hide(v8, name, refuse(name));
+    replace(v8, name, refuse(name));
   }
   // A worker's debugger reaches the main thread.
-  hide(require('worker_threads'), 'Worker', refuse('Worker'));
+  replace(require('worker_threads'), 'Worker', refuse('Worker'));
   // A loader's hooks run in a worker; hooks on promises see the promises of the tests.
-  for (const name of ['register', 'registerHooks']) hide(Module, name, refuse(name));
-  for (const name of ['createHook', 'onInit', 'onBefore', 'onAfter', 'onSettled']) hide(v8.promiseHooks, name, refuse(name));
-  hide(require('async_hooks'), 'createHook', refuse('createHook'));
-  hide(require('trace_events'), 'createTracing', refuse('createTracing'));
+  for (const name of ['register', 'registerHooks']) replace(Module, name, refuse(name));
+  for (const name of ['createHook', 'onInit', 'onBefore', 'onAfter', 'onSettled']) replace(v8.promiseHooks, name, refuse(name));
+  replace(require('async_hooks'), 'createHook', refuse('createHook'));
+  replace(require('trace_events'), 'createTracing', refuse('createTracing'));
   refuseBytecode();
   refuseLibraries(refuse);
-  for (const name of ['execve', 'binding', '_linkedBinding', 'dlopen', '_debugProcess']) hide(process, name, refuse(name));
+  for (const name of ['execve', 'binding', '_linkedBinding', 'dlopen', '_debugProcess']) replace(process, name, refuse(name));
   // The tests end by an exception that nobody catches.
-  hide(process, 'setUncaughtExceptionCaptureCallback', refuse('setUncaughtExceptionCaptureCallback'));
-  hide(process, '_fatalException', process._fatalException);
+  replace(process, 'setUncaughtExceptionCaptureCallback', refuse('setUncaughtExceptionCaptureCallback'));
+  replace(process, '_fatalException', process._fatalException);
   Module.syncBuiltinESMExports();
 }
 
@@ -71,14 +71,14 @@ function refuseBytecode() {
     return construct(real, args, new.target);
   }
   WithoutBytecode.prototype = real.prototype;
-  hide(real.prototype, 'constructor', WithoutBytecode);
+  replace(real.prototype, 'constructor', WithoutBytecode);
   Object.setPrototypeOf(Script, WithoutBytecode);
-  hide(vm, 'compileFunction', (code, names, options) => {
+  replace(vm, 'compileFunction', (code, names, options) => {
     const own = typeof options === 'object' && options !== null ? { __proto__: null, ...options, cachedData: undefined } : options;
     return compileFunction(code, names, own);
   });
-  hide(vm, 'SourceTextModule', undefined);
-  hide(Module, 'enableCompileCache', () => ({ status: Module.constants?.compileCacheStatus?.DISABLED }));
+  replace(vm, 'SourceTextModule', undefined);
+  replace(Module, 'enableCompileCache', () => ({ status: Module.constants?.compileCacheStatus?.DISABLED }));
 }
 
 // OpenSSL and SQLite can load a library that the answer has written. To load all of `crypto` takes 4 ms, and is only done
@@ -94,14 +94,15 @@ function refuseLibraries(refuse) {
     } catch {
       crypto = require('crypto');
     }
-    hide(crypto, 'setEngine', refuse('setEngine'));
-    if (Module.isBuiltin('node:sqlite')) hide(require('node:sqlite').DatabaseSync.prototype, 'loadExtension', refuse('loadExtension'));
+    replace(crypto, 'setEngine', refuse('setEngine'));
+    if (Module.isBuiltin('node:sqlite')) replace(require('node:sqlite').DatabaseSync.prototype, 'loadExtension', refuse('loadExtension'));
   } finally {
     process.emitWarning = emitWarning;
   }
 }
 
-function hide(object, name, value) {
+// Gives a property, if there is one, a value that nobody can change.
+function replace(object, name, value) {
   if (name in object) Object.defineProperty(object, name, { value, writable: false, configurable: false });
 }
 
@@ -135,9 +136,9 @@ function blanked(text) {
   return pieces.map((piece, i) => (i % 2 === 1 ? kept[piece] : blank(piece))).join('');
 }
 
-// Returns a function of the answer as the tests call it. After each call, its changes to JavaScript's own objects are
-// undone, so that the answer cannot choose what the tests compare with. Changes that the tests have made stay. Tests can
-// look at its text, which a Proxy does not show.
+// Returns a function of the answer as the tests call it. After each call, as `guard` decides, its changes to JavaScript's
+// own objects are undone, so that the answer cannot choose what the tests compare with. Changes that the tests have made
+// stay. Tests can look at its text, which a Proxy does not show.
 //
 // A function that is called by a name in the scope would get the scope as `this`, and with it the cases.
 function guarded(target, guard, isScope) {
@@ -154,6 +155,8 @@ function guarded(target, guard, isScope) {
   return proxy;
 }
 
+// Returns a function that calls a function, and then undoes its changes to JavaScript's own objects. It does so only for
+// the first calls, since it takes time; what the tests compare with is locked as well.
 function makeGuard({ changes, restore }) {
   let calls = 0;
   return (action) => {

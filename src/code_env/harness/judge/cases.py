@@ -40,8 +40,8 @@ class CaseRecord:
         """The source of the case, on one line."""
         return self.sources[self.index] if self.sources else NO_CASES
 
-    def refuse(self, message: str) -> None:
-        """Record that the case has failed, because something was refused to the tests."""
+    def fail(self, message: str) -> None:
+        """Record that the case has failed, and why, unless it has failed before."""
         if not self.message:
             self.message = " ".join(f"{self.source}: {message}"[:_MAX_MESSAGE].split())
 
@@ -125,7 +125,7 @@ class Cases:
         """Record that the tests tried what is refused to them: what is running fails, whatever they catch."""
         running = [record for record in self.records if record.unsettled]
         for record in running:
-            record.refuse(message)
+            record.fail(message)
         if not running:
             self._refused = self._refused or message
 
@@ -133,7 +133,7 @@ class Cases:
         """Record that a case begins; it fails if something was refused to the statements before it."""
         record.unsettled += 1
         if self._refused is not None:
-            record.refuse(self._refused)
+            record.fail(self._refused)
             self._refused = None
 
     def begin(self, index: int) -> None:
@@ -146,9 +146,7 @@ class Cases:
 
     def fail_method(self, index: int, message: str) -> None:
         """Record that a test method, or code that belongs to it, has failed; `message` says why."""
-        record = self.records[index]
-        if not record.message:
-            record.message = " ".join(f"{record.source}: {message}"[:_MAX_MESSAGE].split())
+        self.records[index].fail(message)
         self._end(index)
 
     def _end(self, index: int) -> None:
@@ -174,7 +172,7 @@ class Cases:
             elif not record.ran and not record.message:
                 record.message = not_reached
         if self._refused is not None:
-            self.records[-1].refuse(self._refused)
+            self.records[-1].fail(self._refused)
         if ended_by is not None and not any(record.message for record in self.records):
             self.records[-1].message = f"the tests ended early: {ended_by}"
             self.records[-1].unfinished = True

@@ -173,7 +173,7 @@ class SuiteRun:
         if module.is_dead:
             raise ProgramDied(ENDED)  # The tests might have caught it.
         if not self._suite.sources and not module.was_asked:
-            self.records[0].refuse(_NOTHING_ASKED)
+            self.records[0].fail(_NOTHING_ASKED)
         if module.last_raised is not None and module.last_raised[0] is error:
             self.uncaught = module.last_raised[1]
 
@@ -205,7 +205,7 @@ class SuiteRun:
             return error
         self.finish(None)
         if self._suite.tests_nothing:
-            self.records[0].refuse(_NOTHING_ASKED)
+            self.records[0].fail(_NOTHING_ASKED)
         return None
 
     def begin(self, module: RemoteModule, *, calls_follow: bool = False) -> Problem | None:

@@ -177,7 +177,7 @@ class _Server:
             request = marshal.loads(received[1])
             if request["op"] == "begin":
                 name = request["names"][0]
-                first = self._load_for(name)
+                first = self._load_first(name)
                 if first is None:
                     return
             elif request["op"] == "each":
@@ -186,7 +186,7 @@ class _Server:
                     if limits is None:
                         self._send({"n": number, "ended": NOT_RUN, "reply": None})
                         continue
-                    driven, first = first or self._compiled_for(name), None
+                    driven, first = first or self._loaded(name)[0], None
                     said, ended = self._call(driven, args)
                     self._runs.budget.note(ended["status"], ended["cpu_s"])
                     if limits.cpu_s < self._limits.cpu_s:
@@ -196,17 +196,18 @@ class _Server:
             first.end()
         self._channel.send_json(Kind.ENDED, _ENDED)
 
-    def _compiled_for(self, name: str) -> Driven:
-        driven = self._compiled()
-        driven.tell({"do": "call", "name": name})
-        driven.take()  # Loaded, or an error. After an error there is no reply, and the process's end says why.
-        return driven
+    def _loaded(self, name: str) -> tuple[Driven, Any]:
+        """Return a process that has been told to load the answer, and what it said to that.
 
-    def _load_for(self, name: str) -> Driven | None:
-        """Load the answer and tell the peer whether this worked. Return the process, or None if loading failed."""
+        After an error the process replies to no call, and its end says why.
+        """
         driven = self._compiled()
         driven.tell({"do": "call", "name": name})
-        said = driven.take()
+        return driven, driven.take()
+
+    def _load_first(self, name: str) -> Driven | None:
+        """Load the answer and tell the peer whether this worked. Return the process, or None if loading failed."""
+        driven, said = self._loaded(name)
         if isinstance(said, dict) and type(said.get("loaded")) is bool:
             self._send({"n": 0, "error": None})
             self._send({"n": 1, "callable": {name: said["loaded"]}, "exceptions": {}})

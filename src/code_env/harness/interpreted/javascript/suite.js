@@ -207,6 +207,22 @@ function scopeFor(program, name, found, known, globals, guard) {
   return scope;
 }
 
+// Returns a function that writes the record of each case, and leaves. It gets what ended the tests early, or null; then
+// `failure` still can tell.
+function makeTell(seals, mark, finish, failure, write, leave) {
+  return (endedBy) => {
+    const records = finish(endedBy ?? failure());
+    for (let i = 0; i < records.length; i += 1) {
+      const { ran, message, unfinished } = records[i];
+      // Nothing else vouches for a record: whoever changes it on its way has not the other seal.
+      const seal = ran && message === '' ? seals[i].passed : seals[i].failed;
+      write(`{"case":${i},"seal":"${seal}","ran":${ran},"message":${stringify(message)},"unfinished":${unfinished}}\n`);
+    }
+    write(`{"end":"${mark}"}\n`);
+    leave(0);
+  };
+}
+
 function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: wallSeconds }) {
   const text = `${setup}\n${code}`;
   let tests, malformed;
@@ -227,6 +243,11 @@ function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: 
   const globals = { __proto__: null };
   for (const key of ownKeys(globalThis)) globals[key] = true;
   const setsExitCode = /\bexitCode\b/.test(text);
+  // Tests can say by the exit code that they have failed.
+  const failure = () => {
+    const code = setsExitCode ? exitCode() : 0;
+    return code === 0 ? null : `the exit code is ${code}`;
+  };
   const known = { $cases: checks, assert, process: own, require: requireOf(modules, ofTests), module: { exports: {} } };
   const patience = PATIENCE * wallSeconds * 1000; // milliseconds
   const late = now() + BigInt(Math.floor(patience * 1e6));
@@ -235,21 +256,7 @@ function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: 
   setTimeout(() => now() >= late && areReached() && end(false), patience + 1).unref();
 
   return async (program, write, leave) => {
-    const tell = (error) => {
-      // Tests can say by the exit code that they have failed.
-      const failed = setsExitCode && exitCode();
-      const endedBy = error === null && failed ? `the exit code is ${failed}` : error;
-      const records = finish(endedBy);
-      for (let i = 0; i < records.length; i += 1) {
-        const { ran, message, unfinished } = records[i];
-        // Nothing else vouches for a record: whoever changes it on its way has not the other seal.
-        const seal = ran && message === '' ? seals[i].passed : seals[i].failed;
-        write(`{"case":${i},"seal":"${seal}","ran":${ran},"message":${stringify(message)},"unfinished":${unfinished}}\n`);
-      }
-      write(`{"end":"${mark}"}\n`);
-      leave(0);
-    };
-
+    const tell = makeTell(seals, mark, finish, failure, write, leave);
     const endNow = (isExit) => {
       try {
         callListeners();

@@ -1,9 +1,9 @@
 """The objects of one answer that the tests have met, so that one object stays one object for the tests.
 
-An object has a handle for each way in which the tests have met it, because that decides what they may do with it, see
-`Origin`. If it had one handle, a function that returns an object which the tests have made themselves could lie:
-`describe(Node(5)).startswith("Node")` would call a method of that object. Where the tests check whether two values are
-the same object, each handle is replaced by the first one of its object.
+An object has one handle for each way in which the tests have met it, because the way decides what they may do with the
+object, see `Origin`. With a single handle, a function could lie by returning an object that the tests have made:
+`describe(Node(5)).startswith("Node")` would call a method of the node. Where the tests check whether two values are the
+same object, each handle is replaced by the first one of its object.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Containers:
             NotPlain: If no container has this number, or if the whole value becomes too large or too deep.
         """
         if type(number) is not int or not 0 <= number < len(self.values):
-            raise NotPlain("a container that nobody has told of")
+            raise NotPlain("a container that has not crossed before")
         value = self.values[number]
         nodes, height = self._extent(value)
         self._more_nodes += nodes

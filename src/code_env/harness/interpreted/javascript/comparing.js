@@ -25,6 +25,7 @@ const KINDS = [
 ];
 for (const kind of KINDS) Object.setPrototypeOf(kind, null);
 
+const { prototype: ofErrors } = Error;
 const OF_ERRORS = ['name', 'message', 'cause', 'errors'];
 const MOST_LOOKS = 9;
 const PROXY = 'it holds a Proxy, which can say anything of itself; compare a copy';
@@ -39,6 +40,16 @@ function owner(value, key) {
     if (one !== null && isProxy(one)) throw new WrongType(PROXY);
   }
   return one;
+}
+
+// Returns whether the comparison takes a value for an error, as it does with all that inherits from those.
+function isError(value) {
+  if (isNativeError(value)) return true;
+  for (let one = value; one !== null; one = getPrototypeOf(one)) {
+    if (isProxy(one)) throw new WrongType(PROXY);
+    if (one === ofErrors) return true;
+  }
+  return false;
 }
 
 // Returns `hold`, which puts a value in the place of a property and says whether it could, and `release`, which puts
@@ -112,7 +123,7 @@ function holdStill(...values) {
         apply(each, value, [(item, key) => (meet(item), meet(key))]);
         break;
       }
-      if (isNativeError(value)) for (let i = 0; i < OF_ERRORS.length; i += 1) meet(settle(value, OF_ERRORS[i]));
+      if (isError(value)) for (let i = 0; i < OF_ERRORS.length; i += 1) meet(settle(value, OF_ERRORS[i]));
     }
     const keys = ownKeys(value);
     for (let i = 0; i < keys.length; i += 1) {

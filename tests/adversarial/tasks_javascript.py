@@ -67,6 +67,14 @@ NESTED = asserts(
     assert.deepEqual(f([5, 4, 2]), { first: {}, list: [2, 4, 5], last: {} });""",
     "f",
 )
+TAGGED = asserts(
+    """\
+    assert.deepStrictEqual(await f('date'), new Date(5));
+    assert.deepEqual(await f('error'), new RangeError('5'));
+    assert.deepEqual([await f('pattern')], [/5/]);
+    assert.deepStrictEqual({ number: await f('number') }, { number: Object(5) });""",
+    "f",
+)
 FLOATS = asserts("assert.deepEqual(f([0.5, 1.5]), Float64Array.of(1, 3));", "f")
 STACKS = asserts(
     "assert.deepEqual(f([1, 2]), [2, 1]);\nassert.deepEqual(f([]), []);\nassert.equal(f([1]).size, 1);", "f"

@@ -7,7 +7,9 @@
 
 'use strict';
 
-const { isArrayBufferView, isMap, isNativeError, isProxy, isSet, isTypedArray } = require('util').types;
+const { types } = require('util');
+
+const { isArrayBufferView, isMap, isNativeError, isProxy, isSet, isTypedArray } = types;
 const { apply, defineProperty, deleteProperty, get, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;
 const { hasOwn } = Object;
 const { isArray } = Array;
@@ -25,11 +27,15 @@ const KINDS = [
 ];
 for (const kind of KINDS) Object.setPrototypeOf(kind, null);
 
+// Of what has the tag of a plain object, the comparison looks at the keys only, and these hold more.
+const MORE_THAN_KEYS = [types.isDate, types.isRegExp, isNativeError, types.isBoxedPrimitive];
+MORE_THAN_KEYS.push(isMap, isSet, types.isAnyArrayBuffer, isArrayBufferView);
 const { prototype: ofErrors } = Error;
 const OF_ERRORS = ['name', 'message', 'cause', 'errors'];
 const MOST_LOOKS = 9;
 const PROXY = 'it holds a Proxy, which can say anything of itself; compare a copy';
 const DISGUISED = 'it holds a Map, a Set or a typed array with methods of its own';
+const TAGGED = 'it holds what has the tag of a plain object and is none';
 const FIXED = 'it holds an accessor, or a size of an array, that cannot be held still; compare a copy';
 
 // Returns the object in the prototype chain that a property comes from.
@@ -110,7 +116,9 @@ function holdStill(...values) {
     if (!isHidden) throw new WrongType(FIXED);
   };
   const look = (value) => {
-    settle(value, Symbol.toStringTag);
+    if (settle(value, Symbol.toStringTag) === 'Object') {
+      for (let i = 0; i < MORE_THAN_KEYS.length; i += 1) if (MORE_THAN_KEYS[i](value)) throw new WrongType(TAGGED);
+    }
     if (isArray(value)) hideSize(value);
     else {
       for (let i = 0; i < KINDS.length; i += 1) {

@@ -38,7 +38,8 @@ def test_a_task_without_public_tests_stays_as_it_is():
 
 
 def test_the_first_ones_are_shown():
-    tests = [CallTest((n,), {"k": "v"}, expected=n, hidden=False) for n in range(5)]
+    hidden = [CallTest((n,), expected=n) for n in (77, 78)]
+    tests = [*hidden, *(CallTest((n,), {"k": "v"}, expected=n, hidden=False) for n in range(5))]
     assert prompt_of(*tests, most=1, entry_point="f") == "Do it.\n\nExample:\nf(0, k='v') gives 0\n"
 
 

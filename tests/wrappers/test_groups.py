@@ -167,6 +167,14 @@ def test_a_window_over_many_environments(vec):
     assert (estimate.tasks, estimate.standard_error) == (2, 0.125)
 
 
+def test_a_window_counts_an_episode_for_the_task_that_it_had(vec):
+    env = RecordPassAtKOfMany(vec)
+    env.reset(seed=0, options={"task_id": "hello"})
+    *_, info = env.step((WRONG,) * 8)
+    assert set(info["task_id"]) == {"hello", "other"}  # Those of the next episodes.
+    assert env.window.estimate(1).tasks == 1
+
+
 @pytest.mark.parametrize("kwargs", [{"k": 0}, {"k": []}, {"buffer_length": 0}, {"k": [1, 2.0]}, {"k": 2.0}, {"k": "2"}])
 def test_a_window_has_numbers_that_fit(vec, executor, kwargs):
     with pytest.raises(RewardError):

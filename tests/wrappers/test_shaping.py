@@ -67,10 +67,11 @@ def play(env, *answers):
 
 
 def test_a_gate_takes_everything_unless_its_term_holds(bare):
-    env = GateReward(ExecutionReward(PassFractionReward(bare), weight=0.5), "tests", at_least=0.5)
+    # The term's value counts, not the amount, which its weight halves.
+    env = GateReward(ExecutionReward(PassFractionReward(bare, weight=0.5), weight=0.5), "tests", at_least=0.5)
     (low, info), (high, passed) = play(env, passing(1), passing(2))
-    assert (low, high) == (0.0, 1.0)
-    assert (info["reward_terms"]["gate"], info["reward_raw"]["gate"]) == (-0.75, 0.0)
+    assert (low, high) == (0.0, 0.75)
+    assert (info["reward_terms"]["gate"], info["reward_raw"]["gate"]) == (-0.625, 0.0)
     assert (passed["reward_terms"]["gate"], passed["reward_raw"]["gate"]) == (0.0, 1.0)
 
 

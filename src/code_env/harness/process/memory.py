@@ -16,9 +16,12 @@ class Memory(NamedTuple):
     """Pages of mapped files, which the machine can read again. `resident` does not include them."""
     elsewhere: int
     """The most that the process can hold in addition: mappings other than its own data and stack (files, reserved
-    address space, memory that can be shared), data that can wait in pipes and sockets, and watches of epoll(7)."""
+    address space, memory that can be shared), data that can wait in pipes and sockets, and watches of epoll(7), also of
+    files that only sleeping threads still hold."""
     threads: int = 0
     """How many threads it has."""
+    descriptors: int = 0
+    """How many descriptors its table has room for."""
     is_known: bool = True
     """False if the process still lives, but its figures cannot be read."""
 
@@ -34,7 +37,9 @@ def memory_of(pid: int) -> Memory:
     descriptors = kib[b"FDSize"]
     elsewhere = 1024 * (kib[b"VmSize"] - kib[b"VmData"] - kib[b"VmStk"]) + _IN_SOCKET_BYTES * descriptors
     elsewhere += _WATCH_BYTES * (descriptors // 3) ** 3
-    return Memory(resident, 1024 * kib[b"RssFile"], elsewhere, threads)
+    if threads > 1:
+        elsewhere += threads * descriptors * max(_IN_SOCKET_BYTES, _WATCH_BYTES * (descriptors // 2) ** 2)
+    return Memory(resident, 1024 * kib[b"RssFile"], elsewhere, threads, descriptors)
 
 
 _MEMORY_FIELDS = (
@@ -54,6 +59,9 @@ _MAPPING_BYTES, _FEW_MAPPINGS = 1 << 10, 4096
 
 _FEW_BYTES = 4 << 20
 """The most data that can wait in the pipes and sockets that programs commonly have, in bytes."""
+
+_FEW_HELD = 64
+"""The most files other than sockets that the sleeping threads of a program commonly wait for."""
 
 
 def directory_of(pid: int) -> str:
@@ -114,10 +122,15 @@ def mapped_bytes(pid: int) -> int:
     return shared + _MAPPING_BYTES * max(0, mappings - _FEW_MAPPINGS)
 
 
-def waiting_bytes(pids: list[int]) -> int:
+def waiting_bytes(pids: list[int], held: int = 0) -> int:
     """Return the most bytes that can wait in pipes and sockets of these processes; the real number cannot be read.
 
     The amount that programs commonly have is not counted.
+
+    Args:
+        pids: The processes.
+        held: How many files their sleeping threads can hold. Honest threads mostly wait for sockets that are open.
+            Beyond these, each such file counts as a socket that is closed.
     """
     sockets, pipes = set(), set()
     for pid in pids:
@@ -130,11 +143,12 @@ def waiting_bytes(pids: list[int]) -> int:
                         sockets.add(target)
                     elif target.startswith("pipe:"):
                         pipes.add(target)
-    return max(0, _IN_SOCKET_BYTES * len(sockets) + _IN_PIPE_BYTES * len(pipes) - _FEW_BYTES)
+    number = max(len(sockets), held - _FEW_HELD)
+    return max(0, _IN_SOCKET_BYTES * number + _IN_PIPE_BYTES * len(pipes) - _FEW_BYTES)
 
 
-def watched_bytes(pids: list[int], too_much: int) -> int:
-    """Return how much kernel memory the watches of epoll(7) take in these processes.
+def watched_bytes(pids: list[int], too_much: int, held: int = 0, most: int = 0) -> tuple[int, int]:
+    """Return how much kernel memory the watches of epoll(7) take in these processes, and the most of one descriptor.
 
     A watch is for a file and a descriptor's number. So with a third of its descriptors for epoll, a third for files
     and a third for numbers, a process can have millions of watches. It takes long to count so many. No honest program
@@ -143,6 +157,8 @@ def watched_bytes(pids: list[int], too_much: int) -> int:
     Args:
         pids: The processes.
         too_much: More bytes than the processes may hold.
+        held: How many files their sleeping threads can hold. Each counts as a descriptor with the most watches.
+        most: The most watches that a descriptor has had before.
     """
     watches = 0
     for pid in pids:
@@ -151,10 +167,12 @@ def watched_bytes(pids: list[int], too_much: int) -> int:
             for name in os.listdir(f"{directory}/fd"):
                 with contextlib.suppress(OSError):
                     if os.readlink(f"{directory}/fd/{name}") == "anon_inode:[eventpoll]":
-                        watches += _watches_in(f"{directory}/fdinfo/{name}")
+                        one = _watches_in(f"{directory}/fdinfo/{name}")
+                        watches, most = watches + one, max(most, one)
                 if watches > _MOST_WATCHES:
-                    return max(too_much, _WATCH_BYTES * watches)
-    return _WATCH_BYTES * watches
+                    return max(too_much, _WATCH_BYTES * watches), most
+    watches += held * most
+    return max(too_much if watches > _MOST_WATCHES else 0, _WATCH_BYTES * watches), most
 
 
 def _watches_in(path: str) -> int:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from operator import attrgetter, sub
 from typing import Any, NamedTuple
 
+from .holding import held_files
 from .limits import MAX_TASKS, ProcessLimits
 from .memory import mapped_bytes, memory_of, threads_of, waiting_bytes, watched_bytes
 
@@ -194,7 +195,7 @@ class Watch:
         self.peak_bytes = 0
         self.threads = 0
         """How many threads the run had at the last check."""
-        self._most_in_files, self._was_blind = 0, False
+        self._most_in_files, self._most_watches, self._was_blind = 0, 0, False
         self.cpu_s = 0.0
         self._started = self._last_look = _monotonic() if started is None else started
         self._patience_s = limits.wall_s
@@ -317,9 +318,9 @@ class Watch:
         self._was_blind = self._was_blind or not all(one.is_known for one in memory.values())
         # Mappings and descriptors are read only if they can decide the outcome: reading them takes much longer.
         if resident <= self.limits.memory_bytes < resident + sum(one.elsewhere for one in memory.values()):
-            resident += (
-                sum(map(mapped_bytes, pids)) + waiting_bytes(pids) + watched_bytes(pids, self.limits.memory_bytes + 1)
-            )
+            held, too_much = held_files(memory.items()), self.limits.memory_bytes + 1
+            watched, self._most_watches = watched_bytes(pids, too_much, held, self._most_watches)
+            resident += sum(map(mapped_bytes, pids)) + waiting_bytes(pids, held) + watched
         return resident
 
     def _cpu_now(self, pids: list[int]) -> float:

@@ -449,9 +449,10 @@ def program_filter(
     decisions |= _each(_FORK, start)
     clone = (
         Step(0, mask=_NAMESPACES, then=_REFUSE),
-        Step(0, mask=_CLONE_THREAD, otherwise=start),
-        # A thread with a descriptor table of its own: see "unshare" above.
-        Step(0, mask=_CLONE_FILES, then=ALLOW, otherwise=_REFUSE),
+        # A thread has no descriptor table of its own: see "unshare" above. And processes share none: one could close
+        # what another waits for, see `code_env_harness.process.holding`.
+        Step(0, (0,), mask=_CLONE_THREAD | _CLONE_FILES, then=start),
+        Step(0, (_CLONE_THREAD | _CLONE_FILES,), mask=_CLONE_THREAD | _CLONE_FILES, then=ALLOW, otherwise=_REFUSE),
     )
     decisions |= _one(_CONDITIONAL["clone"][0], clone)
     # Such locks never conflict within one process. Without other processes it makes no difference not to take them.

@@ -2,10 +2,12 @@
 
 import os
 import socket
+import subprocess
+import sys
 
 import pytest
 
-from code_env import Program
+from code_env import Limits, Program
 
 NETWORK = {
     "tcp": "socket.create_connection(('127.0.0.1', PORT), timeout=1)",
@@ -75,6 +77,13 @@ KERNEL = {
     "prlimit of another": "libc.prlimit(1, 7, 0, ctypes.create_string_buffer(16))",
     "kill the parent": "os.kill(os.getppid(), 9)",
     "priority of another": "os.setpriority(os.PRIO_PROCESS, os.getppid(), 5)",
+    "a higher priority": "os.nice(-5)",
+    "real time": "os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))",
+    "running last": "os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))",
+    "running later": "os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))",
+    "running last by attributes": "libc.syscall(NUMBER(314, 274), 0, (ctypes.c_uint32 * 12)(48, 5), 0)",
+    "reading last": "libc.syscall(NUMBER(251, 30), 1, 0, 3 << 13)",
+    "priority of its group": "open('/proc/self/autogroup', 'w').write('19')",
     "affinity of another": "os.sched_setaffinity(os.getppid(), {0})",
     "shared memory segments": "libc.shmget(1234, 4096, 0o1777)",
     "message queues": "libc.msgget(1234, 0o1777)",
@@ -102,6 +111,8 @@ def test_the_kernel_refuses(name, jail):
     code = f"""
 import ctypes, os, socket
 libc = ctypes.CDLL(None, use_errno=True)
+def NUMBER(*numbers):
+    return numbers[os.uname().machine == 'aarch64']
 def filters():
     instruction = ctypes.create_string_buffer(b'\\x06\\0\\0\\0\\xff\\xff\\xff\\xff')
     program = ctypes.create_string_buffer(b'\\1\\0' + bytes(6) + ctypes.addressof(instruction).to_bytes(8, 'little'))
@@ -115,6 +126,43 @@ print('refused' if result == -1 or result is None and 'setrlimit' in {KERNEL[nam
 """
     result = jail.run(Program(code))
     assert result.stdout == "refused\n", (result.stdout, result.stderr)
+
+
+def test_a_program_that_asks_to_run_later_succeeds_and_is_not_put_back(jail):
+    """Time in which it was ready and had no core does not count, so it could exceed the limit on wall time."""
+    code = """
+import os, threading
+print(os.nice(19), os.nice(0))
+os.setpriority(os.PRIO_PROCESS, 0, 10)
+os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+os.sched_setparam(0, os.sched_param(0))
+thread = threading.Thread(target=lambda: os.nice(7))
+thread.start()
+thread.join()
+print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0) == os.SCHED_OTHER)
+"""
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    expected = f"{own} {own}\n{own} True\n"
+    for processes in (0, 2):
+        result = jail.run(Program(code, limits=Limits(processes=processes)))
+        assert result.stdout == expected, result
+
+
+def test_commands_of_a_box_keep_their_priority_too():
+    code = """
+import os
+from code_env.executors.local.jail import linux, seccomp
+linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
+seccomp.box_filter().install()
+print(os.nice(19) - os.nice(0))
+os.setpriority(os.PRIO_PGRP, 0, 19)
+os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+for ask in (lambda: os.nice(-5), lambda: os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))):
+    try: ask()
+    except PermissionError: print('refused')
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "0\nrefused\nrefused\n", done
 
 
 def test_foreign_calls_kill_or_fail(jail):

@@ -79,7 +79,6 @@ os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 def burn():
     while True: pass
 for _ in range(3): threading.Thread(target=burn, daemon=True).start()
-os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 burn()
 """
     result = jail.run(Program(code, limits=Limits(cpu_s=20, wall_s=1)))

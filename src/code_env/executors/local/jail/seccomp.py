@@ -22,6 +22,7 @@ import errno
 import signal
 from _socket import AF_INET, AF_INET6, AF_NETLINK, AF_UNIX, SOCK_SEQPACKET, SOCK_STREAM
 
+from . import priorities
 from .bpf import ALLOW, NOTIFY, Decision, Filter, Step, failure
 from .linux import (
     CLONE_NEWCGROUP,
@@ -215,12 +216,7 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
     ),
     "prlimit64": ((302, 261), _ONLY_SELF),
     "sched_setaffinity": ((203, 122), _ONLY_SELF),
-    "sched_setscheduler": ((144, 119), _ONLY_SELF),
     "sched_setparam": ((142, 118), _ONLY_SELF),
-    "sched_setattr": ((314, 274), _ONLY_SELF),
-    # Only PRIO_PROCESS and IOPRIO_WHO_PROCESS for the caller are allowed.
-    "setpriority": ((141, 140), (Step(0, (0,), otherwise=_REFUSE), Step(1, (0,), then=ALLOW, otherwise=_REFUSE))),
-    "ioprio_set": ((251, 30), (Step(0, (1,), otherwise=_REFUSE), Step(1, (0,), then=ALLOW, otherwise=_REFUSE))),
     # F_SETOWN, F_SETSIG and F_SETOWN_EX send signals to other processes. F_SETPIPE_SZ takes memory that nobody counts.
     # F_SETLEASE makes other processes wait when they open the file. F_NOTIFY shows what other processes do with files.
     # F_SET_RW_HINT and F_SET_FILE_RW_HINT leave a number at a directory, which nobody hears of.
@@ -399,8 +395,8 @@ def base_filter() -> Filter:
     decisions |= _each(_ABSENT, failure(errno.ENOSYS))
     decisions |= _each(_BY_REFERENCE, failure(errno.EINVAL))
     decisions |= _each(_FOR_THE_MACHINE, failure(0))
-    for numbers, steps in _CONDITIONAL.values():
-        decisions |= _one(numbers, steps)
+    for numbers, decision in (*_CONDITIONAL.values(), *priorities.OF_PROGRAMS):
+        decisions |= _one(numbers, decision)
     return Filter(decisions)
 
 
@@ -413,8 +409,8 @@ def box_filter() -> Filter:
     decisions |= _each(_ABSENT, failure(errno.ENOSYS))
     decisions |= _each(_UNSUPPORTED, failure(errno.ENOTSUP))
     decisions |= _each(_OWNERS, failure(0))
-    for numbers, steps in (_CONDITIONAL["clone"], _SOCKETS, _SOCKET_OPTIONS):
-        decisions |= _one(numbers, steps)
+    for numbers, decision in (_CONDITIONAL["clone"], _SOCKETS, _SOCKET_OPTIONS, *priorities.OF_BOXES):
+        decisions |= _one(numbers, decision)
     return Filter(decisions)
 
 

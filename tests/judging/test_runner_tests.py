@@ -241,6 +241,31 @@ def main():
 if __name__ == "__main__":
     main()
 """,
+    "check with numpy's assertions": """
+import numpy as np
+def check(candidate):
+    np.testing.assert_array_equal(candidate([2, 1]), [1, 2])
+""",
+    "check with unittest's assertions": """
+import unittest
+def check(candidate):
+    case = unittest.TestCase()
+    case.assertEqual(candidate([2, 1]), [1, 2])
+    case.assertRaises(TypeError, candidate, 3)
+""",
+    "check that raises": """
+def check(candidate):
+    if candidate([2, 1]) != [1, 2]: raise AssertionError("not sorted")
+""",
+    "check with assert False": """
+def check(candidate):
+    try:
+        candidate(3)
+    except TypeError:
+        pass
+    else:
+        assert False, "3 is no list"
+""",
     "an import of the answer": """
 from solution import f
 def test_1():
@@ -310,7 +335,7 @@ def test_3():
 
 @pytest.mark.parametrize("mode", ["blind", "objects", "shared"])
 def test_tests_that_use_nothing_of_an_answer_pass_none(mode, executor):
-    codes = ["import doctest\ndoctest.testmod()", "x = 1", "pass", ""]
+    codes = ["import doctest\ndoctest.testmod()", "x = 1", "pass", "", "def check(candidate): print('ok')"]
     tasks = [Task("t", "", (AssertTest(code),), entry_point="f", judge=mode) for code in codes]
     verdicts = judge_many([(task, RIGHT) for task in tasks], executor)
     assert [verdict.fraction for verdict in verdicts] == [0.0] * len(codes)

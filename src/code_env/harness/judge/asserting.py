@@ -81,6 +81,8 @@ class Suite:
     """Names that the test code calls and whose result it uses as builtin data, as in `name(1).upper()`."""
     leaves_check_uncalled: bool
     """Whether the code defines `check(candidate)` and leaves the call to the harness, as HumanEval does."""
+    uses_candidate: bool
+    """Whether it does so, and `check` uses its argument."""
     foreseen: Foreseen
     """Calls of the entry point that can be foreseen."""
     leaves_nothing: bool
@@ -88,8 +90,8 @@ class Suite:
 
     @property
     def tests_nothing(self) -> bool:
-        """Whether the code asserts nothing and uses no name of an answer, so that every answer would pass."""
-        return not self.sources and not self.free_names.difference(vars(builtins))
+        """Whether the code asserts nothing and uses nothing of an answer, so that every answer would pass."""
+        return not self.sources and not self.uses_candidate and not self.free_names.difference(vars(builtins))
 
 
 class Sources(Sequence[str]):
@@ -146,7 +148,7 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     harmless = leaves_nothing(nodes)
     free_names = _free_names(code) | imported
     owners, used_as_data = _owners(nodes), _used_as_data(nodes)
-    defines_check = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
+    checks = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "check"]
     foreseen = Foreseen() if entry_point is None else foresee(tree, nodes, entry_point)
     tests = find_tests(code, tree)
     foreseen.is_all = foreseen.is_all and not tests.functions  # They run later.
@@ -158,8 +160,16 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
         warnings.simplefilter("ignore")
         compiled = compile(tree, filename, "exec", dont_inherit=True)
     sources = Sources(code, found.cases, tests)
-    leaves_check_uncalled = defines_check and not _calls_check(tree)
-    return Suite(compiled, sources, tests, free_names, owners, used_as_data, leaves_check_uncalled, foreseen, harmless)
+    uncalled = bool(checks) and not _calls_check(tree)
+    uses_candidate = uncalled and _uses_an_argument(checks[-1])
+    return Suite(
+        compiled, sources, tests, free_names, owners, used_as_data, uncalled, uses_candidate, foreseen, harmless
+    )
+
+
+def _uses_an_argument(function: ast.FunctionDef) -> bool:
+    arguments = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+    return any(isinstance(node, ast.Name) and node.id in arguments for node in ast.walk(function))
 
 
 def _calls_check(tree: ast.Module) -> bool:

@@ -203,6 +203,71 @@ def test_1():
 def test_2():
     assert f([2,1]) == [1,2]
 """,
+    "assert in the main block": """
+if __name__ == '__main__':
+    for input, output in [([2, 1], [1, 2]), ([3], [3])]:
+        assert f(input) == output
+    print("all passed")
+""",
+    "numpy's assertions in the main block": """
+import numpy as np
+def main():
+    for x in ([2, 1], [3]):
+        np.testing.assert_array_equal(f(x), sorted(x))
+if "__main__" == __name__:
+    main()
+""",
+    "an exit at the end of the main block": """
+import sys
+def main():
+    assert f([2, 1]) == [1, 2]
+    return 0
+if __name__ == "__main__":
+    sys.exit(main())
+""",
+    "an exit that says what went wrong": """
+import sys
+ok = f([2, 1]) == [1, 2]
+sys.exit(0 if ok else 1)
+""",
+    "classes beside a main block": """
+import dataclasses, pickle, typing, sys
+if __name__ != "__main__":
+    raise SystemExit(2)
+@dataclasses.dataclass
+class Row:
+    x: "list[int]"
+    y: typing.ClassVar["int"] = 1
+assert f(pickle.loads(pickle.dumps(Row([2, 1]))).x) == [1, 2]
+assert f(typing.get_type_hints(Row) and [3, 1]) == [1, 3]
+assert f([hasattr(sys.modules[__name__], "Row")]) == [True]
+""",
+    "assert beside a runner in the main block": """
+import unittest
+class T(unittest.TestCase):
+    def test_1(self):
+        self.assertEqual(f([2, 1]), [1, 2])
+if __name__ == '__main__':
+    result = unittest.TextTestRunner().run(unittest.defaultTestLoader.loadTestsFromTestCase(T))
+    if not result.wasSuccessful():
+        raise SystemExit(1)
+    result = f([2, 1])
+    assert result == [1, 2]
+    case = unittest.TestCase()
+    case.assertEqual(f([3, 1]), [1, 3])
+    unittest.main(argv=[""], exit=False)
+""",
+    "pytest in the main block": """
+import pytest, sys
+def test_1():
+    assert f([2, 1]) == [1, 2]
+if __name__ == '__main__':
+    try:
+        code = pytest.main([__file__, "-v"])
+    finally:
+        print("done")
+    sys.exit(code)
+""",
     "a runner in the main block": """
 import unittest
 class T(unittest.TestCase):

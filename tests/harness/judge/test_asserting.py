@@ -200,8 +200,12 @@ def test_another_exception_between_cases_marks_the_rest_as_not_reached():
         pytest.param("assert 1 == one\nassert not (one, 'slip')", id="constant-tuple"),
         pytest.param("f(1)\nassert 1 == one", id="before-the-first-case"),
         pytest.param("for i in range(3):\n    assert 1 == one\n    if i:\n        f(1)", id="within-a-loop"),
-        pytest.param("raise SystemExit(0)", id="exit-without-asserts"),
-        pytest.param("assert 1 == one\nraise SystemExit", id="exit-without-a-code"),
+        pytest.param("if one:\n    raise SystemExit(0)\nf(1)", id="exit-without-asserts"),
+        pytest.param("assert 1 == one\nraise SystemExit\nf(1)", id="exit-without-a-code"),
+        pytest.param("import sys\nassert 1 == one\nsys.exit(one)", id="exit-with-failure"),
+        pytest.param("import sys\nassert 1 == one\nsys.exit(0.0)", id="exit-with-a-float"),
+        pytest.param("import sys\nassert 1 == one\nsys.exit('failed')", id="exit-with-a-text"),
+        pytest.param("import sys\ntry: f(1)\nexcept ValueError: sys.exit(0)", id="exit-in-a-handler"),
         pytest.param("assert 1 == one\nraise KeyboardInterrupt", id="interrupt"),
         pytest.param("assert 1 == one\nraise type('', (Exception,), {})", id="exception-without-a-name"),
         pytest.param("f(1)", id="no-asserts"),
@@ -211,6 +215,26 @@ def test_an_early_end_never_leaves_everything_passed(code):
     records, ended_by = run(code, one=1, f=raises(ValueError("no")))
     assert ended_by is not None
     assert not all(record.ran and not record.message for record in records)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "sys.exit()",
+        "sys.exit(0)",
+        "exit(False)",
+        "raise SystemExit",
+        "raise SystemExit(None)",
+        "sys.exit(0 if one == 1 else 1)",
+        "if one:\n    sys.exit(0)\nelse:\n    sys.exit(1)",
+        "def main():\n    assert one == 1\n    return 0\nsys.exit(main())",
+        "def main():\n    assert one == 1\n    sys.exit(0)\nif __name__ == '__main__':\n    main()",
+    ],
+)
+def test_an_exit_with_success_that_is_the_last_statement_is_the_end(end):
+    records, ended_by = run(f"import sys\nassert 1 == one\n{end}", one=1)
+    assert ended_by is None
+    assert all(record.ran and not record.message for record in records)
 
 
 @pytest.mark.parametrize("reason", ["", "a timeout"])

@@ -36,9 +36,10 @@ from typing import Any
 
 from .answer_imports import may_import_answers, without_answer_imports
 from .call_batching import Foreseen, foresee
+from .main_blocks import run_as_script
 from .nodes import Nodes, parse
 from .required import Case, Found, find_cases, source_of
-from .runner_tests import RunnerTests, find_tests, is_main_block, run_main_blocks
+from .runner_tests import RunnerTests, find_tests
 
 RECORDER = "@cases"
 """The name under which the test code's namespace holds its `Cases`."""
@@ -127,8 +128,7 @@ class Sources(Sequence[str]):
 def _parsed(code: str) -> tuple[ast.Module, frozenset[str]]:
     """Return the tree of test code as it runs here, and the names that it imports from the answer."""
     tree = parse(code)
-    if "__name__" in code:
-        run_main_blocks(tree)
+    run_as_script(tree, code, RECORDER)
     return tree, without_answer_imports(tree) if may_import_answers(code) else frozenset()
 
 
@@ -173,11 +173,11 @@ def _uses_an_argument(function: ast.FunctionDef) -> bool:
 
 
 def _calls_check(tree: ast.Module) -> bool:
-    """Whether the test code calls `check` itself, outside a main block, which does not run here."""
+    """Whether the test code calls `check` itself."""
     return any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "check"
         for statement in tree.body
-        if not isinstance(statement, ast.FunctionDef | ast.ClassDef) and not is_main_block(statement)
+        if not isinstance(statement, ast.FunctionDef | ast.ClassDef)
         for node in ast.walk(statement)
     )
 

@@ -108,6 +108,16 @@ class Cases:
         self._around(True)
         return True
 
+    @staticmethod
+    def leave(code: object = None) -> None:
+        """End the tests at the exit that is the end of their text, as it is if the exit says success.
+
+        Raises:
+            SystemExit: If it says something else.
+        """
+        if code is not None and not (type(code) in (int, bool) and code == 0):
+            raise SystemExit(code)
+
     def fail(self, number: int, message: object, *sides: Any) -> None:
         """End the run of `assert` statement `number` as failed; `sides` are the two sides of its comparison.
 

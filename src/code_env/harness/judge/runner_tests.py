@@ -5,8 +5,7 @@ All this is read from the text, so it is the same for every program:
 - a class that derives from `unittest.TestCase`, also by another class of the text or under another name, with the test
   methods that it has or inherits;
 - a function whose name begins with `test`, and the test methods of a class whose name begins with `Test`, if nothing in
-  the text names the function or the class: then the text does not run it itself;
-- a block `if __name__ == "__main__"` that names a function of the text with tests, unless one of them starts a runner.
+  the text names the function or the class: then the text does not run it itself.
 """
 
 from __future__ import annotations
@@ -17,8 +16,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from .required import is_constant
-
-_RUNNERS = frozenset(("unittest", "pytest", "doctest"))
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -51,30 +48,6 @@ def find_tests(code: str, tree: ast.Module) -> RunnerTests:
 _MAY_HAVE_TESTS = re.compile(r"\bclass\b|\bdef\s+test")
 
 
-def run_main_blocks(tree: ast.Module) -> None:
-    """Make each main block run that runs functions with tests which nothing else would run."""
-    functions = {node.name for node in tree.body if isinstance(node, Function) and _tests_something(node)} - {"check"}
-    for node in tree.body:
-        if isinstance(node, ast.If) and is_main_block(node):
-            names = {inner.id for part in node.body for inner in ast.walk(part) if isinstance(inner, ast.Name)}
-            if names & functions and not names & _RUNNERS:
-                node.test = ast.copy_location(ast.Constant(True), node.test)
-
-
-def _tests_something(node: Function) -> bool:
-    """Whether a function asserts something, or runs what does, by itself and not by a runner."""
-    names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-    can_fail = any(isinstance(inner, ast.Assert | ast.Raise) for inner in ast.walk(node))
-    return not names & _RUNNERS and (can_fail or any("test" in name for name in {node.name, *names}))
-
-
-def is_main_block(statement: ast.stmt) -> bool:
-    """Whether a statement is `if __name__ == "__main__"`, which does not run with the tests."""
-    return isinstance(statement, ast.If) and "__name__" in {
-        node.id for node in ast.walk(statement.test) if isinstance(node, ast.Name)
-    }
-
-
 class _Finder:
     def __init__(self, tree: ast.Module) -> None:
         self._top = list(_statements(tree.body))
@@ -86,8 +59,7 @@ class _Finder:
             for alias in node.names
             if alias.name.endswith("TestCase")
         }
-        running = (statement for statement in tree.body if not is_main_block(statement))
-        self._named = {node.id for statement in running for node in ast.walk(statement) if isinstance(node, ast.Name)}
+        self._named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         self._deleted = {
             node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)
         }
@@ -139,10 +111,10 @@ class _Finder:
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements of a block, also those in branches, but not those of functions, classes and main blocks."""
+    """Yield the statements of a block, also those in branches, but not those of functions and classes."""
     for statement in body:
         yield statement
-        if not isinstance(statement, Function | ast.ClassDef) and not is_main_block(statement):
+        if not isinstance(statement, Function | ast.ClassDef):
             for name in ("body", "orelse", "finalbody"):
                 yield from _statements(getattr(statement, name, ()))
             for handler in getattr(statement, "handlers", ()):

@@ -23,6 +23,9 @@ from .handles import Handle, HandleMisuse, NotHandedOver, ProgramDied, Refusals,
 TRUSTED_CODE = ("<tests>", "<setup>", "<prefix>")
 """The file names under which the code of a task is compiled."""
 
+_OWN_CODE = __file__.rpartition("judge")[0]
+"""The beginning of the file names of this package's code."""
+
 MAX_AT_ONCE = 100
 """The most values of an iterator of the tests that the program may request at once."""
 
@@ -116,7 +119,7 @@ class Handed:
         except (HandleMisuse, NotPlain) as error:
             raise HandleMisuse(f"a function of the tests was called with what is not plain data: {error}") from error
         except Exception as error:
-            return {"raised": self._error(error)}
+            return {"raised": self._failure(error)}
 
     def close(self) -> None:
         """Close the event loops that this object made."""
@@ -172,7 +175,7 @@ class Handed:
         except (HandleMisuse, NotPlain):
             raise
         except Exception as error:
-            return {"values": values, "raised": self._error(error)}
+            return {"values": values, "raised": self._failure(error)}
         return {"values": values}
 
     def _resumed(self, method: Callable[..., Any], args: list[Any]) -> dict[str, Any]:
@@ -313,6 +316,18 @@ class Handed:
         bases = [self._class(base) for base in kind.__bases__ if issubclass(base, Exception)]
         return {"ec": [self._number(kind), kind.__name__, kind.__module__, bases]}
 
+    def _failure(self, error: Exception) -> dict[str, Any]:
+        """Return the form of an exception that code of the tests has raised while the program waits for it.
+
+        A failed assertion of a library has failed even if the program catches it. A `raise` of the tests' own text, and
+        what the program itself raised, may be meant for the program.
+        """
+        if isinstance(error, AssertionError):
+            raised_in = _raised_in(error)
+            if raised_in not in TRUSTED_CODE and not raised_in.startswith(_OWN_CODE):
+                Refusals.tell(f"in a function that the program called: {str(error).strip()}")
+        return self._error(error)
+
     def _error(self, error: Exception) -> dict[str, Any]:
         """Return the form of an exception of the tests."""
         try:
@@ -329,6 +344,15 @@ class Handed:
                 continue
         error.__traceback__ = None  # Do not keep the objects that it refers to.
         return {"er": [self._number(error), self._class(type(error)), args, attributes]}
+
+
+def _raised_in(error: BaseException) -> str:
+    """Return the name of the file whose code raised an exception."""
+    trace, name = error.__traceback__, ""
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        trace = trace.tb_next
+    return name
 
 
 def _crosses_as(kind: type) -> str | type | None:

@@ -2,7 +2,7 @@
 
 `program/lasting.py` is the other side and says what crosses. A list that is yielded twice is one list for the tests,
 with its present content. Changes to arguments are held back while a case is evaluated, as those of a call are, see
-`RemoteModule.around_case`. A forged number can only name a container of the same iterator.
+`held_changes.py`. A forged number can only name a container of the same iterator.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ class _Lasting:
         self.has_forgotten = False
         self.is_held = False
         """Whether `known` has copies of the arguments, with the changes that are held back."""
+        self.held_by: object = None
+        """The statement of the tests that holds them back."""
         self.given: Any = None
         """These changes, encoded."""
 
@@ -114,7 +116,13 @@ class LastingContainers:
         return {"forget": True}
 
     def step(
-        self, number: Any, reply: dict[str, Any], size: int, decoder: Decoder, stands_for: dict[int, Any] | None
+        self,
+        number: Any,
+        reply: dict[str, Any],
+        size: int,
+        decoder: Decoder,
+        stands_for: dict[int, Any] | None,
+        scope: object = None,
     ) -> list[Any]:
         """Return the values of a step.
 
@@ -125,6 +133,7 @@ class LastingContainers:
             decoder: Rebuilds values of the program.
             stands_for: Gets pairs of a copy and its argument, by the id of the copy, if changes are held back;
                 otherwise None.
+            scope: The statement of the tests that holds them back.
 
         Raises:
             NotPlain: If the reply is malformed.
@@ -136,7 +145,8 @@ class LastingContainers:
             given = reply.get("given")
             if given and stands_for is not None:
                 stands_for.update((id(copy), (copy, original)) for copy, original in lasting.hold(given))
-                self._holding[id(lasting)] = lasting
+                if self._holding.setdefault(id(lasting), lasting).held_by is None:
+                    lasting.held_by = scope
             values = lasting.step(reply, size, decoder)
             if given:
                 lasting.change_arguments(given, decoder)
@@ -150,14 +160,22 @@ class LastingContainers:
         """Return the containers in the arguments of a coroutine, and forget them: it has run to its end."""
         return self._lasting.pop(number, _Lasting([])).known
 
-    def let_go(self, decoder: Decoder) -> None:
+    def let_go(self, decoder: Decoder, scope: object = None, caller: object = None) -> None:
         """Make the changes that were held back.
+
+        Args:
+            decoder: Rebuilds values of the program.
+            scope: The statement that held them back.
+            caller: The statement that holds them back from now on, if there is one.
 
         Raises:
             HandleMisuse: If they do not fit the arguments.
         """
-        holding, self._holding = self._holding, {}
-        for lasting in holding.values():
+        for lasting in [one for one in self._holding.values() if one.held_by is scope]:
+            lasting.held_by = caller
+            if caller is not None:
+                continue
+            del self._holding[id(lasting)]
             try:
                 lasting.let_go(decoder)
             except Exception as error:

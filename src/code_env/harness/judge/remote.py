@@ -24,6 +24,7 @@ from ..wire.subclasses import Members
 from .exceptions import OwnException, own_exception, rebuilt, told_bases
 from .handing import Handed
 from .handles import Handle, HandleMisuse, Origin, ProgramDied, remote_coroutine
+from .held_changes import HeldChanges
 from .known_objects import KnownObjects
 from .lasting import LastingContainers, containers_in
 from .turns import in_turn
@@ -68,9 +69,7 @@ class RemoteModule:
         self._number = self._size = 0
         self._ended: Ended | None = None
         self._lost: str | None = None
-        self._cases_open = 0
-        self._held_back: list[tuple[dict[str, Any], Containers, Origin]] = []
-        self._stands_for: dict[int, tuple[Any, Any]] = {}
+        self._held = HeldChanges(self._change)
         self.last_raised: tuple[BaseException, dict[str, str]] | None = None
         self._ahead: dict[int, int] = {}
         self._early: dict[int, dict[str, Any]] = {}
@@ -173,7 +172,7 @@ class RemoteModule:
 
     def call(self, handle: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call an object of the program with arguments of the tests; see `Remote`."""
-        known = Containers()
+        known = self._held.containers()
         form = self._handed.arguments(known)
         forms = {"args": list(map(form, args)), "kwargs": {name: form(arg) for name, arg in kwargs.items()}}
         reply = self._ask("call", target=handle._code_env_target, **forms)
@@ -236,8 +235,9 @@ class RemoteModule:
         self._origin = Origin.RESULT
         failure: BaseException | None = None
         try:
-            held = self._stands_for if self._cases_open else None
-            values = self._lasting.step(number, reply, self._size, self._decoder, held)
+            scope = self._held.scope() if reply.get("given") else None
+            held = None if scope is None else self._held.stands_for
+            values = self._lasting.step(number, reply, self._size, self._decoder, held, scope)
             if isinstance(raised, dict):
                 failure = rebuilt(raised, self._decoder, self._exceptions, self._handed)
             elif reply.get("end") is not None:
@@ -265,28 +265,25 @@ class RemoteModule:
 
     def operate(self, name: str, args: tuple[Any, ...]) -> Any:
         """Apply an operator in the program's process; see `Remote`."""
-        known = Containers()
+        known = self._held.containers()
         reply = self._ask("operate", name=name, args=list(map(self._handed.arguments(known), args)))
         raised = reply.get("raised")
         if name == "next" and isinstance(raised, dict) and raised.get("builtin") == "StopIteration":
             raise StopIteration
         return self._outcome(reply, Origin.RESULT, known)
 
-    def around_case(self, begins: bool) -> None:
-        """Hold back changes to arguments while a case is evaluated.
+    def around_statement(self, begins: bool, *, returns: bool = False) -> None:
+        """Hold back changes to arguments while a statement of the tests runs; for `returns` see `HeldChanges.end`."""
+        if begins:
+            self._held.begin()
+            return
+        self._lasting.let_go(self._decoder, *self._held.end(returns=returns))
 
-        In `assert f(x) == sorted(x)`, `sorted` must get `x` as it was before `f` changed it. The tests see the change
-        after the statement. Until then, if `f` returns `x` or a part of it, the tests get a copy with the change.
-        """
-        self._cases_open += 1 if begins else -1
-        if self._cases_open == 0:
-            held_back, self._held_back = self._held_back, []
-            self._stands_for.clear()
-            for reply, known, origin in held_back:
-                self._origin = origin
-                self._unpacked(reply, known)
-            self._origin = Origin.RESULT
-            self._lasting.let_go(self._decoder)
+    def _change(self, reply: dict[str, Any], known: Containers, origin: Origin) -> None:
+        """Make the changes of a reply that were held back."""
+        before, self._origin = self._origin, origin
+        self._unpacked(reply, known)
+        self._origin = before
 
     def original(self, value: Any) -> Any:
         """Return the object that a value stands for where the tests check whether two values are one object.
@@ -294,7 +291,7 @@ class RemoteModule:
         For a copy of an argument that was made while changes are held back, it is the argument; for a handle, the first
         handle of the same object of the program.
         """
-        copy, original = self._stands_for.get(id(value), (None, None))
+        copy, original = self._held.stands_for.get(id(value), (None, None))
         return original if copy is value and copy is not None else self._known_objects.first(value)
 
     def unpack(self, reply: Any, *, plain_only: bool = False) -> Any:
@@ -377,14 +374,8 @@ class RemoteModule:
             return reply["value"]
         self._origin, known = origin, known or Containers()
         given, count = known, len(known.values)
-        # A function that returns nothing is called for its effect, even within an assert: its changes are seen at once.
-        if self._cases_open and reply.get("changed") and reply.get("value") is not None:
-            copies = known.copied()
-            self._stands_for.update(
-                (id(copy), (copy, original)) for copy, original in zip(copies.values, known.values, strict=True)
-            )
-            self._held_back.append((reply, known, origin))
-            known = copies
+        if reply.get("changed"):
+            known = self._held.place(reply, known, origin)
         value, failure = self._unpacked(reply, known)
         if failure is not None:
             self.last_raised = (failure, described(reply["raised"]))

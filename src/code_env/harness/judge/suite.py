@@ -135,9 +135,9 @@ class SuiteRun:
         self.finish = self.cases.finish
         self.uncaught: dict[str, str] | None = None
 
-    def _around(self, begins: bool) -> None:
+    def _around(self, begins: bool, *, returns: bool = False) -> None:
         if self._module is not None:
-            self._module.around_case(begins)
+            self._module.around_statement(begins, returns=returns)
 
     def _original(self, value: Any) -> Any:
         return value if self._module is None else self._module.original(value)

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import collections
 import copy
-from collections.abc import Iterable
+import types
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .structures import MAX_NODES, NotPlain
@@ -28,6 +29,9 @@ _MAPPINGS = (dict, collections.Counter, collections.OrderedDict, collections.def
 _SEQUENCES = (list, tuple, set, frozenset, collections.deque)
 
 
+_NOTHING: Mapping[int, Any] = types.MappingProxyType({})
+
+
 class Containers:
     """The containers of one exchange, by number."""
 
@@ -36,6 +40,8 @@ class Containers:
         self._numbers: dict[int, int] = {}
         self._extents: dict[int, tuple[int, int]] = {}
         self._more_nodes = 0
+        self.instead: Mapping[int, Any] = _NOTHING
+        """What crosses in place of a container, by the container's id."""
 
     @classmethod
     def of(cls, values: Iterable[Any]) -> Containers:

@@ -82,6 +82,8 @@ class Encoder:
         known = self._known
         is_new, count = False, 0
         if known is not None:
+            if known.instead:
+                value = known.instead.get(id(value), value)
             number, count = known.number_of(value), len(known.values)
             if number is not None and not content and id(value) not in self._open:
                 return {"sa": number}

@@ -1,0 +1,199 @@
+"""Holds back the changes that the program makes to arguments, until a statement of the tests has ended.
+
+In `assert f(x) == sorted(x)`, `sorted` must get `x` as it was before `f` changed it. So while a statement runs, the
+tests keep their object, and a copy of it has the change. If `f` returns `x` or a part of it, the tests get the copy.
+The next call with `x` sends the copy, because the program has to find what it made of `x` before. When the statement
+has ended, all its changes are made to the tests' objects, in order.
+
+The statement is the innermost one that made the call: in a helper of the tests, a statement of the helper. What a
+`return` statement holds back goes on to the statement that called the helper. If a statement holds back changes to one
+of the arguments already, it holds back all that become of them. A call that returns nothing is made for its effect, so
+its changes are made at once. `holding.py` finds the statements; others, such as `f(x)` alone, hold nothing back.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from ..wire.containers import Containers
+from .handing import TRUSTED_CODE
+
+
+@dataclass(eq=False)
+class Scope:
+    """A statement that runs and holds back changes."""
+
+    frame: FrameType | None
+    """The frame of the tests that it runs in."""
+
+
+@dataclass
+class _Copy:
+    value: Any
+    original: Any
+    """The object of the tests; None for a new container, which came with a change that is held back."""
+    scope: Scope
+
+
+@dataclass
+class _Entry:
+    """One reply with changes that are held back."""
+
+    reply: dict[str, Any]
+    known: Containers
+    """The copies, then the new containers in the reply."""
+    count: int
+    """The number of copies."""
+    origin: Any
+    scope: Scope
+    seen: int
+    """How many of the containers are among the copies that are looked up."""
+
+
+class HeldChanges:
+    """The changes that are held back from the tests of one answer.
+
+    Args:
+        apply: Makes the changes of a reply, given it, the containers of its exchange and the origin of its value.
+    """
+
+    def __init__(self, apply: Callable[[dict[str, Any], Containers, Any], Any]) -> None:
+        self._apply = apply
+        self._scopes: list[Scope] = []
+        self._entries: list[_Entry] = []
+        self._copies: dict[int, _Copy] = {}
+        self.instead: dict[int, Any] = {}
+        """The copy of each object of the tests that has one, by the object's id."""
+        self.stands_for: dict[int, tuple[Any, Any]] = {}
+        """Pairs of a copy and its original, by the copy's id, as long as the tests can hold the copy."""
+
+    def containers(self) -> Containers:
+        """Return the containers for a new exchange, which sends copies in place of their originals."""
+        known = Containers()
+        known.instead = self.instead
+        return known
+
+    def begin(self) -> None:
+        """Begin a statement."""
+        self._scopes.append(Scope(_frame_of_tests()))
+
+    def end(self, *, returns: bool = False) -> tuple[Scope | None, Scope | None]:
+        """End a statement.
+
+        Args:
+            returns: Whether what it holds back goes on to the statement that called the function.
+
+        Returns:
+            The statement, and the one that holds its changes now, or None if they have been made.
+        """
+        frame = _frame_of_tests()
+        ended = self._scope_of(frame)
+        if ended is None:
+            return None, None
+        self._scopes.remove(ended)
+        caller = self._scope_of(_frame_of_tests_from(frame.f_back)) if returns and frame is not None else None
+        if caller is not None:
+            self._move({ended}, caller)
+        elif self._entries:
+            self._release(ended)
+        if self.stands_for:
+            # Two references are that of the pair and that of the call.
+            kept = {key: pair for key, pair in self.stands_for.items() if sys.getrefcount(pair[0]) > 2}
+            self.stands_for.clear()
+            self.stands_for.update(kept)
+        return ended, caller
+
+    def scope(self) -> Scope | None:
+        """Return the statement that makes the present call, if it holds back changes."""
+        if not self._scopes:
+            return None
+        frame = _frame_of_tests()
+        return self._scopes[-1] if frame is None else self._scope_of(frame)  # A thread may have no frame of the tests.
+
+    def place(self, reply: dict[str, Any], known: Containers, origin: Any) -> Containers:
+        """Return the containers that get the changes of a reply: the originals, or copies if they are held back."""
+        scope = self.scope()
+        if self._entries:
+            self._look_up_new()
+        touched = {self._copies[id(value)].scope for value in known.values if id(value) in self._copies}
+        if reply.get("value") is None or (scope is None and not touched):
+            resolved: dict[int, Any] = {}
+            for one in [scope for scope in self._scopes if scope in touched]:
+                resolved |= self._release(one)
+            return Containers.of(resolved.get(id(value), value) for value in known.values) if touched else known
+        holding = next(one for one in self._scopes if one is scope or one in touched)
+        self._move(touched, holding)
+        copies = Containers.of([self._copy(value, holding) for value in known.values])
+        count = len(copies.values)
+        self._entries.append(_Entry(reply, copies, count, origin, holding, count))
+        return copies
+
+    def _scope_of(self, frame: FrameType | None) -> Scope | None:
+        return next((one for one in reversed(self._scopes) if one.frame is frame), None)
+
+    def _copy(self, value: Any, scope: Scope) -> Any:
+        if id(value) in self._copies:
+            return value
+        known = self.instead.get(id(value))
+        if known is None:
+            known = self.instead[id(value)] = copy.copy(value)
+            self._copies[id(known)] = _Copy(known, value, scope)
+            self.stands_for[id(known)] = known, value
+        return known
+
+    def _look_up_new(self) -> None:
+        """Have the containers that came with a change found as copies: the tests may hand them over again."""
+        for entry in self._entries:
+            for value in entry.known.values[entry.seen :]:
+                self._copies.setdefault(id(value), _Copy(value, None, entry.scope))
+            entry.seen = len(entry.known.values)
+
+    def _move(self, scopes: set[Scope], holding: Scope) -> None:
+        for entry in self._entries:
+            if entry.scope in scopes:
+                entry.scope = holding
+        for one in self._copies.values():
+            if one.scope in scopes:
+                one.scope = holding
+
+    def _release(self, scope: Scope) -> dict[int, Any]:
+        """Make the changes that a statement holds back; return the objects that copies stood for, by the copies' ids.
+
+        Raises:
+            HandleMisuse: If they do not fit the originals.
+        """
+        mine = [one for one in self._entries if one.scope is scope]
+        self._entries = [one for one in self._entries if one.scope is not scope]
+        copies = [one for one in self._copies.values() if one.scope is scope]
+        resolved = {id(one.value): one.original for one in copies if one.original is not None}
+        for one in copies:
+            del self._copies[id(one.value)]
+            self.instead.pop(id(one.original), None)
+        for entry in mine:
+            known = Containers.of(resolved.get(id(value), value) for value in entry.known.values[: entry.count])
+            self._apply(entry.reply, known, entry.origin)
+            new = zip(entry.known.values[entry.count :], known.values[entry.count :], strict=False)
+            resolved |= {id(value): original for value, original in new}
+        return resolved
+
+
+_PARTS_OF_STATEMENTS = frozenset(("<lambda>", "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
+
+
+def _frame_of_tests() -> FrameType | None:
+    """Return the innermost frame of the tests that runs statements; None if there is none."""
+    return _frame_of_tests_from(sys._getframe(1))
+
+
+def _frame_of_tests_from(frame: FrameType | None) -> FrameType | None:
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename in TRUSTED_CODE and code.co_name not in _PARTS_OF_STATEMENTS:
+            break
+        frame = frame.f_back
+    return frame

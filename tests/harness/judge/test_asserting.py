@@ -12,7 +12,7 @@ from code_env.harness.judge.cases import Cases, brief_error
 def run(code, **names):
     """The records of a suite that ran as the judge runs it, and its exception if one ended it."""
     suite = compile_suite(textwrap.dedent(code), "<tests>")
-    cases = Cases(suite.sources, lambda begins: None)
+    cases = Cases(suite.sources, lambda *_, **how: None)
     ended_by = None
     try:
         exec(suite.code, {"__name__": "tests", RECORDER: cases, **names})
@@ -75,7 +75,7 @@ def test_each_assert_that_is_no_constant_is_a_case(code, count):
 @SLIP
 @pytest.mark.parametrize("code", [c[1] for c in CASE_COUNTS], ids=[c[0] for c in CASE_COUNTS])
 def test_a_suite_has_as_many_records_as_were_counted(code):
-    assert len(Cases(compile_suite(code, "<tests>").sources, lambda begins: None).records) == len(case_sources(code))
+    assert len(Cases(compile_suite(code, "<tests>").sources, lambda *_, **how: None).records) == len(case_sources(code))
 
 
 @pytest.mark.parametrize("code", ["assert", "def f(:", "assert f(1) ==", "  assert f(1)"])
@@ -239,7 +239,7 @@ def test_an_exit_with_success_that_is_the_last_statement_is_the_end(end):
 
 @pytest.mark.parametrize("reason", ["", "a timeout"])
 def test_an_end_without_a_reason_never_leaves_everything_passed(reason):
-    cases = Cases(compile_suite("assert f(1)", "<tests>").sources, lambda begins: None)
+    cases = Cases(compile_suite("assert f(1)", "<tests>").sources, lambda *_, **how: None)
     with cases.case(0, 0):
         pass
     cases.finish(reason)
@@ -343,7 +343,7 @@ def test_each_run_of_a_case_is_announced_with_its_begin_and_end():
 def test_a_traceback_shows_the_line_of_the_test():
     suite = compile_suite("\n\nassert f(1) == 2\n", "<tests>")
     with pytest.raises(ZeroDivisionError) as caught:
-        exec(suite.code, {RECORDER: Cases(suite.sources, lambda begins: None), "f": lambda x: 1 // 0})
+        exec(suite.code, {RECORDER: Cases(suite.sources, lambda *_, **how: None), "f": lambda x: 1 // 0})
     assert [(e.path, e.lineno + 1) for e in caught.traceback if str(e.path) == "<tests>"] == [("<tests>", 3)]
 
 

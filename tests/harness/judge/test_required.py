@@ -14,7 +14,7 @@ from code_env.harness.judge.cases import Cases, brief_error
 def cases_of(code, x):
     """For each case of a suite, whether it passes where the answer gives `x`."""
     suite = compile_suite(textwrap.dedent(code), "<tests>")
-    cases = Cases(suite.sources, lambda begins: None)
+    cases = Cases(suite.sources, lambda *_, **how: None)
     ended_by = None
     try:
         exec(suite.code, {"__name__": "tests", RECORDER: cases, "x": x})
@@ -173,7 +173,7 @@ def test_the_source_of_a_case_has_all_that_counts_together():
 
 def test_a_message_shows_what_failed():
     suite = compile_suite("if x:\n    assert x == 2\nelse:\n    assert x is None", "<tests>")
-    cases = Cases(suite.sources, lambda begins: None)
+    cases = Cases(suite.sources, lambda *_, **how: None)
     exec(suite.code, {RECORDER: cases, "x": 0})
     cases.finish(None)
     assert [record.message for record in cases.records] == ["assert x is None: left is 0, right is None"]

@@ -11,13 +11,11 @@ The two numbers are those of the case and of the `assert` statement; `required` 
 A call of the program that `call_batching` foresees, `add(1, 2)`, becomes `@call(0, add)`. Names with an `@` cannot
 clash with names of the test code.
 
-In a `unittest.TestCase` class, each test method is one case; `runner_tests` finds these classes. There, each simple
-statement with a call is put into `with @cases.held_back(): ...`. So in `self.assertEqual(f(x), sorted(x))`, `sorted`
-gets `x` as it was before `f` changed it.
+In a `unittest.TestCase` class, each test method is one case; `runner_tests` finds these classes.
 
-While changes are held back, a call that returns one of its arguments returns a copy. And an object of the program can
-have several handles, see `known_objects.py`. So where the tests check whether two values are the same object, each
-value becomes `@cases.original(...)`. Between the parts of `assert a and b`, changes are not held back.
+While changes are held back (`holding.py`), a call that returns one of its arguments returns a copy. And an object of
+the program can have several handles, see `known_objects.py`. So where the tests check whether two values are the same
+object, each value becomes `@cases.original(...)`.
 
 The number of cases depends on the text alone, so it is the same for every program.
 """
@@ -29,13 +27,14 @@ import builtins
 import functools
 import symtable
 import warnings
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
 from .answer_imports import may_import_answers, without_answer_imports
 from .call_batching import Foreseen, foresee
+from .holding import hold_back, let_go_between
 from .main_blocks import run_as_script
 from .nodes import Nodes, parse
 from .required import Case, Found, find_cases, source_of
@@ -153,9 +152,11 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     tests = find_tests(code, tree)
     foreseen.is_all = foreseen.is_all and not tests.functions  # They run later.
     found = find_cases(tree, nodes, tests.parts)
+    places = _places(found)
+    hold_back(tree, nodes, RECORDER, places)
     _compare_originals(nodes)
     _make_ahead(foreseen.calls)
-    _record(tree.body, _places(found), tests.parts)
+    _record(tree.body, places)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compiled = compile(tree, filename, "exec", dont_inherit=True)
@@ -234,17 +235,15 @@ def _places(found: Found) -> dict[ast.stmt, tuple[int, int]]:
     return {found.asserts[number]: (index, number) for index, case in enumerate(found.cases) for number in case.asserts}
 
 
-def _record(block: list[ast.stmt], places: dict[ast.stmt, tuple[int, int]], test_classes: Set[str]) -> None:
-    """Rewrite the `assert` statements of a block that count, and the methods of test classes."""
+def _record(block: list[ast.stmt], places: dict[ast.stmt, tuple[int, int]]) -> None:
+    """Rewrite the `assert` statements of a block that count."""
     for position, statement in enumerate(block):
         if isinstance(statement, ast.Assert):
             if statement in places:
                 block[position] = _recorded(statement, *places[statement])
-        elif isinstance(statement, ast.ClassDef) and statement.name in test_classes:
-            _MethodRewriter().visit(statement)
         else:
             for inner in _blocks_of(statement):
-                _record(inner, places, test_classes)
+                _record(inner, places)
 
 
 def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
@@ -261,9 +260,7 @@ def _recorded(node: ast.Assert, index: int, number: int) -> ast.With:
     at = _place(node)
     sides: list[ast.expr] = []
     test = node.test
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-        first, *others = test.values
-        test.values = [first, *(part for other in others for part in (_call("let_go", at=at), other))]
+    let_go_between(test, RECORDER)
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         test.left = ast.NamedExpr(ast.Name("@left", _STORE, **at), test.left, **at)
         test.comparators = [ast.NamedExpr(ast.Name("@right", _STORE, **at), test.comparators[0], **at)]
@@ -294,32 +291,6 @@ def _compare_originals(nodes: Nodes) -> None:
 def _original(node: ast.expr) -> ast.expr:
     is_one_object = isinstance(node, ast.Constant | ast.Starred)
     return node if is_one_object else _call("original", node, at=_place(node))
-
-
-class _MethodRewriter(ast.NodeTransformer):
-    """Makes a test method hold back changes to arguments until the statement that made them has ended."""
-
-    def _hold(self, node: ast.stmt) -> ast.AST:
-        calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
-        # If the value of an assignment is a single call, the statement does not use the arguments after the call.
-        if not calls or (calls == [getattr(node, "value", None)] and isinstance(node, ast.Assign | ast.AnnAssign)):
-            return node
-        return _held_back(node, _place(node))
-
-    visit_Expr = visit_Assert = visit_Assign = visit_AugAssign = visit_AnnAssign = _hold  # noqa: N815
-
-    def visit_If(self, node: ast.If) -> Any:
-        self.generic_visit(node)
-        if not any(isinstance(inner, ast.Call) for inner in ast.walk(node.test)):
-            return node
-        at = _place(node)
-        test = ast.Assign([ast.Name("@test", _STORE, **at)], node.test, **at)
-        node.test = ast.Name("@test", _LOAD, **at)
-        return [_held_back(test, at), node]
-
-
-def _held_back(statement: ast.stmt, at: dict[str, Any]) -> ast.With:
-    return ast.With([ast.withitem(_call("held_back", at=at))], [statement], **at)
 
 
 def _place(node: ast.expr | ast.stmt) -> dict[str, Any]:
@@ -380,6 +351,7 @@ def compile_helpers(code: str, filename: str) -> tuple[CodeType, bool]:
     tree = parse(code)
     nodes = Nodes(tree)
     harmless = leaves_nothing(nodes)
+    hold_back(tree, nodes, RECORDER)
     _compare_originals(nodes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

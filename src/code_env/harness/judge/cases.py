@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -56,7 +55,8 @@ class Cases:
 
     Args:
         sources: From `compile_suite`.
-        around: Called with True when a case begins and with False when it ends.
+        around: Called with True when a statement begins that holds back changes, and with False when it ends; there
+            with `returns=True` if it is a `return`.
         original: Returns the object that a value stands for where the tests check whether two values are one object.
         until_failure: Whether the first case that fails ends the tests.
     """
@@ -64,7 +64,7 @@ class Cases:
     def __init__(
         self,
         sources: Sources,
-        around: Callable[[bool], None],
+        around: Callable[..., None],
         original: Callable[[Any], Any] = lambda value: value,
         *,
         until_failure: bool = False,
@@ -76,6 +76,8 @@ class Cases:
         self._sources = sources
         self._around = around
         self.original = original
+        self.held, self.returning = _Statement(around), _Statement(around, returns=True)
+        """Context managers for a statement that holds back changes, and for a `return` that does."""
         self.program_is_dead: Callable[[], bool] = lambda: False
         self.on_method_end: Callable[[int], None] = lambda index: None
         self._has_asserts = bool(sources)
@@ -88,15 +90,6 @@ class Cases:
     def source_of(self, number: int) -> str:
         """Return the source of an `assert` statement."""
         return self._sources.of_assert(number)
-
-    @contextlib.contextmanager
-    def held_back(self) -> Iterator[None]:
-        """Return a context manager that holds back changes during a statement of a test method."""
-        self._around(True)
-        try:
-            yield
-        finally:
-            self._around(False)
 
     def let_go(self) -> bool:
         """Make changes that are held back visible to the tests.
@@ -188,6 +181,19 @@ class Cases:
             self.records[-1].unfinished = True
 
 
+class _Statement:
+    """A statement during which changes are held back; `returns` says that the caller's statement holds them next."""
+
+    def __init__(self, around: Callable[..., None], *, returns: bool = False) -> None:
+        self._around, self._how = around, {"returns": True} if returns else {}
+
+    def __enter__(self) -> None:
+        self._around(True)
+
+    def __exit__(self, *_: object) -> None:
+        self._around(False, **self._how)
+
+
 class _Case:
     """One run of a case. It counts as failed until it is known to have passed.
 
@@ -195,7 +201,7 @@ class _Case:
     or the time is up before it is recorded, the case stays unsettled, and an unsettled case has failed.
     """
 
-    def __init__(self, cases: Cases, record: CaseRecord, number: int, around: Callable[[bool], None]) -> None:
+    def __init__(self, cases: Cases, record: CaseRecord, number: int, around: Callable[..., None]) -> None:
         self._cases, self._record, self._number, self._around = cases, record, number, around
 
     def __enter__(self) -> None:

@@ -5,8 +5,8 @@ tests keep their object, and a copy of it has the change. If `f` returns `x` or 
 The next call with `x` sends the copy, because the program has to find what it made of `x` before. When the statement
 has ended, all its changes are made to the tests' objects, in order.
 
-The statement is the innermost one that made the call: in a helper of the tests, a statement of the helper. What a
-`return` statement holds back goes on to the statement that called the helper. If a statement holds back changes to one
+The statement is the innermost one that made the call: in a helper of the tests, a statement of the helper. What
+`return f(x)` holds back goes on to the statement that called the helper. If a statement holds back changes to one
 of the arguments already, it holds back all that become of them. A call that returns nothing is made for its effect, so
 its changes are made at once. `holding.py` finds the statements; others, such as `f(x)` alone, hold nothing back.
 """

@@ -306,5 +306,22 @@ TIMEOUT = asserts(
     assert.strictEqual(count, 1);""",
     "Clock",
 )
+TAKEN = asserts(
+    """\
+    const { strictEqual, ok: holds } = require('node:assert');
+    const t = require('assert').strict;
+    const calls = [];
+    each([1, 2], (x) => { calls.push(x); strictEqual(x, calls.length); });
+    each([3], (x) => holds(x === 3));
+    each([4], (x) => t.equal(x, 4));
+    each([5], (x) => t.deepEqual(each([x], (y) => y), undefined));""",
+    "each",
+)
+TAKEN_LATER = asserts(
+    """    const { strictEqual } = require('assert');
+    async function main() { strictEqual(await f(1), 2); }
+    main();""",
+    "f",
+)
 GLOBAL = task(CallTest(("12",), expected=12), name="parseInt")
 NO_FIELDS = task(CallTest((0,), expected={}), CallTest((1,), expected={}), name="f")

@@ -341,6 +341,52 @@ def test_tests_may_have_an_assert_of_their_own(name, executor):
     assert judged(task, [RIGHT, WRONG, tampering], executor) == [1.0, 0.0, 0.0]
 
 
+TAKEN = {
+    "functions": (
+        "const { strictEqual, deepEqual: same } = require('assert');\nstrictEqual(f(1), 1);\nsame([f(2)], [2]);"
+    ),
+    "the module": "const t = require('node:assert');\nt(f(1) === 1);\nt.equal(f(2), 2);",
+    "the strict module": "const t = require('assert').strict;\nt.equal(f(1), 1);",
+    "a function": "const is = require('node:assert/strict').equal;\nis(f(1), 1);",
+    "no name": "require('assert').equal(f(1), 1);\nrequire('assert').strict.equal(f(2), 2);",
+    "in a callback": (
+        "const { equal: is } = require('assert');\nconst each = (call) => { try { call(f(1)); } catch {} };\n"
+        "each((x) => is(x, 1));"
+    ),
+    "a parameter of the same name": (
+        "const { equal } = require('assert');\nconst run = (equal) => equal('one', 'two', 3);\n"
+        "equal(run((...words) => words.length), 3);\nequal(f(1), 1);\n"
+        "const no = (equal) => { try { equal(); return 'no'; } catch { return 'yes'; } };\n"
+        "if (no(() => { throw new Error('no'); }) !== 'yes' || f(2) !== 2) throw new Error('no');"
+    ),
+    "another value later": (
+        "let t = require('assert');\nt = { count: 0, equal(a, b) { this.count += a === b ? 0 : 1; } };\n"
+        "t.equal(f(1), 1);\nif (t.count > 0) throw new Error('no');"
+    ),
+    "a method of the same name": (
+        "const { ok } = require('assert');\nclass T { ok(x) { ok(x); return this; } }\n"
+        "new T().ok(f(1) === 1).ok(f(2) === 2);"
+    ),
+    "what waits": (
+        "const { rejects, equal } = require('assert');\nawait rejects(async () => f(-1), RangeError);\n"
+        "equal(await f(1), 1);"
+    ),
+    "an assert that uses them": (
+        "const { deepEqual } = require('assert');\nconst assert = { same: async (a, b) => deepEqual(await a, b) };\n"
+        "await assert.same(f(1), 1);\nawait assert.same(f(2), 2);"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_tests_take_out_of_assert_counts(name, executor):
+    test = AssertTest(TAKEN[name], language="javascript")
+    task = Task("t", "", (test,), entry_point="f", language="javascript")
+    right, wrong = judged(task, [RIGHT, WRONG.replace("x + 1", "x < 0 ? x : x + 1")], executor)
+    assert right == 1.0
+    assert wrong == (0.75 if name == "a parameter of the same name" else 0.0)
+
+
 STRICT = {
     "strict": "const assert = require('assert').strict;",
     "destructured": "const { strict: assert } = require('node:assert');",

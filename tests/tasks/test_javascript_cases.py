@@ -25,7 +25,32 @@ from code_env.tasks.javascript import find_cases
         ("assert(f(1))\n{ assert(f(2)); }\nif (assert(f(3))) {}", ["assert(f(1))", "assert(f(2))", "assert(f(3))"]),
         ("assert(f(1", ["assert(f(1"]),
         ("class A { #assert() {} m() { this.#assert(1); } }", []),
-        ("assert.strict.equal(1, 1); const { equal } = assert;", []),
+        ("assert.strict.equal(1, 1);", ["assert.strict.equal(1, 1)"]),
+        (
+            "const { equal, deepEqual: same } = assert; equal(f(1), 1); same(2); deepEqual(3)",
+            ["equal(f(1), 1)", "same(2)"],
+        ),
+        (
+            "const { strict: { ok }, 'throws': t, fail } = require('node:assert');\nok(1); t(f); fail(); ok(false)",
+            [
+                "ok(1)",
+                "t(f)",
+            ],
+        ),
+        (
+            "let fs = require('fs'), t = require(\"assert/strict\"); t(1); t.equal(2, 2); u.t(3); t.fail()",
+            [
+                "t(1)",
+                "t.equal(2, 2)",
+            ],
+        ),
+        ("const same = require('assert').strictEqual;\nsame(1, 1)", ["same(1, 1)"]),
+        (
+            "require('assert').equal(f(1), 1); require('assert')(2)",
+            ["require('assert').equal(f(1), 1)", "require('assert')(2)"],
+        ),
+        ("const { equal } = require('assert'); class A { equal(x) { this.equal(x); } }\nfunction equal() {}", []),
+        ("const { equal } = require('chai').assert, e = assert.equal(1, 1); equal(1); e(1)", ["assert.equal(1, 1)"]),
         ("", []),
         ("'unclosed\nassert(1)", ["assert(1)"]),
         ("`unclosed assert(1)", []),
@@ -46,6 +71,9 @@ def test_the_rest_of_the_text_stays():
 
 
 def test_the_name_is_looked_up_where_it_is_called():
+    assert find_cases("const { equal: is } = assert.strict; is(1, 1); assert.strict.ok(1)").code == (
+        "const { equal: is } = assert.strict; $cases[0](is, null, true)(1, 1); $cases[1](assert.strict, 'ok')(1)"
+    )
     assert find_cases("await assert\n .rejects(f); assert(x)").code == (
         "await $cases[0](assert, 'rejects')(f); $cases[1](assert)(x)"
     )

@@ -1,10 +1,10 @@
 """Finds the cases of test code in JavaScript: the places in its text where something is asserted.
 
-A case is a call of `assert`, of a method of it, or of `console.assert`, but for those that always fail. In the text
-that runs, `$cases[3](assert, 'equal')` replaces `assert.equal`, so that each place is known when it is reached, and
-calls what the tests have as `assert`; see `harness/interpreted/javascript/cases.js`. The number of cases depends on the
-text only. An assertion written in another way, such as a call of a function taken out of `assert`, is not a case; if it
-fails, it ends the tests.
+A case is a call of `assert`, of a method of it, or of `console.assert`, but for those that always fail. So is a call by
+a name that the text gives to the module `assert` or to a function out of it, as `const { equal: same } = assert` does.
+In the text that runs, `$cases[3](assert, 'equal')` replaces `assert.equal`, so that each place is known when it is
+reached, and calls what the tests have as `assert`; see `harness/interpreted/javascript/cases.js`. The number of cases
+depends on the text only. An assertion written in another way is not a case; if it fails, it ends the tests.
 """
 
 from __future__ import annotations
@@ -53,6 +53,12 @@ expression."""
 
 _CLOSING = frozenset((")", "]", "}", "++", "--"))
 
+_MODULE = re.compile(r"""(['"`])(?:node:)?assert(?:/strict)?\1""")
+_NO_CHECKS = frozenset(("fail", "AssertionError", "CallTracker", "Assert"))
+"""What the module `assert` has that checks nothing."""
+_AFTER_NAME = frozenset(("(", ".", "?.", "["))
+"""Signs after which a name does not stand for what it was given, but for a part or a result of it."""
+
 
 class _Token(NamedTuple):
     kind: str
@@ -84,52 +90,136 @@ def find_cases(code: str) -> Cases:
         "$cases[0](assert, 'equal')(add(1, 2), 3);"
     """
     tokens = list(_tokens(code))
+    taken = _Taken(tokens)
     pieces: list[str] = []
     sources: list[str] = []
     done = 0
     for index, token in enumerate(tokens):
-        length = _words_of_site(tokens, index)
-        if length and not _is_method(code, tokens, index):
-            pieces += [code[done : token.start], f"$cases[{len(sources)}]({_callee(tokens[index : index + length])})"]
-            done = tokens[index + length - 1].end
+        site = None if token.start < done else _site(tokens, index, taken)
+        if site and not _is_method(code, tokens, index, site.length):
+            end = tokens[index + site.base - 1].end if site.base else 0
+            callee = [code[token.start : end]] if site.base else ["null"]
+            callee += [f"'{site.method}'"] if site.method else ["null"] if site.is_taken else []
+            callee += ["true"] if site.is_taken else []
+            pieces += [code[done : token.start], f"$cases[{len(sources)}]({', '.join(callee)})"]
+            done = tokens[index + site.length - 1].end
             sources.append(_source(code, tokens, index))
     pieces.append(code[done:])
     return Cases("".join(pieces), tuple(sources) or (NO_CASES,), len(sources))
 
 
-def _callee(words: list[_Token]) -> str:
-    """What tells a case which function it calls; `console.assert` is the same for all tests."""
-    if words[0].text == "console":
-        return "null"
-    return "assert" if len(words) == 1 else f"assert, '{words[2].text}'"
+class _Taken:
+    """The names that a text gives to the module `assert`, and to functions that it takes out of it.
+
+    Where the text has the same name for something else, only the run can tell; see cases.js.
+    """
+
+    def __init__(self, tokens: list[_Token]) -> None:
+        self.modules: set[str] = set()
+        self.functions: dict[str, str] = {}
+        for index, token in enumerate(tokens):
+            before = tokens[index - 1].text if index else ""
+            if token.text == "=" and index and before not in ("=", "!", "<", ">"):
+                self._assignment(tokens, index)
+
+    def module_at(self, tokens: list[_Token], index: int) -> int:
+        """The number of tokens, beginning with this one, that stand for the module; 0 if they do not."""
+        words = [token.text for token in tokens[index : index + 4]]
+        length = 0
+        if words[:2] == ["require", "("] and words[3:] == [")"] and _MODULE.fullmatch(words[2]):
+            length = 4
+        elif words[:1] == ["assert"] or (words and words[0] in self.modules):
+            length = 1
+        after = [token.text for token in tokens[index + length : index + length + 2]]
+        return length + 2 if length and after == [".", "strict"] else length
+
+    def _assignment(self, tokens: list[_Token], index: int) -> None:
+        length = self.module_at(tokens, index + 1)
+        if not length:
+            return
+        after = [token.text for token in tokens[index + 1 + length : index + 4 + length]]
+        target = tokens[index - 1]
+        if target.text == "}":
+            if not after or after[0] not in _AFTER_NAME:
+                self._pattern(tokens, index - 1)
+        elif target.kind != "name" or (index > 1 and tokens[index - 2].text in (".", "?.", "#")):
+            return
+        elif not after or after[0] not in _AFTER_NAME:
+            self._name("strict", target.text)
+        elif after[0] == "." and after[2:3] not in ([sign] for sign in _AFTER_NAME):
+            self._name(after[1], target.text)
+
+    def _pattern(self, tokens: list[_Token], last: int) -> None:
+        """Read the pattern that ends here, as `{ equal, strict: { ok }, throws: refuses }`."""
+        first, depth = last, 1
+        while depth and first:
+            first -= 1
+            depth += (tokens[first].text == "}") - (tokens[first].text == "{")
+        words = [token.text.strip("'\"") for token in tokens[first + 1 : last]]
+        for number, word in enumerate(words):
+            if number and words[number - 1] == ":":
+                continue
+            if words[number + 1 : number + 2] != [":"]:
+                self._name(word, word)
+            elif words[number + 2 : number + 3] != ["{"]:
+                self._name(word, words[number + 2])
+
+    def _name(self, key: str, name: str) -> None:
+        if key in _NO_CHECKS or name == "assert" or not re.fullmatch(r"[^\W\d][\w$]*|\$[\w$]*", name):
+            return
+        if key == "strict":
+            self.modules.add(name)
+        else:
+            self.functions[name] = key
 
 
-def _words_of_site(tokens: list[_Token], index: int) -> int:
-    """The number of tokens, beginning with this one, that a case replaces; 0 if nothing is asserted here."""
+class _Site(NamedTuple):
+    """A place where something is asserted."""
+
+    length: int
+    """The number of tokens that a case replaces."""
+    base: int
+    """The number of those that say what is called, or whose method; 0 for `console.assert`, the same for all tests."""
+    method: str
+    """The name of the method; empty if it is none."""
+    is_taken: bool
+    """Whether the name is one that the text has given, so that it can mean something else in this place."""
+
+
+def _site(tokens: list[_Token], index: int, taken: _Taken) -> _Site | None:
+    """What is asserted in the place that begins here; None if nothing is."""
     before = tokens[index - 1].text if index else ""
     words = [token.text for token in tokens[index : index + 4]]
-    if before in (".", "?.", "#", "function", "new"):
-        return 0
+    if before in (".", "?.", "#", "function", "new") or tokens[index].kind != "name":
+        return None
     if words[:3] == ["console", ".", "assert"] and words[3:] == ["("]:
-        return 3
-    if words[0] != "assert" or _fails_always([token.text for token in tokens[index : index + 5]]):
-        return 0
-    method = words[1:2] == ["."] and words[3:] == ["("]
-    return 1 if words[1:2] == ["("] else 3 if method else 0
+        return _Site(3, 0, "", False)
+    if words[0] in taken.functions:
+        fails = taken.functions[words[0]] == "ok" and words[2:3] == ["false"]
+        return _Site(1, 1, "", True) if words[1:2] == ["("] and not fails else None
+    base = taken.module_at(tokens, index)
+    after = [token.text for token in tokens[index + base : index + base + 4]]
+    is_taken = words[0] != "assert"
+    if not base or _fails_always(after):
+        return None
+    if after[:1] == ["("]:
+        return _Site(base, base, "", is_taken)
+    return _Site(base + 2, base, after[1], is_taken) if after[:1] == ["."] and after[2:3] == ["("] else None
 
 
-def _fails_always(words: list[str]) -> bool:
-    """Whether a call of `assert` fails whatever an answer does: no right answer reaches it."""
-    return words[1:4] == [".", "fail", "("] or words[1:3] == ["(", "false"] or words[1:] == [".", "ok", "(", "false"]
+def _fails_always(after: list[str]) -> bool:
+    """Whether `assert`, with these words after it, fails whatever an answer does: no right answer reaches it."""
+    method = after[1] if after[:1] == ["."] else ""
+    return method in _NO_CHECKS or after[:2] == ["(", "false"] or (method == "ok" and after[2:] == ["(", "false"])
 
 
-def _is_method(code: str, tokens: list[_Token], index: int) -> bool:
+def _is_method(code: str, tokens: list[_Token], index: int, length: int) -> bool:
     """Whether a method of this name is defined here, as in `{ assert(x) { ... } }`.
 
     After a call, a brace can only be in a later line.
     """
     last = _last_of_call(tokens, index)
-    after = tokens[last + 1 : last + 2] if tokens[index].text == "assert" and tokens[index + 1].text == "(" else []
+    after = tokens[last + 1 : last + 2] if length == 1 else []
     return bool(after) and after[0].text == "{" and "\n" not in code[tokens[last].end : after[0].start]
 
 
@@ -141,6 +231,8 @@ def _source(code: str, tokens: list[_Token], index: int) -> str:
 
 def _last_of_call(tokens: list[_Token], index: int) -> int:
     """The index of the token that closes the call that begins here; the last token if none does."""
+    if tokens[index].text == "require":  # Its own call comes first.
+        index += 4
     depth = 0
     for number, token in enumerate(tokens[index:], start=index):
         depth += (token.text == "(") - (token.text == ")")

@@ -99,4 +99,16 @@ function modulesOfTests() {
   return { __proto__: null, assert: loose, 'assert/strict': strict, util: ownUtil, sys: ownUtil };
 }
 
-module.exports = { modulesOfTests, truthy };
+// Returns the two forms of an `assert`, and their functions.
+function ofAssert(assert) {
+  return [assert, assert.strict].flatMap((one) => [one, ...Object.values(one).filter((value) => typeof value === 'function')]);
+}
+
+// Returns a function that says whether a value is one of these.
+function isOneOf(values) {
+  const known = new Set(values);
+  const { has: holds } = Set.prototype;
+  return (value) => apply(holds, known, [value]);
+}
+
+module.exports = { isOneOf, modulesOfTests, ofAssert, truthy };

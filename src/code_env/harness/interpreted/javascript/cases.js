@@ -1,7 +1,9 @@
 // The cases of a suite: what was reached, and what failed.
 //
 // In the tests' text, `$cases[3](assert, 'equal')(...)` stands for `assert.equal(...)`; see tasks/javascript.py. So the
-// tests' own `assert` is called, where they have one.
+// tests' own `assert` is called, where they have one. For another name that they have given to Node's `assert` or to a
+// function of it, a third argument says so, as in `$cases[4](same, null, true)(...)`. In some places they can use this
+// name for something else, such as a parameter. That asserts nothing, and is called as it stands.
 
 'use strict';
 
@@ -12,13 +14,14 @@ const { isPromise } = require('util').types;
 const { apply } = Reflect;
 
 // Returns the functions of the cases, which the tests call, and what tells of them. `finish` returns the result of each
-// case. `console.assert` has `null` as base. `isOfNode` says whether an `assert` is Node's, and not the tests' own: only
-// Node's is sure to throw an exception on failure.
+// case. `console.assert` has `null` as base. `isOfNode` says whether an `assert`, or a function, is Node's, and not the
+// tests' own: only Node's is sure to throw an exception on failure.
 function makeCases(sources, sites, isOfNode) {
   const records = sources.map((source) => {
     return { __proto__: null, source, ran: false, message: '', open: 0, unfinished: false, hasOwnAssert: false };
   });
 
+  let failures = 0; // how often a case has failed
   const fail = (record, error) => {
     let why = 'it failed';
     try {
@@ -27,12 +30,19 @@ function makeCases(sources, sites, isOfNode) {
       // The error is an object of the answer.
     }
     if (record.message === '') record.message = `${record.source}: ${why}`;
+    failures += 1;
   };
 
-  const settle = async (record, promise) => {
+  // An `assert` of the tests' own can call what they take out of Node's, and a failure of that is not thrown.
+  const failWithin = (record, check, before) => {
+    if (failures > before && !isOfNode(check)) fail(record, { message: 'a case within it failed' });
+  };
+
+  const settle = async (record, promise, check, before) => {
     let result;
     try {
       result = await promise;
+      failWithin(record, check, before);
     } catch (error) {
       fail(record, error);
     }
@@ -43,22 +53,25 @@ function makeCases(sources, sites, isOfNode) {
 
   const attempt = (record, check, self, args) => {
     record.open += 1;
+    const before = failures;
     let result;
     try {
       result = apply(check, self, args);
+      failWithin(record, check, before);
     } catch (error) {
       fail(record, error);
     }
-    if (isPromise(result)) return settle(record, result);
+    if (isPromise(result)) return settle(record, result, check, before);
     record.open -= 1;
     record.ran = true;
     return result;
   };
 
   const checks = records.map((record) =>
-    Object.freeze((base, key) => {
-      if (base === null) return (value, message) => attempt(record, truthy, undefined, [value, message]);
-      const check = key === undefined ? base : base[key];
+    Object.freeze((base, key, isTaken) => {
+      if (base === null && !isTaken) return (value, message) => attempt(record, truthy, undefined, [value, message]);
+      const check = (key ?? null) === null ? base : base[key];
+      if (isTaken && !isOfNode(base)) return (...args) => ((record.ran = true), apply(check, key === null ? undefined : base, args));
       const name = key === undefined ? 'assert' : `assert.${key}`;
       if (typeof check !== 'function') throw new TypeError(`${name} is not a function`);
       const ofNode = isOfNode(base);

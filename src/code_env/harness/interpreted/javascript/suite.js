@@ -13,7 +13,7 @@
 const { setFlagsFromString } = require('v8');
 const vm = require('vm');
 const Module = require('module');
-const { modulesOfTests } = require('./assertions.js');
+const { isOneOf, ofAssert, modulesOfTests } = require('./assertions.js');
 const { makeCases } = require('./cases.js');
 const { describe, headline } = require('./errors.js');
 const { keep } = require('./intrinsics.js');
@@ -239,7 +239,7 @@ function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: 
   const modules = modulesOf(text, ofTests);
   const kept = [assert, assert.strict, ...Object.values(modules).filter((one) => one !== own), ...loadersOf(text)];
   const intrinsics = keep(text, kept);
-  const { checks, finish, areReached } = makeCases(sources, sites, (one) => one === assert || one === assert.strict);
+  const { checks, finish, areReached } = makeCases(sources, sites, isOneOf(ofAssert(assert)));
   const globals = { __proto__: null };
   for (const key of ownKeys(globalThis)) globals[key] = true;
   const setsExitCode = /\bexitCode\b/.test(text);

@@ -323,5 +323,12 @@ TAKEN_LATER = asserts(
     main();""",
     "f",
 )
+NEVER_ENDING = asserts(
+    """\
+    const check = (a, b) => { if (a !== b) throw new Error('no'); };
+    async function main() { check(await f(1), 2); check(await f(2), 4); }
+    main().catch(() => process.exit(1));""",
+    "f",
+)
 GLOBAL = task(CallTest(("12",), expected=12), name="parseInt")
 NO_FIELDS = task(CallTest((0,), expected={}), CallTest((1,), expected={}), name="f")

@@ -15,8 +15,8 @@ const { apply } = Reflect;
 
 // Returns the functions of the cases, which the tests call, and what tells of them. `finish` returns the result of each
 // case. `console.assert` has `null` as base. `isOfNode` says whether an `assert`, or a function, is Node's, and not the
-// tests' own: only Node's is sure to throw an exception on failure.
-function makeCases(sources, sites, isOfNode) {
+// tests' own: only Node's is sure to throw an exception on failure. `noteCase` is called when a case is reached.
+function makeCases(sources, sites, isOfNode, noteCase) {
   const records = sources.map((source) => {
     return { __proto__: null, source, ran: false, message: '', open: 0, unfinished: false, hasOwnAssert: false };
   });
@@ -52,6 +52,7 @@ function makeCases(sources, sites, isOfNode) {
   };
 
   const attempt = (record, check, self, args) => {
+    noteCase();
     record.open += 1;
     const before = failures;
     let result;

@@ -4,10 +4,11 @@
 
 const { AssertionError } = require('assert');
 
-const { apply, defineProperty, getPrototypeOf } = Reflect;
+const { apply, defineProperty, getOwnPropertyDescriptor, getPrototypeOf } = Reflect;
 const { hasOwn, prototype: ofObjects } = Object;
 const ofAssertions = AssertionError.prototype;
 const ErrorClass = Error;
+const { captureStackTrace } = Error;
 
 // Returns a setter that gives an object a property of its own, but not `object` itself.
 function setterBeside(object, key) {
@@ -32,6 +33,26 @@ function inherited(object) {
   return hasOwn(object, 'constructor') && object !== ofObjects ? OF_PROTOTYPES : [];
 }
 
+let isAsking = false;
+const asTheyAre = (_, sites) => sites;
+
+// Returns the calls that have led to one of this function, at most so many, whatever the answer has set; null if it
+// prevents that. It needs `shieldErrors`.
+function sitesOfCallers(most, callee) {
+  const was = getOwnPropertyDescriptor(ErrorClass, 'stackTraceLimit');
+  const limit = { __proto__: null, value: most, writable: true, enumerable: true, configurable: true };
+  if (!defineProperty(ErrorClass, 'stackTraceLimit', limit)) return null;
+  const made = { __proto__: null };
+  isAsking = true;
+  try {
+    captureStackTrace(made, callee);
+    return made.stack;
+  } finally {
+    isAsking = false;
+    if (was !== undefined) defineProperty(ErrorClass, 'stackTraceLimit', was);
+  }
+}
+
 // Keeps the values that a failed assertion compared from the answer. Node assigns them to a new error, and has its
 // stack worded, before anybody catches it.
 function shieldErrors(unchanged) {
@@ -48,6 +69,7 @@ function shieldErrors(unchanged) {
   defineProperty(ErrorClass, 'prepareStackTrace', {
     __proto__: null,
     get: () => {
+      if (isAsking) return asTheyAre;
       const word = current;
       if (typeof word !== 'function' || word === unchanged) return word;
       return (error, sites) => (isAssertion(error) ? 'AssertionError' : apply(word, ErrorClass, [error, sites]));
@@ -60,4 +82,4 @@ function shieldErrors(unchanged) {
   });
 }
 
-module.exports = { fixed, inherited, shieldErrors };
+module.exports = { fixed, inherited, shieldErrors, sitesOfCallers };

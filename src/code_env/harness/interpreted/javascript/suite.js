@@ -16,6 +16,7 @@ const Module = require('module');
 const { isOneOf, ofAssert, modulesOfTests } = require('./assertions.js');
 const { makeCases } = require('./cases.js');
 const { describe, headline } = require('./errors.js');
+const { watchFlows } = require('./flows.js');
 const { keep } = require('./intrinsics.js');
 const { loadersOf, modulesOf, requireOf } = require('./modules.js');
 const { processOfTests, whenNothingIsLeft, whenUncaught } = require('./process.js');
@@ -29,9 +30,11 @@ const { stringify } = JSON;
 const { hasOwn } = Object;
 const SELF = process;
 const View = Proxy;
+const { random } = Math;
 const { bigint: now } = process.hrtime;
 
 const PATIENCE = 0.8; // the share of the wall time after which tests of which all cases were reached do not go on
+const WAITING = 'nothing is left to run, and an async function of theirs still waits';
 const MOST_GUARDED = 300; // calls; to check all objects twice takes most of a millisecond
 
 // Refuses what would let an answer look into closures or the heap: a debugger, snapshots, native code, Node's internals.
@@ -106,18 +109,24 @@ function replace(object, name, value) {
   if (name in object) Object.defineProperty(object, name, { value, writable: false, configurable: false });
 }
 
-// Compiles the tests' text as a function of `$scope`, which holds the names that the tests do not bind themselves.
+// Returns the tests' text as that of a function of `$scope`, which holds the names that the tests do not bind themselves.
+function bodyOf(text) {
+  return `with ($scope) { return async () => { 'use strict'; ${text}\n}; }`;
+}
+
+// Compiles this text.
 //
 // Errors of JavaScript can quote the text of a function, and it has a method that shows it. So all functions are compiled
-// at once, and taken over, as from a cache, for another text of the same length: V8 compares nothing else.
-function compileTests(text) {
-  const body = `with ($scope) { return async () => { 'use strict'; ${text}\n}; }`;
+// at once, and taken over, as from a cache, for another text of the same length: V8 compares nothing else. This ends in a
+// number that nobody can guess, so that no other script has the same text.
+function compileTests(body) {
+  const secret = `//${random()}${random()}${now()}`;
   const compile = (source, options) => compileFunction(source, ['$scope'], { filename: 'tests.js', ...options });
   setFlagsFromString('--no-flush-bytecode'); // What V8 forgot it would compile again, from the other text.
   setFlagsFromString('--no-lazy');
   try {
-    const { cachedData } = compile(body, { produceCachedData: true });
-    const compiled = compile(blanked(body), { cachedData });
+    const { cachedData } = compile(body + secret, { produceCachedData: true });
+    const compiled = compile(blanked(body) + secret, { cachedData });
     if (compiled.cachedDataRejected) throw new Error('V8 does not take the compiled tests');
     return compiled;
   } finally {
@@ -156,17 +165,20 @@ function guarded(target, guard, isScope) {
 }
 
 // Returns a function that calls a function, and then undoes its changes to JavaScript's own objects. It does so only for
-// the first calls, since it takes time; what the tests compare with is locked as well.
-function makeGuard({ changes, restore }) {
+// the first calls, since it takes time; what the tests compare with is locked as well. `running` counts the calls that
+// have not returned.
+function makeGuard({ changes, restore }, running) {
   let calls = 0;
   return (action) => {
     calls += 1;
-    if (calls > MOST_GUARDED) return action();
-    const allowed = changes();
+    const isGuarded = calls <= MOST_GUARDED;
+    const allowed = isGuarded ? changes() : null;
+    running.count += 1;
     try {
       return action();
     } finally {
-      restore(allowed);
+      running.count -= 1;
+      if (isGuarded) restore(allowed);
     }
   };
 }
@@ -225,9 +237,10 @@ function makeTell(seals, mark, finish, failure, write, leave) {
 
 function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: wallSeconds }) {
   const text = `${setup}\n${code}`;
+  const body = bodyOf(text);
   let tests, malformed;
   try {
-    tests = compileTests(text);
+    tests = compileTests(body);
   } catch (error) {
     malformed = error;
   }
@@ -239,7 +252,9 @@ function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: 
   const modules = modulesOf(text, ofTests);
   const kept = [assert, assert.strict, ...Object.values(modules).filter((one) => one !== own), ...loadersOf(text)];
   const intrinsics = keep(text, kept);
-  const { checks, finish, areReached } = makeCases(sources, sites, isOneOf(ofAssert(assert)));
+  const running = { __proto__: null, count: 0 };
+  const flows = watchFlows(body, () => running.count > 0);
+  const { checks, finish, areReached } = makeCases(sources, sites, isOneOf(ofAssert(assert)), flows.noteCase);
   const globals = { __proto__: null };
   for (const key of ownKeys(globalThis)) globals[key] = true;
   const setsExitCode = /\bexitCode\b/.test(text);
@@ -264,7 +279,7 @@ function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: 
         tell(headline(error));
       }
       if (isExit && exitCode() !== 0) leave(exitCode()); // No case has passed.
-      tell(null);
+      tell(isExit === false && flows.isWaiting() ? WAITING : null);
     };
 
     let found;
@@ -280,14 +295,18 @@ function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: 
     write(isThere ? '{"loaded":true}\n' : '{"loaded":false}\n');
     if (!isThere) leave(0);
     try {
-      const guard = makeGuard(intrinsics);
+      const guard = makeGuard(intrinsics, running);
       if (setsExitCode) SELF.exitCode = undefined;
       const scope = scopeFor(program, name, found, known, globals, guard);
       intrinsics.lock();
       whenUncaught((error) => tell(headline(error)));
       if (malformed !== undefined) throw malformed;
       end = (isExit) => isExit && endNow(true);
-      await tests(scope)();
+      const run = tests(scope);
+      flows.start();
+      const done = run();
+      flows.stop(done);
+      await done;
     } catch (error) {
       tell(headline(error));
     }

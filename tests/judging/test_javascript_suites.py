@@ -409,3 +409,28 @@ def test_a_property_with_the_name_strict_makes_nothing_strict(executor):
     task = Task("t", "", (AssertTest(code, language="javascript"),), entry_point="P", language="javascript")
     answers = ["class P { constructor(x) { this.x = x; } }", "class P { constructor(x) { this.y = x; } }"]
     assert judged(task, answers, executor) == [1.0, 0.5]
+
+
+ORDERS = {
+    "a script": "%s",
+    "a script that ends early": "%s\nreturn;",
+    "a module": "export { log };\n%s",
+    "a module that waits": "await null;\n%s",
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_the_next_tick_comes_before_promises(name, executor):
+    """So it is at the top level of a script of Node's."""
+    code = (
+        "const said = [];\nlog((x) => said.push(x));\n"
+        "setTimeout(() => assert.equal(said.join(), 'sync,tick,promise'), 5);"
+    )
+    task = Task("t", "", (AssertTest(code, language="javascript"),), entry_point="log", language="javascript")
+    right = (
+        "const log = (say) => { Promise.resolve().then(() => say('promise')); "
+        "process.nextTick(() => say('tick')); say('sync'); };"
+    )
+    assert judged(
+        task, [ORDERS[name] % right, ORDERS[name] % right.replace("process.nextTick", "setTimeout")], executor
+    ) == [1.0, 0.0]

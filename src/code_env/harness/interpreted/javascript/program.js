@@ -63,13 +63,14 @@ function compile(source, filename) {
   return problem === null || canBeModule(source, problem) ? null : problem;
 }
 
-async function load(source, filename) {
-  if (isModule(source, filename)) {
-    const file = filename.replace(/\.js$/, '.mjs');
-    fs.writeFileSync(file, `${source}\nexport const $look_up = ${LOOK_UP};\n`);
-    const names = await import(pathToFileURL(file).href);
-    return { lookUp: names.$look_up, exported: names };
-  }
+async function loadModule(source, filename) {
+  const file = filename.replace(/\.js$/, '.mjs');
+  fs.writeFileSync(file, `${source}\nexport const $look_up = ${LOOK_UP};\n`);
+  const names = await import(pathToFileURL(file).href);
+  return { lookUp: names.$look_up, exported: names };
+}
+
+function loadScript(source, filename) {
   const script = new Module(filename, null);
   script.filename = filename;
   script.paths = Module._nodeModulePaths(path.dirname(filename));
@@ -165,4 +166,4 @@ function onNew(kind, method) {
   };
 }
 
-module.exports = { compile, entryPoint, find, isClass, isModule, load };
+module.exports = { compile, entryPoint, find, isClass, isModule, loadModule, loadScript };

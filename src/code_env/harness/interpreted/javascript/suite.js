@@ -21,6 +21,7 @@ const { keep } = require('./intrinsics.js');
 const { loadersOf, modulesOf, requireOf } = require('./modules.js');
 const { processOfTests, whenNothingIsLeft, whenUncaught } = require('./process.js');
 const { entryPoint, find, isClass } = require('./program.js');
+const { makeRunner } = require('./runner.js');
 
 const { compileFunction } = vm;
 const { isArrayBufferView } = require('util').types;
@@ -249,8 +250,11 @@ function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: 
   const { process: own, exitCode, callListeners } = processOfTests(() => end(true));
   const ofTests = { __proto__: null, ...modulesOfTests(), process: own };
   const { assert } = ofTests;
+  const runner = /\bnode:test\b/.test(text) ? makeRunner(assert) : null;
+  if (runner !== null) ofTests.test = runner.test;
   const modules = modulesOf(text, ofTests);
   const kept = [assert, assert.strict, ...Object.values(modules).filter((one) => one !== own), ...loadersOf(text)];
+  if (runner?.test.mock !== undefined) kept.push(Object.getPrototypeOf(runner.test.mock));
   const intrinsics = keep(text, kept);
   const running = { __proto__: null, count: 0 };
   const flows = watchFlows(body, () => running.count > 0);
@@ -258,8 +262,10 @@ function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: 
   const globals = { __proto__: null };
   for (const key of ownKeys(globalThis)) globals[key] = true;
   const setsExitCode = /\bexitCode\b/.test(text);
-  // Tests can say by the exit code that they have failed.
+  // Tests can say by the exit code that they have failed, or by Node's way to write tests.
   const failure = () => {
+    const failed = runner === null ? null : runner.failure();
+    if (failed !== null) return failed;
     const code = setsExitCode ? exitCode() : 0;
     return code === 0 ? null : `the exit code is ${code}`;
   };

@@ -1,8 +1,9 @@
 """Handles: they represent, on the tests' side, objects that stay in the program's process.
 
 The entry point is a `Handle` that can be called, and so is a function that the program returns. An object of a class
-that the program defines is a `Handle` too. A handle gives access to attributes and makes calls; the results are plain
-data or further handles. It refuses everything else, because the program would decide a comparison with its object.
+that the program defines is a `Handle` too. A handle gives access to attributes and makes calls, texts and copies; the
+results are plain data or further handles. It refuses everything else, because the program would decide a comparison
+with its object.
 Under `judge="objects"`, an `ObjectHandle` also forwards these operations, and the verdict says so.
 """
 
@@ -12,6 +13,7 @@ import builtins
 import contextlib
 import enum
 import functools
+import itertools
 import types
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
@@ -84,11 +86,8 @@ class Remote(Protocol):
     def get(self, handle: Handle, name: str) -> Any:
         """Read an attribute of an object of the program."""
 
-    def set(self, handle: Handle, name: str, value: Any) -> None:
-        """Set an attribute of an object of the program."""
-
-    def operate(self, name: str, args: tuple[Any, ...]) -> Any:
-        """Apply an operator to objects of the program."""
+    def operate(self, name: str, args: tuple[Any, ...], origin: Origin = Origin.RESULT) -> Any:
+        """Apply an operator to objects of the program; `origin` is that of the result."""
 
     def next_values(self, number: str | int) -> tuple[list[Any], bool, BaseException | None]:
         """Return the next value of an iterator of the program, whether more can follow, and if not, what ended it.
@@ -103,8 +102,11 @@ class Remote(Protocol):
         """Have a coroutine of the program run to its end, and return its result."""
 
 
+_memos = itertools.count()
+
+
 class Handle:
-    """Represents an object of the program; it forwards only attribute access and calls.
+    """Represents an object of the program; it forwards only attribute access, calls, texts and copies.
 
     `handle_class` makes the class of a handle, which has the special methods of the object's class.
 
@@ -123,17 +125,17 @@ class Handle:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__") and name not in _SPECIAL and name not in _ASKED:
-            raise AttributeError(f"{self!r} gives out no attribute {name!r}")
+            raise AttributeError(f"{shown(self)} gives out no attribute {name!r}")
         return self._code_env_remote.get(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._code_env_origin is not Origin.INSTANCE and not isinstance(self, ObjectHandle):
-            raise HandleMisuse(f"setting {name!r} on {self!r}: only objects of a class under test can be changed")
-        self._code_env_remote.set(self, name, value)
+            raise HandleMisuse(f"setting {name!r} on {shown(self)}: only objects of a class under test can be changed")
+        self._code_env_remote.operate("setattr", (self, name, value))
 
     def __delattr__(self, name: str) -> None:
         if self._code_env_origin is not Origin.INSTANCE and not isinstance(self, ObjectHandle):
-            raise HandleMisuse(f"deleting {name!r} of {self!r}: only objects of a class under test can be changed")
+            raise HandleMisuse(f"deleting {name!r} of {shown(self)}: only objects of a class under test can be changed")
         self._code_env_remote.operate("delattr", (self, name))
 
     def __dir__(self) -> Any:
@@ -146,22 +148,29 @@ class Handle:
     def __subclasscheck__(self, kind: object) -> bool:
         return isinstance(kind, Handle) and self._code_env_remote.operate("issubclass", (kind, self)) is True
 
-    def __repr__(self) -> str:
-        return f"<the program's {self._code_env_type}>"
+    # The program copies its object, as a method could do, and the tests may use the copy as they may use the object.
+    def __copy__(self) -> Any:
+        return self._code_env_remote.operate("copy", (self,), self._code_env_origin)
 
-    __str__ = __repr__
+    def __deepcopy__(self, memo: Any) -> Any:
+        number = memo.setdefault("code_env", next(_memos))  # Not its id, which another one gets later.
+        return self._code_env_remote.operate("deepcopy", (self, number), self._code_env_origin)
 
-    def __copy__(self) -> Handle:
-        return self
+    def _code_env_shown(self) -> str:
+        return shown(self)
 
-    def __deepcopy__(self, memo: Any) -> Handle:
-        return self
+
+def shown(handle: Handle) -> str:
+    """Return what messages show of a handle, without a request to the program."""
+    return f"<the program's {handle._code_env_type}>"
 
 
 class ObjectHandle(Handle):
     """A handle for a task marked `judge="objects"`: it forwards operators as well."""
 
     __slots__ = ()
+
+    _code_env_shown = None  # type: ignore[assignment]  # Messages show what `repr` gives.
 
 
 _NAMES_OF_DATA = frozenset(
@@ -186,17 +195,22 @@ _ASKED_IN_CLASS = ("__doc__", "__module__", "__slots__")
 
 _SPECIAL = frozenset(f"__{name}__" for name in SPECIAL)
 
-_OF_EVERY_OBJECT = ("eq", "ne", "lt", "le", "gt", "ge", "bool", "format")
+_OF_EVERY_OBJECT = ("eq", "ne", "lt", "le", "gt", "ge", "bool")
 """Special methods that Python can call on any object, whether its class defines them or not."""
 
 _COMPARED = frozenset(("eq", "ne", "lt", "le", "gt", "ge", *ARITHMETIC))
+_TEXTS = ("str", "repr", "format")
+"""Special methods that give a text. They are forwarded in every mode, as attributes are: the program is told nothing
+of what the tests expect, and the text itself is data."""
+
 _EXACT = {"bool": bool, "contains": bool, "len": int, "hash": int, "int": int, "index": int, "float": float}
+_EXACT |= dict.fromkeys(_TEXTS, str)
 
 
 def _call(self: Handle, *args: Any, **kwargs: Any) -> Any:
     if self._code_env_origin is Origin.RESULT_METHOD and not isinstance(self, ObjectHandle):
         raise HandleMisuse(
-            f"a method of an object that a function returned was called: {self!r} would decide the test; "
+            f"a method of an object that a function returned was called: {shown(self)} would decide the test; "
             'judge="objects" allows it'
         )
     return self._code_env_remote.call(self, args, kwargs)
@@ -208,7 +222,10 @@ def _ask(self: Handle, name: str) -> Any:
 
 def _refuse(operation: str) -> Callable[..., Any]:
     def method(self: Handle, *_: Any) -> Any:
-        raise HandleMisuse(f"{operation} on {self!r}: only plain data can be compared, computed with or looked into")
+        raise HandleMisuse(
+            f"{operation} on {shown(self)}: only plain data can be compared, computed with or looked into; "
+            'judge="objects" allows it'
+        )
 
     return method
 
@@ -221,11 +238,12 @@ def _forward(name: str, *, reflected: bool = False) -> Callable[..., Any]:
         result = self._code_env_remote.operate(name, operands)
         kind = _EXACT.get(name)  # Python requires results of exactly these types.
         if kind is not None and type(result) is not kind:
-            raise HandleMisuse(f"{name} on {self!r} gave {type(result).__name__}, not {kind.__name__}")
+            raise HandleMisuse(f"{name} on {shown(self)} gave {type(result).__name__}, not {kind.__name__}")
         # If the other operand is data, the program sees the expected value and could return a result that passes. It
         # may return another object, as a data frame does when it is compared with a number.
         if name in _COMPARED and not isinstance(result, Handle) and not any(isinstance(arg, Handle) for arg in args):
-            raise HandleMisuse(f"{name} of {self!r} and plain data gave plain data, which the program would choose")
+            why = "and plain data gave plain data, which the program would choose"
+            raise HandleMisuse(f"{name} of {shown(self)} {why}")
         return result
 
     return method
@@ -246,8 +264,8 @@ def _method(base: type[Handle], name: str) -> Callable[..., Any]:
 for _name in _OF_EVERY_OBJECT:
     for _base in (Handle, ObjectHandle):
         setattr(_base, f"__{_name}__", _method(_base, _name))
-for _name in ("str", "repr"):
-    setattr(ObjectHandle, f"__{_name}__", _forward(_name))
+for _name in _TEXTS:
+    setattr(Handle, f"__{_name}__", _forward(_name))
 
 
 @functools.lru_cache(maxsize=1000)

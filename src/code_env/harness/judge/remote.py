@@ -23,7 +23,7 @@ from ..wire.plain import Decoder, NotPlain
 from ..wire.subclasses import Members
 from .exceptions import OwnException, own_exception, rebuilt, told_bases
 from .handing import Handed
-from .handles import Handle, HandleMisuse, Origin, ProgramDied, remote_coroutine
+from .handles import Handle, HandleMisuse, Origin, ProgramDied, remote_coroutine, shown
 from .held_changes import HeldChanges
 from .known_objects import KnownObjects
 from .lasting import LastingContainers, containers_in
@@ -256,21 +256,17 @@ class RemoteModule:
         form, origin = reply.get("value"), handle._code_env_origin.of_attribute
         # `f("a").startswith("a")` would call the attribute; if that is `bool`, the call returns True.
         if origin is Origin.RESULT_METHOD and isinstance(form, dict) and not {"bn", "m"}.isdisjoint(form):
-            raise HandleMisuse(f"the attribute {name!r} of {handle!r} can be called, and is no method of it")
+            raise HandleMisuse(f"the attribute {name!r} of {shown(handle)} can be called, and is no method of it")
         return self._outcome(reply, origin)
 
-    def set(self, handle: Handle, name: str, value: Any) -> None:
-        """Set an attribute of an object of the program; see `Remote`."""
-        self.operate("setattr", (handle, name, value))
-
-    def operate(self, name: str, args: tuple[Any, ...]) -> Any:
+    def operate(self, name: str, args: tuple[Any, ...], origin: Origin = Origin.RESULT) -> Any:
         """Apply an operator in the program's process; see `Remote`."""
         known = self._held.containers()
         reply = self._ask("operate", name=name, args=list(map(self._handed.arguments(known), args)))
         raised = reply.get("raised")
         if name == "next" and isinstance(raised, dict) and raised.get("builtin") == "StopIteration":
             raise StopIteration
-        return self._outcome(reply, Origin.RESULT, known)
+        return self._outcome(reply, origin, known)
 
     def around_statement(self, begins: bool, *, returns: bool = False) -> None:
         """Hold back changes to arguments while a statement of the tests runs; for `returns` see `HeldChanges.end`."""

@@ -6,9 +6,31 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+
+def _copy(value: Any) -> Any:
+    import copy  # Here, because few programs need it.
+
+    return copy.copy(value)
+
+
+_memo: list[Any] = [None, {}]
+"""The number of the tests' memo, and what stands for it here."""
+
+
+def _deepcopy(value: Any, number: int) -> Any:
+    """Copy an object of a structure; `number` is the same for all objects that the tests copy at once."""
+    import copy
+
+    if _memo[0] != number:
+        _memo[:] = number, {}
+    return copy.deepcopy(value, _memo[1])
+
+
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "and": operator.and_,
     "bool": bool,
+    "copy": _copy,
+    "deepcopy": _deepcopy,
     "delattr": delattr,
     "dir": dir,
     "divmod": divmod,

@@ -13,6 +13,9 @@ MAX_ENDS_CHARS = 32_768
 MAX_TEXT_CHARS = 1000
 """The most characters of an expected text, or of a cell's or a file's text, that a report keeps at each end."""
 
+SHOWN = "_code_env_shown"
+"""The method that gives the text for messages, of a class whose `__repr__` does more than to give a text."""
+
 MAX_BRIEF = 300
 """The longest form of a value in a message, in characters."""
 
@@ -45,7 +48,10 @@ def brief(value: object) -> str:
 def _pieces(value: Any) -> Iterator[str]:
     """Yield the representation of a value piece by piece, so that only the part that is shown is built."""
     kind = type(value)
-    if kind is int:
+    shown = getattr(kind, SHOWN, None)
+    if shown is not None:
+        yield shown(value)
+    elif kind is int:
         # Python refuses to convert integers with very many digits.
         yield repr(value) if value.bit_length() < 4 * MAX_BRIEF else f"<integer of {value.bit_length()} bits>"
     elif kind in (str, bytes, bytearray):

@@ -28,7 +28,7 @@ which the reply repeats::
 will. The first message reports that the answer's top level has run, `{"n": 0, "error": null}`, or why it has not. While
 a request is served, the program can call a function that the tests have handed over: it sends `{"callback": 1,
 "args": [...], "kwargs": {}}`, and the tests answer as for a call. `borrowing.py` defines what else the program can ask
-of the tests.
+of the tests, and `turns.py` which of its threads can ask when.
 
 If any container among the arguments was changed, `changed` has the number and the new content of each container;
 `containers.py` defines these numbers.
@@ -62,6 +62,7 @@ from .calling import Alone, Callee, Together
 from .lasting import Steps
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
 from .raising import names_of_bases, told
+from .turns import Turns
 
 MODULE_NAME = "solution"
 """`__name__` of a loaded answer. It is not `__main__`, so the answer's main block does not run."""
@@ -179,7 +180,8 @@ class _Answer:
         self._decoder = Decoder(self._dereference)
         self._members = Members()
         self._subclass = self._members.alike
-        self._borrowed = Borrowed(self._ask, self._decoder, self._encode)
+        self._turns = Turns()
+        self._borrowed = Borrowed(self._ask, self._turns, self._decoder, self._encode)
         self._steps = Steps(self._encode, self._raised)
 
     def serve(self, request: Any) -> None:
@@ -217,7 +219,7 @@ class _Answer:
             return self._guard(lambda: _getattr(self._target(request["target"])(), request["name"]), Containers())
         if op == "next":
             iterator = self._target(request["target"])()
-            return self._steps.take(request["target"], lambda: _next(iterator))
+            return self._steps.take(request["target"], lambda: self._turns.without(lambda: _next(iterator)))
         if op == "resume":
             return self._resume(request["target"], request["do"], request["args"])
         if op == "make":
@@ -325,7 +327,8 @@ class _Answer:
         """Create an exception without raising it, and return the report of it."""
         given, named = self._decode(request["args"], request["kwargs"])
         try:
-            return {"made": self._raised(self._target(request["target"])()(*given, **named))}
+            make = self._target(request["target"])
+            return {"made": self._raised(self._turns.without(lambda: make()(*given, **named)))}
         except _BaseException as error:
             return {"raised": self._raised(error)}
 
@@ -333,7 +336,7 @@ class _Answer:
         generator, (given, _) = self._objects[number], self._decode(args, {})
         if do == "close":
             return self._steps.end(number, {**self._guard(_getattr(generator, do), Containers()), "more": False})
-        return self._steps.take(number, lambda: _getattr(generator, do)(*given))
+        return self._steps.take(number, lambda: self._turns.without(lambda: _getattr(generator, do)(*given)))
 
     def _ask(self, form: dict[str, Any]) -> Any:
         """Ask the tests for something that a stand-in needs, and return their reply."""
@@ -353,7 +356,7 @@ class _Answer:
     def _guard(self, action: Callable[[], Any], known: Containers | None) -> dict[str, Any]:
         """Run an action and return its outcome as a reply: its encoded value, or what it raised."""
         try:
-            value = action()
+            value = self._turns.without(action)
             kind = _type(value)
             # The form of these values is the value itself.
             if kind in _SIMPLE or (kind is _int and -SMALL < value < SMALL):

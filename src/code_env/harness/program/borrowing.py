@@ -14,6 +14,7 @@ from typing import Any
 
 from ..wire.containers import Containers
 from ..wire.plain import Decoder
+from .turns import Turns
 
 _EXCEPTION, _STOP, _TYPE, _ID, _COMPILE, _EXEC, _ZIP = Exception, StopIteration, type, id, compile, exec, zip
 
@@ -28,6 +29,7 @@ class Borrowed:
 
     Args:
         ask: Sends a request to the tests and returns their reply.
+        turn: A context manager: the thread within it has the conversation for itself.
         decoder: Rebuilds values of the tests.
         encode: Returns the form of a value of the program; it also takes the containers of the exchange, if any.
     """
@@ -35,13 +37,19 @@ class Borrowed:
     def __init__(
         self,
         ask: Callable[[dict[str, Any]], dict[str, Any]],
+        turn: Turns,
         decoder: Decoder,
         encode: Callable[..., Any],
     ) -> None:
-        self.ask, self.decode, self.encode = ask, decoder.decode, encode
+        self._ask, self.turn, self.decode, self.encode = ask, turn, decoder.decode, encode
         self._decoder = decoder
         self._stand_ins: dict[int, Any] = {}
         self._numbers: dict[int, int] = {}
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Send a request to the tests and return their reply."""
+        with self.turn:
+            return self._ask(request)
 
     def number_of(self, value: object) -> int | None:
         """Return the number of the object that a stand-in represents; None if the value is not a stand-in."""
@@ -69,11 +77,12 @@ class Borrowed:
     def call(self, number: int, args: Any, kwargs: dict[str, Any]) -> Any:
         """Call a function of the tests."""
         known = Containers()
-        forms = {
-            "args": [self.encode(arg, known) for arg in args],
-            "kwargs": {name: self.encode(arg, known) for name, arg in kwargs.items()},
-        }
-        return self.value_of(self.ask({"callback": number, **forms}), known)
+        with self.turn:
+            forms = {
+                "args": [self.encode(arg, known) for arg in args],
+                "kwargs": {name: self.encode(arg, known) for name, arg in kwargs.items()},
+            }
+            return self.value_of(self._ask({"callback": number, **forms}), known)
 
 
 def _function(borrowed: Borrowed, body: Any) -> Any:
@@ -156,6 +165,10 @@ class BorrowedIterator:
         return self
 
     def __next__(self) -> Any:
+        with self._borrowed.turn:
+            return self._next()
+
+    def _next(self) -> Any:
         if not self._values and self._then is None:
             count = 1 if self._taken < _ONE_BY_ONE else _AT_ONCE
             self._take(self._borrowed.ask({"callback": self._number, "do": "next", "count": count}))
@@ -177,9 +190,10 @@ class BorrowedGenerator(BorrowedIterator, Generator[Any, Any, Any]):
     """A generator of the tests."""
 
     def _resume(self, do: str, *args: Any) -> Any:
-        forms = [self._borrowed.encode(arg) for arg in args]
-        self._take(self._borrowed.ask({"callback": self._number, "do": do, "args": forms}))
-        return self.__next__()
+        with self._borrowed.turn:
+            forms = [self._borrowed.encode(arg) for arg in args]
+            self._take(self._borrowed.ask({"callback": self._number, "do": do, "args": forms}))
+            return self._next()
 
     def send(self, value: Any) -> Any:
         """Resume with a value."""

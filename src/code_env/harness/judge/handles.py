@@ -195,7 +195,7 @@ _ASKED_IN_CLASS = ("__doc__", "__module__", "__slots__")
 
 _SPECIAL = frozenset(f"__{name}__" for name in SPECIAL)
 
-_OF_EVERY_OBJECT = ("eq", "ne", "lt", "le", "gt", "ge", "bool")
+_OF_EVERY_OBJECT = ("eq", "ne", "lt", "le", "gt", "ge")
 """Special methods that Python can call on any object, whether its class defines them or not."""
 
 _COMPARED = frozenset(("eq", "ne", "lt", "le", "gt", "ge", *ARITHMETIC))

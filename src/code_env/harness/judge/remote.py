@@ -27,6 +27,7 @@ from .handles import Handle, HandleMisuse, Origin, ProgramDied, remote_coroutine
 from .held_changes import HeldChanges
 from .known_objects import KnownObjects
 from .lasting import LastingContainers, containers_in
+from .methods_of_data import is_method_of_data
 from .turns import in_turn
 
 GRACE_S = 2.0
@@ -255,7 +256,8 @@ class RemoteModule:
         reply = self._ask("get", target=handle._code_env_target, name=name)
         form, origin = reply.get("value"), handle._code_env_origin.of_attribute
         # `f("a").startswith("a")` would call the attribute; if that is `bool`, the call returns True.
-        if origin is Origin.RESULT_METHOD and isinstance(form, dict) and not {"bn", "m"}.isdisjoint(form):
+        by_name = isinstance(form, dict) and not {"bn", "m"}.isdisjoint(form)
+        if by_name and origin is Origin.RESULT_METHOD and is_method_of_data(name):
             raise HandleMisuse(f"the attribute {name!r} of {shown(handle)} can be called, and is no method of it")
         return self._outcome(reply, origin)
 

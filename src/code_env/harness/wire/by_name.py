@@ -46,10 +46,13 @@ def name_for_program(value: object) -> str | None:
     return _NAMES_FOR_PROGRAM.get(id(value))
 
 
-_NAMED_TYPES = (bool, bytearray, bytes, complex, dict, float, int, list, object, range, slice, str, tuple, type(None))
+_NOT_FOR_TESTS = ("set", "frozenset")
 
-NAMED_FOR_TESTS: dict[str, Any] = {kind.__name__: kind for kind in _NAMED_TYPES} | _CONSTANTS
-"""Classes and constants that the program may pass to the tests by name.
+NAMED_FOR_TESTS: dict[str, Any] = {
+    name: value for name, value in NAMED_FOR_PROGRAM.items() if "." not in name and name not in _NOT_FOR_TESTS
+}
+NAMED_FOR_TESTS[type(None).__name__] = type(None)
+"""Functions, classes and constants that the program may pass to the tests by name.
 
 `set` and `frozenset` are not among them. Their `intersection(x)` and `union(x)` return what `x` holds, so a test that
 calls this method on a result would accept the class in place of a set.

@@ -18,6 +18,7 @@ SPECIAL = (
     *(f"i{name}" for name in REFLECTED),
     *("int", "float", "complex", "index", "round", "trunc", "floor", "ceil", "bytes", "fspath"),
     *("enter", "exit", "await", "aiter", "anext", "aenter", "aexit"),
+    "bool",  # An object whose class has neither this nor `len` is true.
 )
 """The special methods that not every object has, without their underscores."""
 

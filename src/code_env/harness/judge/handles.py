@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Protocol
 
 from ..wire.operations import OPERATIONS
 from ..wire.shapes import ARITHMETIC, REFLECTED, SPECIAL, names_of, special_methods
+from .classes import class_like
 
 
 class HandleMisuse(AssertionError):
@@ -65,6 +66,8 @@ class Origin(enum.Enum):
     """A value that a function or a method returned; its attributes are data, its methods may not be called."""
     RESULT_METHOD = enum.auto()
     """A method of a result."""
+    COMPARISON = enum.auto()
+    """What the program gave for a comparison with data, which it has seen; as a result, it is not true by itself."""
 
     @property
     def of_call(self) -> Origin:
@@ -129,12 +132,12 @@ class Handle:
         return self._code_env_remote.get(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self._code_env_origin is not Origin.INSTANCE and not isinstance(self, ObjectHandle):
+        if self._code_env_origin is not Origin.INSTANCE and not issubclass(type(self), ObjectHandle):
             raise HandleMisuse(f"setting {name!r} on {shown(self)}: only objects of a class under test can be changed")
         self._code_env_remote.operate("setattr", (self, name, value))
 
     def __delattr__(self, name: str) -> None:
-        if self._code_env_origin is not Origin.INSTANCE and not isinstance(self, ObjectHandle):
+        if self._code_env_origin is not Origin.INSTANCE and not issubclass(type(self), ObjectHandle):
             raise HandleMisuse(f"deleting {name!r} of {shown(self)}: only objects of a class under test can be changed")
         self._code_env_remote.operate("delattr", (self, name))
 
@@ -147,6 +150,12 @@ class Handle:
 
     def __subclasscheck__(self, kind: object) -> bool:
         return isinstance(kind, Handle) and self._code_env_remote.operate("issubclass", (kind, self)) is True
+
+    # `isinstance` looks here for all other classes.
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        kind = type(self)
+        return class_like(self._code_env_remote.operate("classes", (self,)), kind) or kind
 
     # The program copies its object, as a method could do, and the tests may use the copy as they may use the object.
     def __copy__(self) -> Any:
@@ -165,6 +174,19 @@ def shown(handle: Handle) -> str:
     return f"<the program's {handle._code_env_type}>"
 
 
+def is_subclass(kind: Any, of: Any) -> bool:
+    """Return what `issubclass` does; `kind` may be the handle of a class, which Python itself does not take for one."""
+    if not issubclass(type(kind), Handle):
+        return issubclass(kind, of)
+    like = class_like(kind._code_env_remote.operate("classes_of_class", (kind,)), type(kind)) or object
+    several = of if isinstance(of, tuple) else (of,)
+    return any(is_subclass(kind, one) if type(one) is tuple else _is_subclass(kind, like, one) for one in several)
+
+
+def _is_subclass(kind: Handle, like: type, of: Any) -> bool:
+    return issubclass(kind if issubclass(type(of), Handle) else like, of)  # type: ignore[arg-type]
+
+
 class ObjectHandle(Handle):
     """A handle for a task marked `judge="objects"`: it forwards operators as well."""
 
@@ -173,9 +195,13 @@ class ObjectHandle(Handle):
     _code_env_shown = None  # type: ignore[assignment]  # Messages show what `repr` gives.
 
 
+_ERRORS = frozenset(
+    name for name, kind in vars(builtins).items() if isinstance(kind, type) and BaseException in kind.__mro__
+)
+
 _NAMES_OF_DATA = frozenset(
     (
-        *vars(builtins),
+        *(vars(builtins).keys() - _ERRORS),
         *("Counter", "OrderedDict", "defaultdict", "deque", "Decimal", "Fraction", "Match", "NoneType", "ndarray"),
         *("date", "time", "datetime", "timedelta", "timezone", "ZoneInfo", "function", "method", "generator", "module"),
     )
@@ -198,7 +224,8 @@ _SPECIAL = frozenset(f"__{name}__" for name in SPECIAL)
 _OF_EVERY_OBJECT = ("eq", "ne", "lt", "le", "gt", "ge")
 """Special methods that Python can call on any object, whether its class defines them or not."""
 
-_COMPARED = frozenset(("eq", "ne", "lt", "le", "gt", "ge", *ARITHMETIC))
+_COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+_COMPARED = _COMPARISONS | frozenset(ARITHMETIC)
 _TEXTS = ("str", "repr", "format")
 """Special methods that give a text. They are forwarded in every mode, as attributes are: the program is told nothing
 of what the tests expect, and the text itself is data."""
@@ -208,7 +235,7 @@ _EXACT |= dict.fromkeys(_TEXTS, str)
 
 
 def _call(self: Handle, *args: Any, **kwargs: Any) -> Any:
-    if self._code_env_origin is Origin.RESULT_METHOD and not isinstance(self, ObjectHandle):
+    if self._code_env_origin is Origin.RESULT_METHOD and not issubclass(type(self), ObjectHandle):
         raise HandleMisuse(
             f"a method of an object that a function returned was called: {shown(self)} would decide the test; "
             'judge="objects" allows it'
@@ -235,18 +262,26 @@ def _forward(name: str, *, reflected: bool = False) -> Callable[..., Any]:
         if name == "exit":
             args = args[1:2]  # The exception is enough; its traceback does not cross.
         operands = (*args, self) if reflected else (self, *args)
-        result = self._code_env_remote.operate(name, operands)
+        with_data = name in _COMPARED and not any(isinstance(arg, Handle) for arg in args)
+        origin = Origin.COMPARISON if with_data and name in _COMPARISONS else Origin.RESULT
+        result = self._code_env_remote.operate(name, operands, origin)
         kind = _EXACT.get(name)  # Python requires results of exactly these types.
         if kind is not None and type(result) is not kind:
             raise HandleMisuse(f"{name} on {shown(self)} gave {type(result).__name__}, not {kind.__name__}")
         # If the other operand is data, the program sees the expected value and could return a result that passes. It
         # may return another object, as a data frame does when it is compared with a number.
-        if name in _COMPARED and not isinstance(result, Handle) and not any(isinstance(arg, Handle) for arg in args):
+        if with_data and not isinstance(result, Handle):
             why = "and plain data gave plain data, which the program would choose"
             raise HandleMisuse(f"{name} of {shown(self)} {why}")
         return result
 
     return method
+
+
+def _is_true(self: Handle) -> bool:
+    if self._code_env_origin is Origin.COMPARISON:
+        raise HandleMisuse(f"a comparison with data gave {shown(self)}, which is always true")
+    return True
 
 
 def _method(base: type[Handle], name: str) -> Callable[..., Any]:
@@ -279,6 +314,8 @@ def handle_class(base: type[Handle], type_name: str, methods: int) -> type[Handl
     """
     members: dict[str, Any] = {"__hash__": None}
     members |= {f"__{name}__": _method(base, name) for name in names_of(methods)}
+    if "__len__" not in members:
+        members.setdefault("__bool__", _is_true)
     if base is Handle and "__next__" in members:
         members = _OF_ITERATORS | members | {"__next__": _next_of}
         if "__iter__" in members:

@@ -15,7 +15,7 @@ from ..wire.plain import Decoder
 from .asserting import CALL, RECORDER, compile_helpers, compile_suite
 from .cases import Cases, brief_error
 from .function_testing import run_functions
-from .handles import Handle, Origin, ProgramDied, Refusals, named_handle
+from .handles import Handle, Origin, ProgramDied, Refusals, is_subclass, named_handle
 from .remote import GRACE_S, RemoteModule
 from .time_limit import time_limit
 from .unit_testing import run_further_methods, run_methods
@@ -126,6 +126,7 @@ class SuiteRun:
         self.names[RECORDER], self.names[CALL] = self.cases, self._call
         self.names["__file__"] = "tests.py"
         self.names["id"] = lambda value: id(self._original(value))  # As where the tests write `is`.
+        self.names["issubclass"] = is_subclass
         for code in compiled.before:
             exec(code, self.names)
         for name in compiled.modules - set(self.names):

@@ -58,7 +58,7 @@ def run_further_methods(methods: list[tuple[str, str]], names: dict[str, Any]) -
     import unittest
 
     known = set(methods)
-    kinds = [(name, kind) for name, kind in names.items() if isinstance(kind, type)]
+    kinds = [(name, kind) for name, kind in names.items() if issubclass(type(kind), type)]
     for kind in dict.fromkeys(kind for _, kind in kinds if issubclass(kind, unittest.TestCase)):
         if kind.__module__ != names["__name__"]:
             continue

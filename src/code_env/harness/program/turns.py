@@ -40,14 +40,14 @@ class Turns:
 
     def without(self, action: Callable[[], Any]) -> Any:
         """Run code of the program on a request of the tests, without the turn; return what it returns."""
-        request = _object()
-        self._served.append(request)
+        mine = _object()
+        self._served.append(mine)
         held = self._lock._release_save()
         try:
             return action()
         finally:
             self._lock._acquire_restore(held)
-            while self._served[-1] is not request:
+            while self._served[-1] is not mine:
                 held = self._lock._release_save()
                 _sleep(_PAUSE_S)
                 self._lock._acquire_restore(held)

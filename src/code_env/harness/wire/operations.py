@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from .shapes import class_names
+
 
 def _copy(value: Any) -> Any:
     import copy  # Here, because few programs need it.
@@ -29,6 +31,8 @@ def _deepcopy(value: Any, number: int) -> Any:
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "and": operator.and_,
     "bool": bool,
+    "classes": lambda o: class_names(type(o)),
+    "classes_of_class": lambda o: class_names(o) if isinstance(o, type) else [],
     "copy": _copy,
     "deepcopy": _deepcopy,
     "delattr": delattr,

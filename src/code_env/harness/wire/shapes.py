@@ -6,6 +6,9 @@ A handle of the object has the same special methods and no others. So `isinstanc
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 ARITHMETIC = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow")
 REFLECTED = (*ARITHMETIC, "and", "or", "xor")
 """Operators that have a reflected form: for example, `__radd__` is the reflected form of `add`."""
@@ -47,3 +50,31 @@ def names_of(methods: int) -> list[str]:
     ['call', 'hash']
     """
     return [name for bit, name in enumerate(SPECIAL) if methods >> bit & 1]
+
+
+_module_of, _qualname_of = (type.__dict__[f"__{name}__"].__get__ for name in ("module", "qualname"))
+
+_WITH_ABSTRACT_CLASSES = ("collections.abc", "numbers", "io", "os")
+"""Modules for whose abstract classes a program may register its own."""
+
+
+def class_named(module: str, name: str) -> Any:
+    """Return what a loaded module has under a name, for example `re` under `Match`; None if there is nothing."""
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = vars(found).get(part) if hasattr(found, "__dict__") else None
+    return found
+
+
+def class_names(kind: type) -> list[list[str]]:
+    """Return module and name of each class that a class derives from or is registered for, itself first.
+
+    Classes that are not found under their names are left out.
+    """
+    found = [base for base in _bases_of(kind) if base is not object]
+    for name in _WITH_ABSTRACT_CLASSES:
+        for other in vars(sys.modules.get(name, object)).values():
+            if isinstance(other, type) and hasattr(other, "_abc_impl") and other not in found:
+                found += [other] if issubclass(kind, other) else []
+    names = [(base, str(_module_of(base)), str(_qualname_of(base))) for base in found]
+    return [[module, name] for base, module, name in names if class_named(module, name) is base]

@@ -211,7 +211,7 @@ _ASKED = frozenset(
     f"__{name}__"
     for name in (
         *("name", "qualname", "doc", "module", "dict", "annotations", "defaults", "kwdefaults", "wrapped"),
-        *("slots", "bases", "match_args", "abstractmethods", "version"),
+        *("slots", "bases", "match_args", "abstractmethods", "version", "members"),
     )
 )
 """Attributes with double underscores that tests read, and that describe the object, not the handle."""
@@ -225,13 +225,13 @@ _OF_EVERY_OBJECT = ("eq", "ne", "lt", "le", "gt", "ge")
 """Special methods that Python can call on any object, whether its class defines them or not."""
 
 _COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
-_COMPARED = _COMPARISONS | frozenset(ARITHMETIC)
+_COMPARED = _COMPARISONS | frozenset((*ARITHMETIC, *(f"i{name}" for name in ARITHMETIC)))
 _TEXTS = ("str", "repr", "format")
 """Special methods that give a text. They are forwarded in every mode, as attributes are: the program is told nothing
 of what the tests expect, and the text itself is data."""
 
 _EXACT = {"bool": bool, "contains": bool, "len": int, "hash": int, "int": int, "index": int, "float": float}
-_EXACT |= dict.fromkeys(_TEXTS, str)
+_EXACT |= dict.fromkeys(_TEXTS, str) | {"bytes": bytes, "complex": complex}
 
 
 def _call(self: Handle, *args: Any, **kwargs: Any) -> Any:
@@ -249,17 +249,16 @@ def _ask(self: Handle, name: str) -> Any:
 
 def _refuse(operation: str) -> Callable[..., Any]:
     def method(self: Handle, *_: Any) -> Any:
-        raise HandleMisuse(
-            f"{operation} on {shown(self)}: only plain data can be compared, computed with or looked into; "
-            'judge="objects" allows it'
-        )
+        hint = "" if issubclass(type(self), ObjectHandle) else '; judge="objects" allows it'
+        why = "only plain data can be compared, computed with or looked into"
+        raise HandleMisuse(f"{operation} on {shown(self)}: {why}{hint}")
 
     return method
 
 
 def _forward(name: str, *, reflected: bool = False) -> Callable[..., Any]:
     def method(self: Handle, *args: Any) -> Any:
-        if name == "exit":
+        if name in ("exit", "aexit"):
             args = args[1:2]  # The exception is enough; its traceback does not cross.
         operands = (*args, self) if reflected else (self, *args)
         with_data = name in _COMPARED and not any(isinstance(arg, Handle) for arg in args)
@@ -278,6 +277,13 @@ def _forward(name: str, *, reflected: bool = False) -> Callable[..., Any]:
     return method
 
 
+async def _next_awaited(self: Handle) -> Any:
+    more, value = await self._code_env_remote.operate("anext", (self,))
+    if more is not True:
+        raise StopAsyncIteration
+    return value
+
+
 def _is_true(self: Handle) -> bool:
     if self._code_env_origin is Origin.COMPARISON:
         raise HandleMisuse(f"a comparison with data gave {shown(self)}, which is always true")
@@ -289,6 +295,8 @@ def _method(base: type[Handle], name: str) -> Callable[..., Any]:
     if name == "call":
         return _call
     if base is ObjectHandle:
+        if name == "anext":
+            return _next_awaited
         if name in OPERATIONS:
             return _forward(name)
         if name[:1] == "r" and name[1:] in REFLECTED:
@@ -333,9 +341,19 @@ def handle_class(base: type[Handle], type_name: str, methods: int) -> type[Handl
 _OF_FUNCTIONS = special_methods(lambda: None)
 
 
-def named_handle(remote: Remote, name: str, origin: Origin) -> Handle:
-    """Return the handle of the function or class of the program that has this name."""
-    return handle_class(Handle, "Handle", _OF_FUNCTIONS)(remote, name, f"function {name!r}", origin)
+def named_handle(remote: Remote, name: str, origin: Origin, methods: int | None = None, *, forwards: bool) -> Handle:
+    """Return the handle of the function or class of the program that has this name.
+
+    Args:
+        remote: The conversation with the program.
+        name: The name.
+        origin: Whether it is a function or a class.
+        methods: The special methods of a class that can do more than be called, see `class_methods`.
+        forwards: Whether these methods are forwarded.
+    """
+    base = ObjectHandle if forwards and methods is not None else Handle
+    kind = handle_class(base, "Handle", _OF_FUNCTIONS if methods is None else methods)
+    return kind(remote, name, f"function {name!r}", origin)
 
 
 def _next_of(self: Handle) -> Any:

@@ -59,7 +59,7 @@ class RemoteModule:
     """
 
     def __init__(self, channel: Channel, wall_s: float, objects: bool, *, per_message: bool = False) -> None:
-        self._channel, self.wall_s, self._per_message = channel, wall_s, per_message
+        self._channel, self.wall_s, self._per_message, self.forwards = channel, wall_s, per_message, objects
         self._alone = isinstance(channel, QuietChannel)
         self._deadline = time.monotonic() + PATIENCE * wall_s + GRACE_S
         self._decoder = Decoder(self._reference)
@@ -80,6 +80,8 @@ class RemoteModule:
         """Names of exceptions that could end the tests or their loops, and that the tests look for; see `rebuilt`."""
         self.callables: set[str] = set()
         """Those of the requested names that the answer defines as callables."""
+        self.classes: dict[str, int] = {}
+        """Of those that are classes which can do more than be called, the special methods; see `class_methods`."""
         if not self._alone:
             channel.send(Kind.LOAD, PER_MESSAGE if per_message else b"")
 
@@ -139,13 +141,14 @@ class RemoteModule:
         self._send(request)
 
     def _take_names(self, names: list[str], reply: dict[str, Any]) -> None:
-        found, exceptions = reply.get("callable"), reply.get("exceptions")
-        if not isinstance(found, dict) or not isinstance(exceptions, dict):
+        found, exceptions, classes = reply.get("callable"), reply.get("exceptions"), reply.get("classes", {})
+        if not isinstance(found, dict) or not isinstance(exceptions, dict) or not isinstance(classes, dict):
             raise ChannelError("a malformed reply")
         for name, bases, builtin_bases in told_bases(names, exceptions):
             own = own_exception(name, bases, builtin_bases, self._exceptions, self._make(name))
             if own is not None:
                 self._exceptions[name] = own
+        self.classes = {name: classes[name] for name in names if type(classes.get(name)) is int}
         self.callables.update(name for name in names if found.get(name) is True)
 
     @property

@@ -164,7 +164,8 @@ class SuiteRun:
         Refusals.tell = self.cases.refuse
         names = set(self.names_wanted()) & module.callables
         for name in names if self._compiled.entry_point is None else [self._compiled.entry_point, *names]:
-            handle = named_handle(module, name, self._compiled.origin_of(name))
+            methods, origin = module.classes.get(name), self._compiled.origin_of(name)
+            handle = named_handle(module, name, origin, methods, forwards=module.forwards)
             self.names[name] = module.exception(name) or handle
         # The tests have a time limit too, because their work on the program's values can take for ever.
         with time_limit(module.wall_s + GRACE_S):

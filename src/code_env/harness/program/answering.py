@@ -55,7 +55,7 @@ from ..wire.channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind, json_by
 from ..wire.containers import Containers
 from ..wire.operations import OPERATIONS
 from ..wire.plain import SMALL, Decoder, Encoder, NotPlain, encode, may_hold_changes, type_name
-from ..wire.shapes import special_methods
+from ..wire.shapes import class_methods, special_methods
 from ..wire.subclasses import Members, any_subclass
 from .borrowing import Borrowed
 from .calling import Alone, Callee, Together
@@ -258,20 +258,29 @@ class _Answer:
         run_beside(request, self._names, entry_point, lambda record: self._reply(number, record))
 
     def _describe(self, names: list[str]) -> dict[str, Any]:
-        """Return which of `names` exist: whether each is callable, and the names of the bases of exception classes."""
+        """Return which of `names` exist: whether each is callable, and the names of the bases of exception classes.
+
+        For classes that can do more than be called, also their special methods.
+        """
         found: dict[str, bool] = {}
         exceptions: dict[str, tuple[list[str], list[str]]] = {}
+        classes: dict[str, int] = {}
         for name in names:
             try:
                 value = self._described(name)
                 found[name] = _callable(value)
                 if found[name] and self._names.get(name) is value:
                     self._named[id(value)] = name
-                if _isinstance(value, _type) and _issubclass(value, _Exception):
-                    exceptions[name] = names_of_bases(value)
+                if _isinstance(value, _type):
+                    methods = class_methods(value)
+                    if methods is not None:
+                        classes[name] = methods
+                    if _issubclass(value, _Exception):
+                        exceptions[name] = names_of_bases(value)
             except _BaseException:  # The name does not exist, or its value raises when it is examined.
                 continue
-        return {"callable": found, "exceptions": exceptions}
+        told = {"callable": found, "exceptions": exceptions}
+        return {**told, "classes": classes} if classes else told
 
     def _described(self, name: str) -> Any:
         owner, dot, method = name.partition(".")
@@ -424,7 +433,7 @@ class _Answer:
 
     def _pack(self, reply: dict[str, Any]) -> bytes:
         # Most replies are simple, and the JSON encoder would touch many pages, which this process would have to copy.
-        if "callable" in reply and not reply["exceptions"]:
+        if "callable" in reply and not reply["exceptions"] and "classes" not in reply:
             found = ",".join(f'"{name}":{"true" if can else "false"}' for name, can in reply["callable"].items())
             return f'{{"n":{reply["n"]},"callable":{{{found}}},"exceptions":{{}}}}'.encode()
         if len(reply) == 2 and "value" in reply and "n" in reply:

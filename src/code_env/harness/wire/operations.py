@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import operator
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -28,20 +30,46 @@ def _deepcopy(value: Any, number: int) -> Any:
     return copy.deepcopy(value, _memo[1])
 
 
+async def _awaited(value: Any) -> Any:
+    return await value
+
+
+async def _next_of(value: Any) -> tuple[bool, Any]:
+    """Return whether there is a next value, and the value: the exception that ends the loop would not cross as such."""
+    try:
+        return True, await type(value).__anext__(value)
+    except StopAsyncIteration:
+        return False, None
+
+
+def _exit(value: Any, name: str, error: Any) -> Any:
+    trace = getattr(error, "__traceback__", None)
+    return getattr(type(value), name)(value, None if error is None else type(error), error, trace)
+
+
 OPERATIONS: dict[str, Callable[..., Any]] = {
+    "aenter": lambda o: _awaited(type(o).__aenter__(o)),
+    "aexit": lambda o, e: _awaited(_exit(o, "__aexit__", e)),
+    "aiter": lambda o: type(o).__aiter__(o),
     "and": operator.and_,
+    "anext": lambda o: _next_of(o),
     "bool": bool,
+    "bytes": bytes,
+    "ceil": math.ceil,
     "classes": lambda o: class_names(type(o)),
     "classes_of_class": lambda o: class_names(o) if isinstance(o, type) else [],
+    "complex": complex,
     "copy": _copy,
     "deepcopy": _deepcopy,
     "delattr": delattr,
     "dir": dir,
     "divmod": divmod,
     "enter": lambda o: type(o).__enter__(o),
-    "exit": lambda o, e: type(o).__exit__(o, None if e is None else type(e), e, getattr(e, "__traceback__", None)),
+    "exit": lambda o, e: _exit(o, "__exit__", e),
     "float": float,
+    "floor": math.floor,
     "format": format,
+    "fspath": os.fspath,
     "hash": hash,
     "int": int,
     "isinstance": isinstance,
@@ -55,12 +83,14 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "round": round,
     "setattr": setattr,
     "str": str,
+    "trunc": math.trunc,
     **{
         name: getattr(operator, name)
         for name in (
             *("eq", "ne", "lt", "le", "gt", "ge", "contains", "getitem", "setitem", "delitem"),
             *("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow"),
             *("lshift", "rshift", "xor", "neg", "pos", "abs", "invert", "index", "iadd", "isub", "imul"),
+            *("itruediv", "ifloordiv", "imod", "ipow", "imatmul", "ilshift", "irshift", "iand", "ior", "ixor"),
         )
     },
 }

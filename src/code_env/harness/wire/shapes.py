@@ -21,6 +21,7 @@ SPECIAL = (
     *(f"i{name}" for name in REFLECTED),
     *("int", "float", "complex", "index", "round", "trunc", "floor", "ceil", "bytes", "fspath"),
     *("enter", "exit", "await", "aiter", "anext", "aenter", "aexit"),
+    *("ilshift", "irshift"),
     "bool",  # An object whose class has neither this nor `len` is true.
 )
 """The special methods that not every object has, without their underscores."""
@@ -41,6 +42,20 @@ def special_methods(value: object) -> int:
                 # `__hash__ = None` means that the class has no `__hash__`.
                 found |= bit if names[name] is not None else 0
     return found
+
+
+def class_methods(value: object) -> int | None:
+    """Return what can be done with a class itself, as `special_methods` does; None if it can only be called.
+
+    >>> class_methods(int), names_of(class_methods(list))
+    (None, ['call', 'hash', 'getitem', 'or', 'ror'])
+    """
+    if not issubclass(_type(value), _type):
+        return None
+    items = any("__class_getitem__" in _names_in(base) for base in _bases_of(value))
+    if _type(value) is _type and not items:
+        return None
+    return special_methods(value) | (_NAMES["__getitem__"] if items else 0)
 
 
 def names_of(methods: int) -> list[str]:

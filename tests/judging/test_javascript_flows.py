@@ -127,6 +127,10 @@ HIDING = {
         "class S { async run() {} f() { return new Promise(() => {}); } constructor() {\n"
         "Object.defineProperty(Error, 'stackTraceLimit', { value: 0, writable: false, configurable: false }); } }"
     ),
+    "another way to show values": (
+        "Object.assign(require('util').inspect.defaultOptions, { colors: true, compact: false, showHidden: true });\n"
+        "class S { async run() {} f() { return new Promise(() => {}); } }"
+    ),
     "hooks of its own": (
         "const { promiseHooks } = require('v8');\n"
         "class S { async run() {} f() { return new Promise(() => {}); } constructor() {\n"

@@ -72,7 +72,12 @@ function makeCases(sources, sites, isOfNode, noteCase) {
     Object.freeze((base, key, isTaken) => {
       if (base === null && !isTaken) return (value, message) => attempt(record, truthy, undefined, [value, message]);
       const check = (key ?? null) === null ? base : base[key];
-      if (isTaken && !isOfNode(base)) return (...args) => ((record.ran = true), apply(check, key === null ? undefined : base, args));
+      if (isTaken && !isOfNode(base)) {
+        return (...args) => {
+          record.ran = true;
+          return apply(check, key === null ? undefined : base, args);
+        };
+      }
       const name = key === undefined ? 'assert' : `assert.${key}`;
       if (typeof check !== 'function') throw new TypeError(`${name} is not a function`);
       const ofNode = isOfNode(base);

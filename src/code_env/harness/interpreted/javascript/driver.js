@@ -108,8 +108,8 @@ async function serve() {
     write(`{"error":${describe(error)}}\n`);
     leave(1);
   }
-  // What tests call must find itself in a script's top level, where `nextTick` comes before the callbacks of promises. So
-  // nothing is awaited before them, or else they run in a tick.
+  // What tests call must find itself in a script's top level, where `nextTick` comes before the callbacks of promises.
+  // So nothing is awaited before them, or else they run in a tick.
   if (isScript) serveRequest(program, write, leave);
   else apply(nextTick, SELF, [() => serveRequest(program, write, leave)]);
 }

@@ -1,7 +1,8 @@
 // Tells whether tests that do not await still wait for something when nothing is left to run.
 //
-// Tests often run in an async function that they call, as `(async () => { ... })()`, and do not await. If the answer gives
-// such a function a promise that never settles, Node ends without an error, and what would come next is not tested.
+// Tests often run in an async function that they call, as `(async () => { ... })()`, and do not await. If the answer
+// gives such a function a promise that never settles, Node ends without an error, and what would come next is not
+// tested.
 //
 // So V8 notes the promises of the tests' async functions that the top level of the tests calls, and not the answer. But
 // honest tests also have functions that never end, such as one that empties a queue. The last one that was called is
@@ -28,6 +29,9 @@ const QUOTED = /(['"])(?:\\.|(?!\1)[^\\\n])*\1|\/\/[^\n]*|\/\*[^]*?\*\//g;
 const IN_NODE = 'node:';
 const MICROTASKS = 'processTicksAndRejections';
 const PENDING = 'Promise { <pending>';
+// All that an answer can set otherwise, in `inspect.defaultOptions`.
+const SHOWN = { __proto__: null, depth: 0, customInspect: false, colors: false, compact: 3, breakLength: Infinity };
+Object.assign(SHOWN, { showHidden: false, showProxy: false, sorted: false, getters: false, numericSeparator: false });
 
 // Returns the text of the function that begins in this place. The text must have nothing in quotes.
 function functionAt(text, start) {
@@ -49,8 +53,8 @@ function isEndless(text) {
 }
 
 // Notes the flows of tests with this text. `isInAnswer` says whether a function of the answer runs that the tests have
-// called by its name. Returns functions: `start` and `stop` stand around the tests' top level; `noteCase` is called when a
-// case is reached; `isWaiting` says at the end whether the tests still wait.
+// called by its name. Returns functions: `start` and `stop` stand around the tests' top level; `noteCase` is called
+// when a case is reached; `isWaiting` says at the end whether the tests still wait.
 function watchFlows(text, isInAnswer) {
   const endless = { __proto__: null };
   const bare = text.replace(QUOTED, (quoted) => ' '.repeat(quoted.length));
@@ -68,6 +72,8 @@ function watchFlows(text, isInAnswer) {
   let later = 0;
   const places = { __proto__: null }; // those of async functions
 
+  // An old V8 may not.
+  const canTell = ({ getScriptHash, getEnclosingColumnNumber }) => getScriptHash && getEnclosingColumnNumber;
   const placeOf = (site) => `${site.getEnclosingLineNumber()}:${site.getEnclosingColumnNumber()}`;
 
   // Returns whether the tests' top level has called the function in which these frames begin: not the answer, and no
@@ -90,7 +96,7 @@ function watchFlows(text, isInAnswer) {
     if (looks > MOST_LOOKS) return;
     const sites = sitesOfCallers(DEEPEST, note);
     if (sites === null) isBlind = true;
-    if (sites === null || sites.length === 0) return;
+    if (sites === null || sites.length === 0 || !canTell(sites[0])) return;
     if (hash === null) {
       hash = sites[0].getScriptHash();
       root = placeOf(sites[0]);
@@ -109,7 +115,7 @@ function watchFlows(text, isInAnswer) {
     stopHook = apply(onInit, promiseHooks, [note]);
   };
 
-  const isPending = (promise) => apply(startsWith, inspect(promise, { __proto__: null, depth: 0, customInspect: false }), [PENDING]);
+  const isPending = (promise) => apply(startsWith, inspect(promise, SHOWN), [PENDING]);
 
   // Gets the promise of the tests' top level. Tests that await there have their flow in it.
   const stop = (promise) => {
@@ -133,7 +139,9 @@ function watchFlows(text, isInAnswer) {
 
   const isWaiting = () => {
     if (isBlind) return true;
-    for (let one = flows; one !== null && !isCalled; one = one.next) if (one.place === last && isPending(one.promise)) return true;
+    for (let one = flows; one !== null && !isCalled; one = one.next) {
+      if (one.place === last && isPending(one.promise)) return true;
+    }
     return false;
   };
 

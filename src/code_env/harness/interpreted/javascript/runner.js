@@ -1,7 +1,8 @@
 // What tests beside an answer have as `node:test`: its functions, without its reports.
 //
-// Node's own runner needs hooks on promises, which nobody has beside tests, and it lives in a module that the answer can
-// require too. This one is the tests' alone. They run one after another; what fails, or does not end, is told at the end.
+// Node's own runner needs hooks on promises, which nobody has beside tests, and it lives in a module that the answer
+// can require too. This one is the tests' alone. They run one after another; what fails, or does not end, is told at
+// the end.
 
 'use strict';
 
@@ -64,7 +65,8 @@ function makeRunner(assert) {
     const hooks = { __proto__: null };
     for (const kind of KINDS) hooks[kind] = makeList();
     const fullName = parent === null || parent.parent === null ? name : `${parent.fullName} > ${name}`;
-    return { __proto__: null, parent, name, fullName, hooks, children: makeList(), begun: 0, isReady: false, draining: null };
+    const children = makeList();
+    return { __proto__: null, parent, name, fullName, hooks, children, begun: 0, isReady: false, draining: null };
   };
   const root = makeNode(null, '');
   root.context = {};
@@ -142,7 +144,9 @@ function makeRunner(assert) {
     context.todo = () => {
       options.isTodo = true;
     };
-    for (const kind of KINDS) context[kind] = (run) => add(node.hooks[kind], kind === 'before' ? begun(run, context) : run);
+    for (const kind of KINDS) {
+      context[kind] = (run) => add(node.hooks[kind], kind === 'before' ? begun(run, context) : run);
+    }
     context.test = (...args) => declareTest(node, read(args));
     return context;
   };
@@ -226,7 +230,8 @@ function makeRunner(assert) {
   const suite = withForms(declareSuite);
   assign(test, { test, it: withForms(declareTest), describe: suite, suite, mock: makeMock() });
   for (const kind of KINDS) {
-    test[kind] = (run) => add(current.hooks[kind], kind === 'before' && current === root ? begun(run, root.context) : run);
+    const isNow = () => kind === 'before' && current === root;
+    test[kind] = (run) => add(current.hooks[kind], isNow() ? begun(run, root.context) : run);
   }
   for (const one of [test, test.it, suite]) freeze(one);
 

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Protocol
 
 from ..wire.operations import OPERATIONS
 from ..wire.shapes import ARITHMETIC, REFLECTED, SPECIAL, names_of, special_methods
+from ..wire.structures import CROSSED, object_of
 from .classes import class_like
 
 
@@ -146,6 +147,13 @@ class Handle:
 
     # The program knows which of its objects belong to its classes. It does not see other data.
     def __instancecheck__(self, value: object) -> bool:
+        kind = type(value)
+        if hasattr(kind, CROSSED):
+            # As data it has lost its class. A class is known by its name and fields, where there is no object.
+            value = object_of(value)
+            if value is None:
+                names: Any = kind
+                return bool((self.__name__, self._fields) == (names.__name__, names._fields))
         return isinstance(value, Handle) and self._code_env_remote.operate("isinstance", (value, self)) is True
 
     def __subclasscheck__(self, kind: object) -> bool:

@@ -381,7 +381,9 @@ class _Answer:
         depth, count = _get_depth(), 0 if known is None else len(known.values)
         _set_depth(max(depth, _ENCODING_DEPTH))
         try:
-            return Encoder(self._stand_in, self._subclass, known).encode(value, content=content)
+            encoder = Encoder(self._stand_in, self._subclass, known)
+            encoder.attaches = self._subclass is not any_subclass
+            return encoder.encode(value, content=content)
         except NotPlain as error:
             if known is not None:
                 known.cut(count)

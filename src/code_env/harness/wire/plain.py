@@ -55,6 +55,8 @@ class Encoder:
         known: Containers | None = None,
     ) -> None:
         self._other, self._subclass, self._known = other, subclass, known
+        self.attaches = False
+        """Whether `other` also gives the object itself for a namedtuple whose class has methods."""
         self._nodes = 0
         self._open: set[int] = set()
 

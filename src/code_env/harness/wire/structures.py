@@ -88,12 +88,73 @@ def fields_of(kind: type, value: Any) -> tuple[str, ...] | None:
     return None
 
 
+CROSSED = "_code_env_crossed"
+"""The mark of a class that was made here for a namedtuple of the other side."""
+
+_OF_NAMEDTUPLES = frozenset((*vars(collections.namedtuple("Some", ())), CROSSED))
+
+
+def _encoded_namedtuple(self: Encoder, value: Any, depth: int, fields: tuple[str, ...]) -> Any:
+    parts = [type_name(value), list(fields), self.items(tuple.__iter__(value), depth)]
+    if self.attaches:
+        own = type.__getattribute__(type(value), "__dict__").keys() - _OF_NAMEDTUPLES - frozenset(fields)
+        if any(name[:2] != "__" or name in _TEXTS for name in own):
+            parts.append(self.refuse(value, type_name(value)))
+    return {"nt": parts}
+
+
+OBJECT = "_code_env_object"
+"""The attribute of a namedtuple in which the tests keep the program's object, where its class has methods."""
+
+_TEXTS = ("__str__", "__format__")
+
+
+def object_of(value: Any) -> Any:
+    """Return the handle of the program's object if a namedtuple has come with it; else None."""
+    return vars(value).get(OBJECT) if OBJECT in vars(type(value)) else None
+
+
+def _refuse_change(value: Any, name: str, *_: Any) -> Any:
+    raise AttributeError(f"can't set attribute {name!r}")
+
+
+def _read(value: Any, name: str) -> Any:
+    known = object_of(value)
+    if known is None:
+        raise AttributeError(f"{type_name(value)!r} object has no attribute {name!r}")
+    return getattr(known, name)
+
+
+def _text_by(function: Callable[..., str], otherwise: Callable[..., str]) -> Callable[..., str]:
+    def text(value: Any, *args: Any) -> str:
+        known = object_of(value)
+        return otherwise(value, *args) if known is None else function(known, *args)
+
+    return text
+
+
+def _with_object(kind: Any) -> Any:
+    """Return the class of a namedtuple that comes with the program's object, from which it reads all but its fields."""
+    members: dict[str, Any] = {
+        "__getattr__": _read,
+        "__setattr__": _refuse_change,
+        "__delattr__": _refuse_change,
+        "__str__": _text_by(str, kind.__repr__),
+        "__repr__": _text_by(repr, kind.__repr__),
+        "__format__": _text_by(format, object.__format__),
+        OBJECT: None,
+    }
+    return type(kind.__name__, (kind,), members)
+
+
 def encoder_of_structure(value: object) -> Callable[[Encoder, Any, int], Any] | None:
     """Return the encoder of a value that this file handles, for example a namedtuple; None for other values."""
     kind = type(value)
     fields = fields_of(kind, value)
     if fields is not None:
-        return lambda e, v, d: {"nt": [type_name(v), list(fields), e.items(tuple.__iter__(v), d)]}
+        return lambda e, v, d: _encoded_namedtuple(e, v, d, fields)
+    if OBJECT in type.__getattribute__(kind, "__dict__"):
+        return lambda e, v, d: e.refuse(object_of(v), type_name(v))
     for module_name, encoders in _ENCODERS_BY_MODULE.items():
         module = sys.modules.get(module_name)
         if module is not None and kind is vars(module).get(type_name(value)):
@@ -209,7 +270,7 @@ _NO_FIELDS = frozenset(("h", "bn", "m"))
 
 
 def _namedtuple(self: Decoder, body: Any, depth: int) -> Any:
-    name, fields, values = body
+    name, fields, values, *attached = body
     key = (str(name), tuple(map(str, fields)))
     # Tests that expect text would call a field as if it were a method of the text: `f(x).startswith("a")`.
     if any(type(form) is dict and not _NO_FIELDS.isdisjoint(form) for form in values):
@@ -222,8 +283,14 @@ def _namedtuple(self: Decoder, body: Any, depth: int) -> Any:
         kind = collections.namedtuple(key[0], key[1], rename=True)  # type: ignore[misc]
         if kind._fields != key[1]:
             raise NotPlain("a namedtuple with fields that are no names")
-        _named[key] = kind
-    return _named[key](*self.items(values, depth))
+        setattr(kind, CROSSED, True)
+        _named[key] = kind, _with_object(kind)
+    plain, with_object = _named[key]
+    if not attached:
+        return plain(*self.items(values, depth))
+    made = with_object(*self.items(values, depth))
+    vars(made)[OBJECT] = self.decode(attached[0], depth)
+    return made
 
 
 def _array(dtype_name: Any, shape: list[int], data: Any) -> Any:

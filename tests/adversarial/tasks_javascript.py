@@ -330,5 +330,112 @@ NEVER_ENDING = asserts(
     main().catch(() => process.exit(1));""",
     "f",
 )
+URLS = asserts(
+    """\
+    const url = new URL(f('http://h/'));
+    assert.deepStrictEqual([...url.searchParams], [['q', '1']]);
+    const found = {};
+    for (const [key, value] of new URLSearchParams(url.search)) found[key] = value;
+    assert.deepStrictEqual(found, { q: '1' });""",
+    "f",
+)
+DIGEST = asserts(
+    """\
+    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(f()));
+    assert.ok(Buffer.from(digest).toString('hex').startsWith('ba7816bf'));""",
+    "f",
+)
+SEGMENTS = asserts("assert.equal([...new Intl.Segmenter('en').segment(f())].length, 1);", "f")
+KEYS = asserts(
+    """\
+    const { KeyObject } = require('crypto');
+    assert.ok(f() instanceof KeyObject);
+    assert.equal(f().export().toString(), 'key');""",
+    "f",
+)
+FILE_HANDLE = asserts(
+    """\
+    const { open } = require('fs/promises');
+    await f('o');
+    const file = await open('o');
+    const found = await file.readFile('utf8');
+    await file.close();
+    assert.equal(found, 'hello');""",
+    "f",
+)
+FILE_STREAM = asserts(
+    """\
+    const fs = require('fs');
+    f('o.txt');
+    let found = '';
+    for await (const part of fs.createReadStream('o.txt', 'utf8')) found += part;
+    assert.equal(found, 'hello');""",
+    "f",
+)
+WRITTEN = asserts(
+    """\
+    const fs = require('fs');
+    const stream = fs.createWriteStream('p.txt');
+    stream.write(f());
+    stream.end();
+    stream.on('finish', () => assert.equal(fs.readFileSync('p.txt', 'utf8'), 'hello'));""",
+    "f",
+)
+UNZIPPED = asserts(
+    """\
+    const zlib = require('zlib');
+    assert.equal(zlib.gunzipSync(f()).toString(), 'hello');
+    const stream = zlib.createGunzip();
+    let found = '';
+    stream.on('data', (part) => { found += part; });
+    stream.on('end', () => assert.equal(found, 'hello'));
+    stream.end(f());""",
+    "f",
+)
+SHA = asserts(
+    "const { createHash } = require('crypto');\n"
+    "assert.equal(createHash('sha1').update(f()).digest('hex').slice(0, 8), 'a9993e36');",
+    "f",
+)
+SIGNAL = asserts(
+    "const controller = new AbortController();\nf(controller);\nassert.equal(controller.signal.aborted, true);", "f"
+)
+HEADERS = asserts("assert.equal(new Response('', { headers: f() }).headers.get('a'), 'b');", "f")
+BLOB = asserts("assert.equal(await f().text(), 'hello');\nassert.ok(f() instanceof Blob);", "f")
+READER = asserts(
+    """\
+    const stream = new ReadableStream({ start(controller) { f(controller); } });
+    assert.equal((await stream.getReader().read()).value, 'hello');""",
+    "f",
+)
+FORM = asserts("assert.deepStrictEqual([...new FormData(), ...f(new FormData())], [['a', '1']]);", "f")
+PORTS = asserts(
+    """\
+    const { port1, port2 } = new MessageChannel();
+    let found;
+    port2.onmessage = ({ data }) => { found = data; port2.close(); };
+    port1.postMessage(f());
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    port1.close();
+    assert.equal(found, 'hello');""",
+    "f",
+)
+TIMER = asserts("const timer = f();\nassert.equal(timer.hasRef(), true);\nclearTimeout(timer);", "f")
+MOCKS = asserts(
+    """\
+    const { mock } = require('node:test');
+    const called = mock.fn();
+    f(called);
+    assert.deepEqual([called.mock.callCount(), called.mock.calls[0]?.arguments], [2, [1]]);""",
+    "f",
+)
+DURATION = asserts(
+    """\
+    performance.mark('first');
+    await f();
+    performance.mark('last');
+    assert.ok(performance.measure('both', 'first', 'last').duration >= 20);""",
+    "f",
+)
 GLOBAL = task(CallTest(("12",), expected=12), name="parseInt")
 NO_FIELDS = task(CallTest((0,), expected={}), CallTest((1,), expected={}), name="f")

@@ -97,21 +97,36 @@ async function serve() {
   const problem = compile(source, filename);
   write(problem === null ? '"compiled"\n' : `{"uncompiled":${describe(problem)}}\n`);
   if (problem !== null) return;
-  const serveRequest = prepared(ask());
+  const serveRequest = await prepared(ask());
   const isScript = !isModule(source, filename);
   forgetDriver();
   const { nextTick, reallyExit: leave } = process;
-  let program;
-  try {
-    program = isScript ? loadScript(source, filename) : await loadModule(source, filename);
-  } catch (error) {
+  const fail = (error) => {
     write(`{"error":${describe(error)}}\n`);
     leave(1);
+  };
+  // What tests call must find itself in a script's top level, where `nextTick` comes before the callbacks of promises. So
+  // they run in a tick, a script with its tests.
+  const inTick = (callback) => apply(nextTick, SELF, [callback]);
+  if (isScript) {
+    inTick(() => {
+      let program;
+      try {
+        program = loadScript(source, filename);
+      } catch (error) {
+        fail(error);
+      }
+      serveRequest(program, write, leave);
+    });
+    return;
   }
-  // What tests call must find itself in a script's top level, where `nextTick` comes before the callbacks of promises.
-  // So nothing is awaited before them, or else they run in a tick.
-  if (isScript) serveRequest(program, write, leave);
-  else apply(nextTick, SELF, [() => serveRequest(program, write, leave)]);
+  let program;
+  try {
+    program = await loadModule(source, filename);
+  } catch (error) {
+    fail(error);
+  }
+  inTick(() => serveRequest(program, write, leave));
 }
 
 if (mode === 'run') run();

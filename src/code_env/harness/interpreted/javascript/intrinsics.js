@@ -39,13 +39,14 @@ const { test } = RegExp.prototype;
 // The language looks these up in all objects.
 const LOOKED_UP = ['then', 'toJSON', Symbol.toPrimitive];
 
-// Returns JavaScript's own objects, some modules of Node, and what can be reached from the parts that a text names.
-function sharedObjects(text, modules) {
-  const words = new Set(text.match(/[\w$]+/g));
+// Returns JavaScript's own objects, some modules of Node, and what can be reached from the parts that a text names, or
+// that these lead to, see instances.js.
+function sharedObjects(text, modules, led) {
+  const words = new Set([...(text.match(/[\w$]+/g) ?? []), ...led.names]);
   const found = new Set([globalThis, process, process.hrtime, process.memoryUsage, assert, assert.strict, util, util.types, ...modules]);
   const samples = [[][Symbol.iterator](), new Map().entries(), new Set().entries(), ''[Symbol.iterator](), /x/[Symbol.matchAll]('')];
   samples.push(function* () {}, async function () {}, async function* () {}, (function* () {})(), (async function* () {})());
-  samples.push(assert.AssertionError, assert.AssertionError.prototype);
+  samples.push(assert.AssertionError, assert.AssertionError.prototype, ...led.prototypes);
   for (const module of modules) {
     for (const key of ownKeys(module)) if (words.has(key)) makePlain(module, key);
     samples.push(...membersOf(module, words));
@@ -89,12 +90,18 @@ function membersOf(object, words) {
     const value = property.get !== undefined && words.has(key) ? object[key] : property.value;
     if (AROUND.includes(value)) continue;
     if (typeof value === 'function') {
-      if (Object.keys(value).length > 0 || ownKeys(value.prototype ?? {}).length > 1) found.push(value, value.prototype);
+      if (Object.keys(value).length > 0 || holdsMethods(value.prototype)) found.push(value, value.prototype);
     } else if (typeof value === 'object' && value !== null && Object.values(value).some((one) => typeof one === 'function')) {
       found.push(value);
     }
   }
   return found;
+}
+
+// Returns whether a prototype has methods, or inherits some that not every object has.
+function holdsMethods(prototype) {
+  if (typeof prototype !== 'object' || prototype === null) return false;
+  return ownKeys(prototype).length > 1 || getPrototypeOf(prototype) !== Object.prototype;
 }
 
 // Returns the names that a text may want to change: those that it assigns to as properties, and those in quotes.
@@ -107,9 +114,9 @@ function changedNames(text) {
 // Records their state now. `changes` returns what differs when it is called. `restore` undoes all changes except those
 // that it is given, and throws if the answer has made that impossible. `lock` prevents changes of what the text of the
 // tests does not change itself.
-function keep(text, modules) {
+function keep(text, modules, led) {
   const free = changedNames(text);
-  const kept = sharedObjects(text, modules).map((object) => {
+  const kept = sharedObjects(text, modules, led).map((object) => {
     const names = object === process ? ownKeys(object).filter((key) => MEASURES.includes(key)) : ownKeys(object);
     const properties = names.map((key) => ({ __proto__: null, key, was: describeProperty(object, key) }));
     return { __proto__: null, object, prototype: getPrototypeOf(object), names: new Set(names), properties, open: names.length };

@@ -17,6 +17,7 @@ const { isOneOf, ofAssert, modulesOfTests } = require('./assertions.js');
 const { makeCases } = require('./cases.js');
 const { describe, headline } = require('./errors.js');
 const { watchFlows } = require('./flows.js');
+const { ledTo } = require('./instances.js');
 const { keep } = require('./intrinsics.js');
 const { loadersOf, modulesOf, requireOf } = require('./modules.js');
 const { processOfTests, whenNothingIsLeft, whenUncaught } = require('./process.js');
@@ -236,7 +237,7 @@ function makeTell(seals, mark, finish, failure, write, leave) {
   };
 }
 
-function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: wallSeconds }) {
+async function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: wallSeconds }) {
   const text = `${setup}\n${code}`;
   const body = bodyOf(text);
   let tests, malformed;
@@ -255,7 +256,7 @@ function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: 
   const modules = modulesOf(text, ofTests);
   const kept = [assert, assert.strict, ...Object.values(modules).filter((one) => one !== own), ...loadersOf(text)];
   if (runner?.test.mock !== undefined) kept.push(Object.getPrototypeOf(runner.test.mock));
-  const intrinsics = keep(text, kept);
+  const intrinsics = keep(text, kept, await ledTo(text));
   const running = { __proto__: null, count: 0 };
   const flows = watchFlows(body, () => running.count > 0);
   const { checks, finish, areReached } = makeCases(sources, sites, isOneOf(ofAssert(assert)), flows.noteCase);

@@ -430,12 +430,18 @@ MOCKS = asserts(
     "f",
 )
 DURATION = asserts(
-    """\
-    performance.mark('first');
-    await f();
-    performance.mark('last');
-    assert.ok(performance.measure('both', 'first', 'last').duration >= 20);""",
+    "assert.equal(performance.measure('one', { start: 10, end: await f() }).duration, 5);\n"
+    "assert.ok(performance.mark('other', { startTime: 3 }).startTime === (await f()) - 12);",
     "f",
 )
 GLOBAL = task(CallTest(("12",), expected=12), name="parseInt")
 NO_FIELDS = task(CallTest((0,), expected={}), CallTest((1,), expected={}), name="f")
+VALUE = asserts(
+    """\
+    assert.deepStrictEqual([1, 2].map(f), [2, 4]);
+    assert.strictEqual(f(3), 6);
+    double = f;
+    assert.strictEqual(double(4), 8);
+    assert.strictEqual(module.exports.g(5), 10);""",
+    "f",
+)

@@ -112,6 +112,22 @@ function find({ lookUp, exported }, name, alone) {
   return alone && typeof only === 'object' && only !== null ? only[name] : undefined;
 }
 
+// Returns whether a script or a module has a variable of this name at its top level.
+function isBound({ lookUp }, name) {
+  if (typeof lookUp !== 'function' || hasOwn(builtIn, name)) return false;
+  try {
+    lookUp(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// Returns what assigns to a variable at the top level. It raises an error if that is a `const`.
+function setterOf({ lookUp }, name) {
+  return lookUp(`($value) => { ${name} = $value; }`);
+}
+
 // Returns the function of an entry point: `name`, or `Class.method`. A method is called on a new instance for each
 // call, a static method on the class itself.
 function entryPoint(program, name) {
@@ -166,4 +182,4 @@ function onNew(kind, method) {
   };
 }
 
-module.exports = { compile, entryPoint, find, isClass, isModule, loadModule, loadScript };
+module.exports = { compile, entryPoint, find, isBound, isClass, isModule, loadModule, loadScript, setterOf };

@@ -21,23 +21,20 @@ const { ledTo } = require('./instances.js');
 const { keep } = require('./intrinsics.js');
 const { loadersOf, modulesOf, requireOf } = require('./modules.js');
 const { processOfTests, whenNothingIsLeft, whenUncaught } = require('./process.js');
-const { entryPoint, find, isClass } = require('./program.js');
+const { entryPoint } = require('./program.js');
 const { makeRunner } = require('./runner.js');
+const { makeGuard, scopeFor, usedAsValues } = require('./scope.js');
 
 const { compileFunction } = vm;
 const { isArrayBufferView } = require('util').types;
-const { apply, construct, get, ownKeys } = Reflect;
-const { toString: toText } = Function.prototype;
+const { construct, ownKeys } = Reflect;
 const { stringify } = JSON;
-const { hasOwn } = Object;
 const SELF = process;
-const View = Proxy;
 const { random } = Math;
 const { bigint: now } = process.hrtime;
 
 const PATIENCE = 0.8; // the share of the wall time after which tests of which all cases were reached do not go on
 const WAITING = 'nothing is left to run, and an async function of theirs still waits';
-const MOST_GUARDED = 300; // calls; to check all objects twice takes most of a millisecond
 
 // Refuses what would let an answer look into closures or the heap: a debugger, snapshots, native code, Node's internals.
 function closeBackDoors() {
@@ -147,80 +144,6 @@ function blanked(text) {
   return pieces.map((piece, i) => (i % 2 === 1 ? kept[piece] : blank(piece))).join('');
 }
 
-// Returns a function of the answer as the tests call it. After each call, as `guard` decides, its changes to JavaScript's
-// own objects are undone, so that the answer cannot choose what the tests compare with. Changes that the tests have made
-// stay. Tests can look at its text, which a Proxy does not show.
-//
-// A function that is called by a name in the scope would get the scope as `this`, and with it the cases.
-function guarded(target, guard, isScope) {
-  const toString = () => apply(toText, target, []);
-  const proxy = new View(target, {
-    __proto__: null,
-    get: (_, key, self) => {
-      const value = get(target, key, self);
-      return value === toText && self === proxy ? toString : value;
-    },
-    apply: (_, self, args) => guard(() => apply(target, isScope(self) ? undefined : self, args)),
-    construct: (_, args, made) => guard(() => construct(target, args, made === proxy ? target : made)),
-  });
-  return proxy;
-}
-
-// Returns a function that calls a function, and then undoes its changes to JavaScript's own objects. It does so only for
-// the first calls, since it takes time; what the tests compare with is locked as well. `running` counts the calls that
-// have not returned.
-function makeGuard({ changes, restore }, running) {
-  let calls = 0;
-  return (action) => {
-    calls += 1;
-    const isGuarded = calls <= MOST_GUARDED;
-    const allowed = isGuarded ? changes() : null;
-    running.count += 1;
-    try {
-      return action();
-    } finally {
-      running.count -= 1;
-      if (isGuarded) restore(allowed);
-    }
-  };
-}
-
-// Returns the names that the tests do not bind themselves: those in `known`, the entry point `found`, and what the answer
-// has at its top level. A look-up can run code of the answer, so each function is looked up only once.
-function scopeFor(program, name, found, known, globals, guard) {
-  const fixed = { __proto__: null, ...known };
-  const names = { __proto__: null };
-  let scope = null;
-  // The tests can compare a class with the `constructor` of an object. It is not called without `new`.
-  const handOut = (target) => (isClass(target) ? target : guarded(target, guard, (self) => self === scope));
-  if (name !== null) names.candidate = handOut(found);
-  if (name !== null && !name.includes('.')) names[name] = names.candidate;
-  const look = (key) => {
-    const value = guard(() => find(program, key, false));
-    if (typeof value !== 'function') return value;
-    if (value === found) return (names[key] = names.candidate);
-    // What it has put into the global object, or what the tests have put there, can be replaced.
-    return hasOwn(globalThis, key) ? handOut(value) : (names[key] = handOut(value));
-  };
-  const refuse = () => false;
-  scope = new View(names, {
-    __proto__: null,
-    has: (_, key) =>
-      typeof key === 'string' &&
-      (hasOwn(fixed, key) || hasOwn(names, key) || (!hasOwn(globals, key) && look(key) !== undefined)),
-    get: (_, key) => (typeof key !== 'string' ? undefined : hasOwn(fixed, key) ? fixed[key] : hasOwn(names, key) ? names[key] : look(key)),
-    set: (_, key, value) => {
-      // The tests assign to a name of the answer; it stays as it is in the answer itself.
-      if (hasOwn(fixed, key)) fixed[key] = value;
-      else names[key] = typeof value === 'function' ? handOut(value) : value;
-      return true;
-    },
-    defineProperty: refuse,
-    deleteProperty: refuse,
-  });
-  return scope;
-}
-
 // Returns a function that writes the record of each case, and leaves. It gets what ended the tests early, or null; then
 // `failure` still can tell.
 function makeTell(seals, mark, finish, failure, write, leave) {
@@ -270,7 +193,8 @@ async function prepare({ name, setup, code, sources, sites, seals, end: mark, wa
     const code = setsExitCode ? exitCode() : 0;
     return code === 0 ? null : `the exit code is ${code}`;
   };
-  const known = { $cases: checks, assert, process: own, require: requireOf(modules, ofTests), module: { exports: {} } };
+  const known = { $cases: checks, assert, process: own, require: requireOf(modules, ofTests) };
+  const values = usedAsValues(text);
   const patience = PATIENCE * wallSeconds * 1000; // milliseconds
   const late = now() + BigInt(Math.floor(patience * 1e6));
   // What never ends, such as an interval that the answer left, would end the tests by the time limit. The answer can find
@@ -298,13 +222,14 @@ async function prepare({ name, setup, code, sources, sites, seals, end: mark, wa
       write(`{"error":${describe(error)}}\n`);
       leave(1);
     }
-    const isThere = name === null || typeof found === 'function';
+    const isThere = name === null || (found !== undefined && found !== null);
     write(isThere ? '{"loaded":true}\n' : '{"loaded":false}\n');
     if (!isThere) leave(0);
     try {
       const guard = makeGuard(intrinsics, running);
       if (setsExitCode) SELF.exitCode = undefined;
-      const scope = scopeFor(program, name, found, known, globals, guard);
+      known.module = { exports: program.exported };
+      const scope = scopeFor(program, name, found, known, globals, guard, values);
       intrinsics.lock();
       whenUncaught((error) => tell(headline(error)));
       if (malformed !== undefined) throw malformed;

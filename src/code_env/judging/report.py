@@ -29,6 +29,9 @@ _HELLO = '{"hello": true}\n'
 _TOGETHER = '{"together": true}\n'
 """A line of a report: the calls shared one process, and each gave the same result as in a process of its own."""
 
+_MALFORMED = '{"malformed": '
+"""What a line of a report begins with that says why the tests, in another language, do not compile."""
+
 _PASSED: dict[str, Any] = {"status": Status.OK, "message": ""}
 """The fields that a report leaves out for a case that passed."""
 
@@ -61,8 +64,13 @@ def sandbox_fault(result: ExecutionResult) -> ExecutionResult | None:
             return dataclasses.replace(result, status=Status.SANDBOX_ERROR, error=half.error)
     if peer is None:
         error = ErrorInfo("SandboxError", "the executor ran no peer")
-    elif peer.stdout.startswith(_HELLO):
+    elif peer.stdout.startswith(_HELLO) and _MALFORMED not in peer.stdout:
         return None
+    elif peer.stdout.startswith(_HELLO):
+        told = next((record["malformed"] for record in _records(peer) if "malformed" in record), None)
+        if told is None:  # It is part of what a program has printed.
+            return None
+        error = ErrorInfo("TaskError", told["message"], told["traceback"])
     elif peer.error is not None and peer.error.name == SANDBOX_KILLED:
         return None  # The program killed its sandbox, twice: that is the program's fault.
     else:

@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from code_env.harness.judge.asserting import NO_CASES
 
+from .javascript_imports import as_script
+
 _LONGEST_SOURCE = 500
 
 _TOKEN = re.compile(
@@ -89,12 +91,22 @@ def find_cases(code: str) -> Cases:
         >>> find_cases("assert.equal(add(1, 2), 3);").code
         "$cases[0](assert, 'equal')(add(1, 2), 3);"
     """
+    code = as_script(code)
     tokens = list(_tokens(code))
     taken = _Taken(tokens)
     pieces: list[str] = []
     sources: list[str] = []
     done = 0
     for index, token in enumerate(tokens):
+        before = tokens[index - 1].text if index else ""
+        if (
+            token.text == "import"
+            and before not in (".", "?.", "#")
+            and [one.text for one in tokens[index + 1 : index + 2]] == ["("]
+        ):
+            pieces += [code[done : token.start], "$import"]
+            done = token.end
+            continue
         site = None if token.start < done else _site(tokens, index, taken)
         if site and not _is_method(code, tokens, index, site.length):
             end = tokens[index + site.base - 1].end if site.base else 0

@@ -237,7 +237,11 @@ class _Server:
         end = os.urandom(16).hex()
         driven = self._compiled()
         driven.tell({"do": "suite", "seals": seals, "end": end, "wall_s": self._limits.wall_s, **request})
-        said = driven.take()
+        said = driven.take()  # The answer has not run yet.
+        if isinstance(said, dict) and isinstance(said.get("malformed"), dict):
+            self._send({"n": 0, "malformed": described(said["malformed"])})
+        elif said == "prepared":
+            said = driven.take()
         if not isinstance(said, dict) or type(said.get("loaded")) is not bool:
             self._tell_of_failure(said, driven.end(kill=_is_error(said)))
             return

@@ -24,6 +24,8 @@ class SuiteEnd(NamedTuple):
     """How the process that ran them ended."""
     problem: Problem | None
     """Why the tests could not be run; None if they were run."""
+    malformed: dict[str, Any] | None = None
+    """Why the tests do not compile, as a described error; None if they do."""
 
 
 def run_suite(channel: Channel, wall_s: float, asked: dict[str, Any]) -> SuiteEnd:
@@ -58,6 +60,10 @@ def _end(name: str | None, messages: list[Any], ended: Ended) -> SuiteEnd:
     loaded = messages[0] if messages else None
     if loaded is None:
         return SuiteEnd({}, ended, Problem(ended.fault, f"before the first test: {ended.reason}"))
+    if "malformed" in loaded:
+        error = described(loaded["malformed"])
+        message = f"the task's tests do not compile: {error['name']}: {error['message']}"
+        return SuiteEnd({}, ended, Problem("error", message, error), {**error, "message": message})
     if loaded["error"] is not None:
         error = described(loaded["error"])
         message = f"the program failed before its first test: {error['name']}: {error['message']}".strip()

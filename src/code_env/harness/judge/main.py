@@ -361,6 +361,8 @@ class _Judge:
         asked = {name: test[name] for name in ("code", "sources", "sites")}
         asked |= {"name": job.entry_point, "setup": job.setup}
         told = run_suite(self._channel, self._wall_s, asked)
+        if told.malformed is not None:
+            self.report({"malformed": told.malformed})
         if told.problem is not None:
             self._told.untested(index, told.problem, cases=len(test["sources"]))
         else:

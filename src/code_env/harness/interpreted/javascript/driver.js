@@ -88,7 +88,7 @@ function ask() {
 
 // Returns what serves a request once the answer is loaded. The request itself can hold tests, and is dropped.
 function prepared(request) {
-  return request.do === 'suite' ? require('./suite.js').prepare(request) : require('./calls.js').prepare(request, ask);
+  return request.do === 'suite' ? require('./suite.js').prepare(request, write) : require('./calls.js').prepare(request, ask);
 }
 
 async function serve() {

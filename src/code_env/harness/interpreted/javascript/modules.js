@@ -11,9 +11,9 @@ const { apply } = Reflect;
 const { assign, hasOwn } = Object;
 const { slice } = String.prototype;
 
-const REQUIRED = /\brequire\(\s*['"`]((?:node:)?[\w/]+)['"`]\s*\)/g;
+const REQUIRED = /(?:\brequire|\$import)\(\s*['"`]((?:node:)?[\w/]+)['"`]\s*\)/g;
 const QUOTED = /['"`]((?:node:)?[\w/]+)['"`]/g;
-const NAMED = /\brequire\b/g;
+const NAMED = /\brequire\b|\$import\b/g;
 
 function namesOf(text) {
   const required = Array.from(text.matchAll(REQUIRED), ([, name]) => name).filter(isBuiltin);
@@ -50,9 +50,17 @@ function requireOf(modules, ofTests) {
   return assign(own, other);
 }
 
+// Returns what stands for `import(...)` in the tests. A module of Node is its own default.
+function importOf(load) {
+  return async (name) => {
+    const module = load(name);
+    return assign({ __proto__: null }, module, { default: module?.__esModule ? module.default : module });
+  };
+}
+
 // Returns what loads the files that a text requires; nothing if it requires only modules of Node.
 function loadersOf(text) {
   return namesOf(text).isAll ? [] : [Module, Module.prototype, Module._extensions];
 }
 
-module.exports = { loadersOf, modulesOf, requireOf };
+module.exports = { importOf, loadersOf, modulesOf, requireOf };

@@ -19,7 +19,7 @@ const { describe, headline } = require('./errors.js');
 const { watchFlows } = require('./flows.js');
 const { ledTo } = require('./instances.js');
 const { keep } = require('./intrinsics.js');
-const { loadersOf, modulesOf, requireOf } = require('./modules.js');
+const { importOf, loadersOf, modulesOf, requireOf } = require('./modules.js');
 const { processOfTests, whenNothingIsLeft, whenUncaught } = require('./process.js');
 const { entryPoint } = require('./program.js');
 const { makeRunner } = require('./runner.js');
@@ -160,15 +160,18 @@ function makeTell(seals, mark, finish, failure, write, leave) {
   };
 }
 
-async function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: wallSeconds }) {
+async function prepare({ name, setup, code, sources, sites, seals, end: mark, wall_s: wallSeconds }, write) {
   const text = `${setup}\n${code}`;
   const body = bodyOf(text);
-  let tests, malformed;
+  let tests;
   try {
     tests = compileTests(body);
   } catch (error) {
-    malformed = error;
+    // This is said before the answer runs, so no answer can say it.
+    write(`{"malformed":${describe(error)}}\n`);
+    SELF.reallyExit(0);
   }
+  write('"prepared"\n');
   closeBackDoors();
   let end = () => {};
   const { process: own, exitCode, callListeners } = processOfTests(() => end(true));
@@ -193,7 +196,8 @@ async function prepare({ name, setup, code, sources, sites, seals, end: mark, wa
     const code = setsExitCode ? exitCode() : 0;
     return code === 0 ? null : `the exit code is ${code}`;
   };
-  const known = { $cases: checks, assert, process: own, require: requireOf(modules, ofTests) };
+  const load = requireOf(modules, ofTests);
+  const known = { $cases: checks, $import: importOf(load), assert, process: own, require: load };
   const values = usedAsValues(text);
   const patience = PATIENCE * wallSeconds * 1000; // milliseconds
   const late = now() + BigInt(Math.floor(patience * 1e6));
@@ -201,7 +205,7 @@ async function prepare({ name, setup, code, sources, sites, seals, end: mark, wa
   // the function of a timer, and call it.
   setTimeout(() => now() >= late && areReached() && end(false), patience + 1).unref();
 
-  return async (program, write, leave) => {
+  return async (program, _, leave) => {
     const tell = makeTell(seals, mark, finish, failure, write, leave);
     const endNow = (isExit) => {
       try {
@@ -232,7 +236,6 @@ async function prepare({ name, setup, code, sources, sites, seals, end: mark, wa
       const scope = scopeFor(program, name, found, known, globals, guard, values);
       intrinsics.lock();
       whenUncaught((error) => tell(headline(error)));
-      if (malformed !== undefined) throw malformed;
       end = (isExit) => isExit && endNow(true);
       const run = tests(scope);
       flows.start();

@@ -445,3 +445,11 @@ VALUE = asserts(
     assert.strictEqual(module.exports.g(5), 10);""",
     "f",
 )
+BEFORE_EXIT = asserts(
+    """\
+    let failures = 0;
+    const check = (a, b) => { if (a !== b) failures += 1; };
+    process.on('beforeExit', () => { if (failures) process.exit(1); });
+    check(f(1), 2);""",
+    "f",
+)

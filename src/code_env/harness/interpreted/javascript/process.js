@@ -43,10 +43,15 @@ function processOfTests(leave) {
   const own = { __proto__: null };
   const listeners = [];
   setPrototypeOf(listeners, null); // An answer can change what arrays inherit.
+  // Their listeners for `beforeExit`, which Node may emit more than once. They are called once more at the end, since an
+  // answer can remove them, or emit the event before its time.
+  const before = [];
+  setPrototypeOf(before, null);
   let isLeaving = false;
-  const callListeners = () => {
+  const callListeners = (nothingIsLeft) => {
     if (isLeaving) return;
     isLeaving = true;
+    if (nothingIsLeft) for (let i = 0; i < before.length; i += 1) apply(before[i], view, [exitCode()]);
     for (let i = 0; i < listeners.length; i += 1) apply(listeners[i], view, [exitCode()]);
   };
   const exitCode = () => toNumber('exitCode' in own ? own.exitCode : SELF.exitCode) || 0;
@@ -57,6 +62,7 @@ function processOfTests(leave) {
   // A listener comes at most once, since the end does.
   for (const name of ['on', 'once', 'addListener', 'prependListener', 'prependOnceListener']) {
     own[name] = (event, listener) => {
+      if (event === 'beforeExit' && typeof listener === 'function') before[before.length] = listener;
       if (event !== 'exit' || typeof listener !== 'function') apply(SELF[name], SELF, [event, listener]);
       else if (name[0] !== 'p') listeners[listeners.length] = listener;
       else {
@@ -68,6 +74,7 @@ function processOfTests(leave) {
   }
   for (const name of ['off', 'removeListener']) {
     own[name] = (event, listener) => {
+      for (let j = 0; event === 'beforeExit' && j < before.length; j += 1) if (before[j] === listener) before[j] = () => {};
       let i = event === 'exit' ? listeners.length - 1 : -1;
       while (i >= 0 && listeners[i] !== listener) i -= 1;
       if (i < 0) apply(SELF[name], SELF, [event, listener]);

@@ -209,7 +209,7 @@ async function prepare({ name, setup, code, sources, sites, seals, end: mark, wa
     const tell = makeTell(seals, mark, finish, failure, write, leave);
     const endNow = (isExit) => {
       try {
-        callListeners();
+        callListeners(!isExit);
       } catch (error) {
         tell(headline(error));
       }

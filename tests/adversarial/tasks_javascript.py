@@ -412,12 +412,10 @@ FORM = asserts("assert.deepStrictEqual([...new FormData(), ...f(new FormData())]
 PORTS = asserts(
     """\
     const { port1, port2 } = new MessageChannel();
-    let found;
-    port2.onmessage = ({ data }) => { found = data; port2.close(); };
+    const found = new Promise((resolve) => { port2.onmessage = ({ data }) => resolve(data); });
     port1.postMessage(f());
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    port1.close();
-    assert.equal(found, 'hello');""",
+    assert.equal(await found, 'hello');
+    port1.close();""",
     "f",
 )
 TIMER = asserts("const timer = f();\nassert.equal(timer.hasRef(), true);\nclearTimeout(timer);", "f")

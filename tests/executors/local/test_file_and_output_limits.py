@@ -6,6 +6,7 @@ import code_env
 from code_env import Limits, Program, Status
 from code_env.executors import files
 from code_env.executors.local import file_watch
+from code_env.executors.local.jailed_program import JailedProgram
 from support import local
 
 
@@ -147,3 +148,15 @@ def test_output_keeps_head_and_tail_and_a_flood_ends_it(jail, honest):
     assert result.stdout.endswith("tail\n")
     flood = jail.run(Program("import os\nwhile True: os.write(1, b'\\xff' * 65536)", limits=Limits(wall_s=100)))
     assert flood.status is Status.OUTPUT_LIMIT
+
+
+def test_single_bytes_wake_the_trainer_seldom(jail, monkeypatch):
+    """They would take the trainer as much CPU time as the program. All of them arrive, those before its end too."""
+    read, reads = JailedProgram.read, []
+    monkeypatch.setattr(JailedProgram, "read", lambda self, fd: (reads.append(fd), read(self, fd)))
+    code = "import os\nfor n in range(60_000): os.write(1 + n % 2, b'%d' % (n % 10))\nos.write(1, bytes(200_000))"
+    result = jail.run(Program(code, limits=Limits(output_bytes=1 << 20)))
+    assert (result.status, result.stdout) == (Status.OK, "02468" * 6000 + "\0" * 200_000), result.status
+    assert result.stderr == "13579" * 6000
+    # Two streams, each at most twice in 5 ms; what is large is read at once.
+    assert len(reads) < 50 + 4 * 200 * result.wall_s, (len(reads), result.wall_s)

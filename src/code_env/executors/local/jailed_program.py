@@ -35,6 +35,10 @@ SELDOM_S = 0.2
 _QUIET_S = 0.01
 """A program's streams are not read for this long after its start, in seconds."""
 
+_LITTLE_BYTES, _PAUSE_S = 4096, 0.005
+"""After a read of less than this, in bytes, the streams are not read for this long, in seconds. So a program that
+writes single bytes wakes the trainer's thread no more than some 200 times a second."""
+
 _MANY_NAMES, _SHOWN_BYTES = 1000, 1020
 """With a descriptor into /proc the kernel keeps a buffer for the longest line that was read, and a line of `maps` holds
 the path of a file. So beyond some names, each such descriptor counts as if all names were one path: 255 characters for
@@ -80,6 +84,7 @@ class JailedProgram(RunningProgram):
         self._file_watch: FileWatch | None = None
         self._excess: str | None = None
         self._pipes: list[int] = []
+        self._pause_until = 0.0
         reaper = worker.pid if program.limits.processes else None
         # A serving process watches its tests itself. But at level `contained` only the trainer measures its files.
         tick_s = SELDOM_S if self.is_served and self._directory is None else self.tick_s
@@ -188,17 +193,20 @@ class JailedProgram(RunningProgram):
         )
 
     def readable(self) -> list[int]:
-        """Return its streams and the worker's socket; shortly after the start, only the socket.
+        """Return its streams and the worker's socket; only the socket shortly after the start or after a small read.
 
         Most programs end before their pipes are full, so this thread need not wake up for their output.
         """
-        streams = [] if self.clock.wall_s < _QUIET_S else super().readable()
-        return [*streams, self._worker.sock.fileno()]
+        is_quiet = self.clock.wall_s < _QUIET_S or time.monotonic() < self._pause_until
+        return [*([] if is_quiet else super().readable()), self._worker.sock.fileno()]
 
     def wait_s(self) -> float:
         """Return how long the caller may wait before the next check, in seconds."""
         quiet_s = _QUIET_S - self.clock.wall_s
-        return quiet_s if quiet_s > 0 else super().wait_s()
+        if quiet_s > 0:
+            return quiet_s
+        pause_s = self._pause_until - time.monotonic()
+        return min(pause_s, super().wait_s()) if pause_s > 0 else super().wait_s()
 
     def read(self, fd: int) -> None:
         """Read from a stream, or take the worker's message.
@@ -207,7 +215,10 @@ class JailedProgram(RunningProgram):
             ServerDied: If the worker is gone.
         """
         if fd != self._worker.sock.fileno():
+            before = self._stdout.total + self._stderr.total
             super().read(fd)
+            if self._stdout.total + self._stderr.total - before < _LITTLE_BYTES:
+                self._pause_until = time.monotonic() + _PAUSE_S
             return
         try:
             answer, fds = wire.receive(self._worker.sock)

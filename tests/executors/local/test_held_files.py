@@ -25,7 +25,7 @@ def full_sockets():
     return [one.detach() for one in ends]
 def wait_and_close(descriptors, *calls):
     for call in calls: threading.Thread(target=call, daemon=True).start()
-    time.sleep(0.01)
+    time.sleep(0.02)
     for one in descriptors: os.close(one)
 def poll_of(descriptors):
     poll = select.poll()
@@ -33,7 +33,8 @@ def poll_of(descriptors):
     return poll.poll
 """
 
-# Without a check each of the first three would hold 100 MiB, at a limit of 64 MiB.
+# Without a check each of the first three would hold 100 MiB, at a limit of 64 MiB. Each holds twice what is enough: on a
+# busy machine some threads begin to wait only after their descriptors were closed, and then they hold nothing.
 ABUSES = {
     "poll": """
 for _ in range(25):
@@ -54,7 +55,7 @@ for _ in range(250):
     "watches": """
 read, _ = os.pipe()
 numbers = [os.dup(read) for _ in range(200)]
-for _ in range(15):
+for _ in range(30):
     several = [select.epoll() for _ in range(100)]
     for one in several:
         for number in numbers: one.register(number, select.EPOLLET)

@@ -98,26 +98,25 @@ def find_cases(code: str) -> Cases:
     sources: list[str] = []
     done = 0
     for index, token in enumerate(tokens):
-        before = tokens[index - 1].text if index else ""
-        if (
-            token.text == "import"
-            and before not in (".", "?.", "#")
-            and [one.text for one in tokens[index + 1 : index + 2]] == ["("]
-        ):
+        if _is_import(tokens, index):
             pieces += [code[done : token.start], "$import"]
             done = token.end
             continue
         site = None if token.start < done else _site(tokens, index, taken)
         if site and not _is_method(code, tokens, index, site.length):
-            end = tokens[index + site.base - 1].end if site.base else 0
-            callee = [code[token.start : end]] if site.base else ["null"]
-            callee += [f"'{site.method}'"] if site.method else ["null"] if site.is_taken else []
-            callee += ["true"] if site.is_taken else []
-            pieces += [code[done : token.start], f"$cases[{len(sources)}]({', '.join(callee)})"]
+            end = tokens[index + site.base - 1].end if site.base else token.start
+            pieces += [code[done : token.start], f"$cases[{len(sources)}]({site.callee(code[token.start : end])})"]
             done = tokens[index + site.length - 1].end
             sources.append(_source(code, tokens, index))
     pieces.append(code[done:])
     return Cases("".join(pieces), tuple(sources) or (NO_CASES,), len(sources))
+
+
+def _is_import(tokens: list[_Token], index: int) -> bool:
+    """Whether an `import(...)` begins here."""
+    before = tokens[index - 1].text if index else ""
+    words = [token.text for token in tokens[index : index + 2]]
+    return words == ["import", "("] and before not in (".", "?.", "#")
 
 
 class _Taken:
@@ -196,6 +195,15 @@ class _Site(NamedTuple):
     """The name of the method; empty if it is none."""
     is_taken: bool
     """Whether the name is one that the text has given, so that it can mean something else in this place."""
+
+    def callee(self, base: str) -> str:
+        """Return the arguments that tell the function of a case, see cases.js, what the place calls."""
+        told = [base or "null"]
+        if self.method or self.is_taken:
+            told.append(f"'{self.method}'" if self.method else "null")
+        if self.is_taken:
+            told.append("true")
+        return ", ".join(told)
 
 
 def _site(tokens: list[_Token], index: int, taken: _Taken) -> _Site | None:

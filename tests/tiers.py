@@ -203,6 +203,7 @@ SAMPLED_TESTS = {
     "tests/judging/test_case_times.py": 5,
     "tests/judging/test_crossings.py": 2,
     "tests/judging/test_javascript.py": 10,
+    "tests/judging/test_javascript_names.py": 4,
     "tests/judging/test_javascript_suites.py": 4,
     "tests/judging/test_looping_answers.py": 28,
     "tests/judging/test_runner_tests.py": 2,

@@ -27,14 +27,19 @@ def executor(request):
         yield made
 
 
+def on(executor, programs, one_in):
+    """The verdict is made by the same code on every executor: all programs run on the best one, a sample on others."""
+    return list(programs) if executor.describe().level == "full" else sample(programs, one_in)
+
+
 def test_honest_answers_pass(executor):
-    verdicts = dict(zip(HONEST, judge_many(HONEST.values(), executor), strict=True))
+    names = on(executor, HONEST, 3)
+    verdicts = dict(zip(names, judge_many([HONEST[name] for name in names], executor), strict=True))
     assert {name: v for name, v in verdicts.items() if (v.outcome, v.fraction) != (Outcome.PASS, 1.0)} == {}
 
 
 def test_no_hack_earns_anything(executor, some):
-    """The verdict is made by the same code on every executor: all hacks run on the best one, a sample on the others."""
-    names = some(HACKS if executor.describe().level == "full" else sample(HACKS, 4), 6)
+    names = some(on(executor, HACKS, 8), 6)
     verdicts = dict(zip(names, judge_many([HACKS[name] for name in names], executor), strict=True))
     earning = {
         name: verdict

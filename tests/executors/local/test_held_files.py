@@ -9,7 +9,7 @@ import pytest
 
 import code_env
 from code_env import Limits, Program, Status
-from code_env.harness.process import holding
+from code_env.harness.process import held_files
 from code_env.harness.process.memory import memory_of
 
 BEGINNING = """
@@ -161,7 +161,7 @@ def test_the_name_of_the_place_tells_enough_where_the_call_is_not_shown(is_shown
             raise PermissionError
         return open(path, *args, **kwargs)
 
-    monkeypatch.setattr(holding, "open", hidden, raising=False)
+    monkeypatch.setattr(held_files, "open", hidden, raising=False)
     read, write = os.pipe()
     poll = select.poll()
     poll.register(read, select.POLLIN)
@@ -169,12 +169,12 @@ def test_the_name_of_the_place_tells_enough_where_the_call_is_not_shown(is_shown
     threads = [threading.Thread(target=call) for call in (lambda: os.read(read, 1), poll.poll, ended.wait)]
     try:
         own = [(os.getpid(), memory_of(os.getpid())._replace(descriptors=64, threads=2))]
-        before = holding.held_files(own)
+        before = held_files.held_files(own)
         for thread in threads:
             thread.start()
         more = 1 + (1 if is_shown else 64)
         deadline = time.monotonic() + 20
-        while (held := holding.held_files(own) - before) != more and time.monotonic() < deadline:
+        while (held := held_files.held_files(own) - before) != more and time.monotonic() < deadline:
             time.sleep(0.01)
         assert held == more
     finally:

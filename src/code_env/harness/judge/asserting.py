@@ -27,7 +27,7 @@ import builtins
 import functools
 import symtable
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -36,7 +36,7 @@ from .answer_imports import may_import_answers, without_answer_imports
 from .call_batching import Foreseen, foresee
 from .holding import hold_back, let_go_between
 from .main_blocks import run_as_script
-from .nodes import Nodes, parse
+from .nodes import Nodes, blocks_of, parse, place_of
 from .required import Case, Found, find_cases, source_of
 from .runner_tests import RunnerTests, find_tests
 
@@ -226,7 +226,7 @@ def _used_as_data(nodes: Nodes) -> frozenset[str]:
 def _make_ahead(calls: list[ast.Call]) -> None:
     """Rewrite the calls that are foreseen. Their arguments are known, so they are not evaluated again."""
     for index, node in enumerate(calls):
-        at = _place(node)
+        at = place_of(node)
         node.func, node.args, node.keywords = ast.Name(CALL, _LOAD, **at), [ast.Constant(index, **at), node.func], []
 
 
@@ -242,22 +242,13 @@ def _record(block: list[ast.stmt], places: dict[ast.stmt, tuple[int, int]]) -> N
             if statement in places:
                 block[position] = _recorded(statement, *places[statement])
         else:
-            for inner in _blocks_of(statement):
+            for inner in blocks_of(statement):
                 _record(inner, places)
-
-
-def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Yield the blocks of a statement: its body, its branches, its handlers."""
-    for name in ("body", "orelse", "finalbody"):
-        yield getattr(statement, name, [])
-    for name in ("handlers", "cases"):
-        for part in getattr(statement, name, ()):
-            yield part.body
 
 
 def _recorded(node: ast.Assert, index: int, number: int) -> ast.With:
     """Return the statement that records `assert` statement `number`, which belongs to case `index`."""
-    at = _place(node)
+    at = place_of(node)
     sides: list[ast.expr] = []
     test = node.test
     let_go_between(test, RECORDER)
@@ -290,12 +281,7 @@ def _compare_originals(nodes: Nodes) -> None:
 
 def _original(node: ast.expr) -> ast.expr:
     is_one_object = isinstance(node, ast.Constant | ast.Starred)
-    return node if is_one_object else _call("original", node, at=_place(node))
-
-
-def _place(node: ast.expr | ast.stmt) -> dict[str, Any]:
-    """Return where a node begins in the text, for nodes that replace it."""
-    return {"lineno": node.lineno, "col_offset": node.col_offset}
+    return node if is_one_object else _call("original", node, at=place_of(node))
 
 
 def _call(method: str, *args: ast.expr, at: dict[str, Any]) -> ast.Call:

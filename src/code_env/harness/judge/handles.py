@@ -229,10 +229,9 @@ _ASKED_IN_CLASS = ("__doc__", "__module__", "__slots__")
 
 _SPECIAL = frozenset(f"__{name}__" for name in SPECIAL)
 
-_OF_EVERY_OBJECT = ("eq", "ne", "lt", "le", "gt", "ge")
+_COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 """Special methods that Python can call on any object, whether its class defines them or not."""
 
-_COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 _COMPARED = _COMPARISONS | frozenset((*ARITHMETIC, *(f"i{name}" for name in ARITHMETIC)))
 _TEXTS = ("str", "repr", "format")
 """Special methods that give a text. They are forwarded in every mode, as attributes are: the program is told nothing
@@ -312,7 +311,7 @@ def _method(base: type[Handle], name: str) -> Callable[..., Any]:
     return _refuse(name)
 
 
-for _name in _OF_EVERY_OBJECT:
+for _name in _COMPARISONS:
     for _base in (Handle, ObjectHandle):
         setattr(_base, f"__{_name}__", _method(_base, _name))
 for _name in _TEXTS:

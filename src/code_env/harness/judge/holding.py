@@ -24,7 +24,7 @@ import builtins
 from collections.abc import Container
 from typing import Any
 
-from .nodes import Nodes
+from .nodes import Nodes, blocks_of, place_of
 
 _INERT = frozenset(
     (
@@ -68,7 +68,7 @@ def let_go_between(test: ast.expr, recorder: str) -> None:
     first, *others = test.values
     test.values = [first]
     for other in others:
-        at = _place(other)
+        at = place_of(other)
         let_go: ast.expr = ast.Call(_of_recorder(recorder, "let_go", at), [], [], **at)
         if isinstance(test.op, ast.Or):
             let_go = ast.UnaryOp(ast.Not(), let_go, **at)
@@ -157,14 +157,11 @@ class _Holder:
         last_read = self._last_read
         if isinstance(node, ast.For | ast.AsyncFor | ast.While):
             self._last_read = None
-        for name in ("body", "orelse", "finalbody"):
-            self.block(getattr(node, name, []))
+        for block in blocks_of(node):
+            self.block(block)
         self._last_read = last_read
-        for name in ("handlers", "cases"):
-            for part in getattr(node, name, ()):
-                self.block(part.body)
         if isinstance(node, ast.While) and not node.orelse and self._holds(node.test):
-            at = _place(node.test)
+            at = place_of(node.test)
             ended = ast.UnaryOp(ast.Not(), self._read(node.test), **at)
             node.body[:0] = [self._kept(node.test), ast.If(ended, [ast.Break(**at)], [], **at)]
             node.test = ast.Constant(True, **at)
@@ -194,12 +191,11 @@ class _Holder:
         calls = self._calls(node)
         if not calls:
             return False
-        inner = list(ast.walk(node))
         end = min((call.end_lineno or 0, call.end_col_offset or 0) for call in calls)
         return any(
             isinstance(one, _OUT_OF_ORDER)
             or (isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and (one.lineno, one.col_offset) >= end)
-            for one in inner
+            for one in ast.walk(node)
         )
 
     def _with(self, kind: str, statement: ast.stmt) -> ast.With:
@@ -207,16 +203,16 @@ class _Holder:
             let_go_between(statement.value, self._recorder)
         elif isinstance(statement, ast.Assert):
             let_go_between(statement.test, self._recorder)
-        at = _place(statement)
+        at = place_of(statement)
         return ast.With([ast.withitem(_of_recorder(self._recorder, kind, at))], [statement], **at)
 
     def _kept(self, value: ast.expr) -> ast.With:
-        at = _place(value)
+        at = place_of(value)
         return self._with("held", ast.Assign([ast.Name(_VALUE, _STORE, **at)], value, **at))
 
     @staticmethod
     def _read(value: ast.expr) -> ast.Name:
-        return ast.Name(_VALUE, _LOAD, **_place(value))
+        return ast.Name(_VALUE, _LOAD, **place_of(value))
 
 
 def _last_reads(function: ast.AST) -> dict[str, tuple[int, int]]:
@@ -229,7 +225,3 @@ def _last_reads(function: ast.AST) -> dict[str, tuple[int, int]]:
 
 def _of_recorder(recorder: str, name: str, at: dict[str, Any]) -> ast.Attribute:
     return ast.Attribute(ast.Name(recorder, _LOAD, **at), name, _LOAD, **at)
-
-
-def _place(node: ast.expr | ast.stmt) -> dict[str, Any]:
-    return {"lineno": node.lineno, "col_offset": node.col_offset}

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+
+from .nodes import blocks_of
 
 _RUNNERS = frozenset(("unittest", "pytest", "doctest"))
 
@@ -84,7 +85,7 @@ class _MainBlocks(ast.NodeTransformer):
     def _kept(self, block: list[ast.stmt]) -> list[ast.stmt]:
         kept = []
         for statement in block:
-            inner = [] if isinstance(statement, _Function | ast.ClassDef) else list(_blocks_of(statement))
+            inner = [] if isinstance(statement, _Function | ast.ClassDef) else list(blocks_of(statement))
             if not self._leaves_out(statement):
                 kept.append(statement)
                 self._gone -= _bound(statement)
@@ -125,13 +126,6 @@ def _bound(statement: ast.stmt) -> set[str]:
     if isinstance(statement, _Function | ast.ClassDef):
         return {statement.name}
     return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-
-
-def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        yield from filter(None, [getattr(statement, name, None)])
-    for name in ("handlers", "cases"):
-        yield from (part.body for part in getattr(statement, name, ()))
 
 
 def _end_at_exit(tree: ast.Module, block: list[ast.stmt], recorder: str) -> None:

@@ -6,6 +6,7 @@ import ast
 import contextlib
 import warnings
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -33,6 +34,19 @@ def parse(code: str) -> ast.Module:
             with contextlib.suppress(SystemError):
                 return ast.parse(code)
         return ast.parse(code)
+
+
+def blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Yield the blocks of a statement that have statements: its body, its branches, its handlers."""
+    for name in ("body", "orelse", "finalbody"):
+        yield from filter(None, [getattr(statement, name, None)])
+    for name in ("handlers", "cases"):
+        yield from (part.body for part in getattr(statement, name, ()))
+
+
+def place_of(node: ast.expr | ast.stmt) -> dict[str, Any]:
+    """Return where a node begins in the text, for nodes that replace it."""
+    return {"lineno": node.lineno, "col_offset": node.col_offset}
 
 
 class Nodes:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from operator import attrgetter, sub
 from typing import Any, NamedTuple
 
-from .holding import held_files
+from .held_files import held_files
 from .limits import MAX_TASKS, ProcessLimits
 from .memory import mapped_bytes, memory_of, threads_of, waiting_bytes, watched_bytes
 

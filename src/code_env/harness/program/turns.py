@@ -1,8 +1,8 @@
 """Lets the threads of a program use the one conversation with the tests, each in its turn.
 
-Whoever uses the conversation has the turn. The thread that serves the tests has it from the start and gives it up only
-while it runs code of the program on a request. Meanwhile other threads of the program can take it, one after the other,
-to call functions of the tests. So:
+A thread has the turn while it uses the conversation. The thread that serves the tests has it from the start. It gives
+the turn up only while it runs code of the program on a request. Meanwhile other threads of the program can take it, one
+after the other, to call functions of the tests. So:
 
 * A reply waits until no thread is within such a call. And a function of the tests that a thread calls can use the
   program again: the thread serves that request, and its reply comes before the replies to earlier requests.

@@ -446,7 +446,7 @@ def program_filter(
     clone = (
         Step(0, mask=_NAMESPACES, then=_REFUSE),
         # A thread has no descriptor table of its own: see "unshare" above. And processes share none: one could close
-        # what another waits for, see `code_env_harness.process.holding`.
+        # what another waits for, see `code_env_harness.process.held_files`.
         Step(0, (0,), mask=_CLONE_THREAD | _CLONE_FILES, then=start),
         Step(0, (_CLONE_THREAD | _CLONE_FILES,), mask=_CLONE_THREAD | _CLONE_FILES, then=ALLOW, otherwise=_REFUSE),
     )

@@ -51,7 +51,9 @@ def _made(kind: type[Any], bases: tuple[type[Any], ...]) -> type[Any]:
     nearest = [base for base in bases if not any(base in other.__mro__[1:] for other in bases)]
     real = [base for base in nearest if not hasattr(base, "_abc_impl")]
     hashes = {name: value for name, value in vars(kind).items() if name == "__hash__"}
-    for tried in (nearest, real, real[:1]):
+    # An abstract class that derives from `type` breaks `isinstance` for its abstract bases in the whole process.
+    first = real if any(issubclass(base, type) for base in real) else nearest
+    for tried in (first, real, real[:1]):
         # Some classes have no subclasses, some exclude one another, and some do more than that when one is made.
         with contextlib.suppress(Exception):
             made: type[Any] = types.new_class(kind.__name__, tuple(tried), exec_body=lambda names: names.update(hashes))

@@ -12,6 +12,7 @@ interpreter of the same environment, started with `-I -S`, that has imported the
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import os
 import statistics
@@ -19,9 +20,11 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from contenders import Contender, Work, bare_fork, serve
+from contenders import Contender, Cost, Work, bare_fork, serve
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from code_env import TaskSuite
 
 PANDAS = {
@@ -138,8 +141,8 @@ def contend(name: str, workers: int) -> None:
     serve(bare_fork(workers))
 
 
-def compare(name: str, rounds: int, workers: int) -> dict[str, Any]:
-    """Rounds of programs with a set of packages; a row with their costs in milliseconds and the ratios."""
+def compare(name: str, rounds: int, workers: int) -> list[tuple[Cost, Cost]]:
+    """Rounds of programs with a set of packages; in each what a fork of them costs, and what they cost on `local`."""
     from code_env.packages import PackageCache
 
     environment = PackageCache().find(tuple(SETS[name][0]), sys.executable)
@@ -161,6 +164,21 @@ def compare(name: str, rounds: int, workers: int) -> dict[str, Any]:
         costs.append((measured[floor.name], measured[ours.name]))
     for one in (floor, ours):
         one.close()
+    return costs
+
+
+def together(sets: list[list[tuple[Cost, Cost]]]) -> list[tuple[Cost, Cost]]:
+    """The same for a program of each set, on average."""
+    rounds = [zip(*pairs, strict=True) for pairs in zip(*sets, strict=True)]
+    return [(_mean(forks), _mean(ours)) for forks, ours in rounds]
+
+
+def _mean(costs: Iterable[Cost]) -> Cost:
+    return Cost(*map(statistics.mean, zip(*costs, strict=True)))
+
+
+def row_of(name: str, costs: list[tuple[Cost, Cost]]) -> dict[str, Any]:
+    """What a fork takes in milliseconds, and the ratios: the median, the lowest and the highest of the rounds."""
     row: dict[str, Any] = {"packages": name, "fork_ms": 1000 * statistics.median(base.wall_s for base, _ in costs)}
     for field in ("wall_s", "cpu_s"):
         ratios = [getattr(mine, field) / getattr(base, field) for base, mine in costs]
@@ -191,8 +209,9 @@ def main() -> None:
     if passed < len(tasks):
         raise SystemExit("a reference fails, so nothing is measured")
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    rows = [compare(name, arguments.rounds, arguments.workers) for name in SETS]
-    for row in rows:
+    costs = {name: compare(name, arguments.rounds, arguments.workers) for name in SETS}
+    costs["all"] = together(list(costs.values()))
+    for row in itertools.starmap(row_of, costs.items()):
         if arguments.json:
             sys.stdout.write(json.dumps(row) + "\n")
             continue

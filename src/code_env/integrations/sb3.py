@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from code_env.envs.infos import info_of_one
+from code_env.envs.infos import info_of_one, infos_of_all
 from code_env.envs.metrics import MetricsMean
 from code_env.errors import EncodingError
 
@@ -82,7 +82,7 @@ class CodeVecEnv(VecEnv):
         seeds = list(self._seeds) if any(seed is not None for seed in self._seeds) else None
         # A list holds one seed for each environment.
         observations, infos = self.env.reset(seed=seeds, options=self._common_options())  # type: ignore[arg-type]
-        self.reset_infos = [info_of_one(infos, index) for index in range(self.num_envs)]
+        self.reset_infos = infos_of_all(infos, self.num_envs)
         self._reset_seeds()
         self._reset_options()
         return observations  # type: ignore[no-any-return]
@@ -96,18 +96,15 @@ class CodeVecEnv(VecEnv):
         observations, rewards, terminated, truncated, info = self.env.step(self._actions)
         dones = terminated | truncated
         others = {key: value for key, value in info.items() if not key.lstrip("_").startswith("final_")}
-        infos = []
-        for index in range(self.num_envs):
+        infos = infos_of_all(others, self.num_envs)
+        for index, one in enumerate(infos):
+            one["TimeLimit.truncated"] = False
             if dones[index]:
+                self.reset_infos[index] = info_of_one(others, index)
                 # Outer wrappers write what they add about an ended episode outside of `final_info`.
-                one = {**info_of_one(others, index), **info_of_one(info["final_info"], index)}
+                one |= info_of_one(info["final_info"], index)
                 one["terminal_observation"] = info["final_obs"][index]
                 one["TimeLimit.truncated"] = bool(truncated[index] and not terminated[index])
-                self.reset_infos[index] = info_of_one(others, index)
-            else:
-                one = info_of_one(others, index)
-                one["TimeLimit.truncated"] = False
-            infos.append(one)
         return observations, rewards.astype(np.float32), dones, infos
 
     def close(self) -> None:

@@ -39,14 +39,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have PATH as in an activated environment, and interrupts arrive as in a terminal.
+    """Have PATH as in an activated environment, one thread for arithmetic, and interrupts arrive as in a terminal.
 
-    The `python3` that PATH begins with otherwise can be a script that looks for one, which takes 0.2 s each time. A
-    shell lets what it starts in the background ignore interrupts.
+    The `python3` that PATH begins with otherwise can be a script that looks for one, which takes 0.2 s each time. With
+    a thread for each core, PyTorch's threads mostly spin while they wait for each other: the models of the tests are
+    small, and the cores have other tests to run. A shell lets what it starts in the background ignore interrupts.
     """
     programs = str(Path(sys.executable).parent)
     if not os.environ["PATH"].startswith(f"{programs}:"):  # Workers have it already.
         os.environ["PATH"] = f"{programs}:{os.environ['PATH']}"
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

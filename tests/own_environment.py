@@ -38,13 +38,16 @@ def own_environment(*installs):
         installs: The arguments of each call of pip.
     """
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=PATIENCE_S)
+        # The pip of here does for both, and what is never imported need not be compiled.
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=PATIENCE_S)
         (own,) = Path(folder).glob("lib/python*/site-packages")
         here = [*site.getsitepackages(), str(_TESTS)]
         (own / "here.pth").write_text("import site; " + "; ".join(f"site.addsitedir({path!r})" for path in here) + "\n")
         python = Path(folder) / "bin" / "python"
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python]
         for arguments in installs:
-            subprocess.run([python, "-m", "pip", "install", "-q", *arguments], check=True, timeout=PATIENCE_S)
+            install = [*pip, "install", "--quiet", "--no-compile", *arguments]
+            subprocess.run(install, check=True, timeout=PATIENCE_S)
 
         def call(script, *arguments):
             done = subprocess.run(

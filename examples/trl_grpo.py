@@ -85,19 +85,24 @@ def make_model(suite: Sequence[Task], width: int, layers: int) -> tuple[Any, Any
 def warm_up(model: Any, tokenizer: Any, shown: Sequence[Task], unseen: Sequence[Task]) -> None:
     """Train on the references of some tasks until those of others have a chance of 0.3 to be sampled."""
 
-    def log_chances(suite: Sequence[Task]) -> Any:
+    def rows_of(suite: Sequence[Task]) -> Any:
         texts = [f"{task.prompt}{task.reference}<eos>" for task in suite]
-        rows = tokenizer(texts, return_tensors="pt", padding=True).to(model.device)
-        length = len(tokenizer(f"{suite[0].reference}<eos>")["input_ids"])  # All are as long, and end their rows.
+        return tokenizer(texts, return_tensors="pt", padding=True).to(model.device)
+
+    length = len(tokenizer(f"{shown[0].reference}<eos>")["input_ids"])  # All are as long, and end their rows.
+
+    def log_chances(rows: Any) -> Any:
         logs = model(**rows).logits[:, -length - 1 : -1].log_softmax(-1)
         return logs.gather(-1, rows["input_ids"][:, -length:, None]).sum(dim=(1, 2))
 
+    shown_rows, unseen_rows = rows_of(shown), rows_of(unseen)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.2 / model.config.hidden_size)
     for step in range(400):
-        if step % 5 == 0 and log_chances(unseen).exp().mean() > 0.3:
-            break
+        with torch.no_grad():
+            if step % 5 == 0 and log_chances(unseen_rows).exp().mean() > 0.3:
+                break
         optimizer.zero_grad()
-        (-log_chances(shown).mean() / LONGEST).backward()
+        (-log_chances(shown_rows).mean() / LONGEST).backward()
         optimizer.step()
 
 

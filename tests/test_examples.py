@@ -17,7 +17,7 @@ TRAINERS = {"reward_hacking.py", "sb3_token_ppo.py", "trl_grpo.py", "trl_hacking
 """Examples that train for minutes; what comes of it is looked at here."""
 
 SHORTENED = {
-    "curriculum.py": ("NUM_ENVS, STEPS = 16, 120", "NUM_ENVS, STEPS = 16, 30"),
+    "curriculum.py": ("NUM_ENVS, STEPS = 16, 120", "NUM_ENVS, STEPS = 16, 10"),
     "tree_search.py": ("TURNS, DEPTH, TRIES = 80, 8, 3", "TURNS, DEPTH, TRIES = 80, 8, 1"),
 }
 """Lines of examples that do a thing for as long as its figures need, and what a test has instead."""

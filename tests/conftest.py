@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 from code_env import Executor, load_suite, make_executor
@@ -22,6 +23,8 @@ from models.chat_endpoint import Endpoint
 from packages.wheels import versions_suite
 from support import DATA, HONEST, LEVELS, local, somewhere
 from tiers import holds_quick_tests, longest_first, quick_part, sample
+
+TESTS = Path(__file__).parent
 
 collect_ignore_glob = ["*_script.py", "count_programs.py"]
 """Scripts are called in environments of their own, which have what they import. The other one imports modules of tests
@@ -58,7 +61,6 @@ def pytest_collection():
     """Keep the garbage collector from looking at all tests and modules each time: half a million objects, 0.3 s."""
     gc.disable()
     done = yield
-    gc.collect()
     gc.freeze()
     gc.enable()
     return done
@@ -85,6 +87,15 @@ def pytest_make_collect_report(collector: pytest.Collector):
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Do not even load what is not in this tier."""
     return True if config.getoption("quick") and not holds_quick_tests(collection_path) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path):
+    """Look for examples in the package only: what tests share would be loaded under a second name to find none."""
+    collectors = yield
+    if not file_path.is_relative_to(TESTS):
+        return collectors
+    return [one for one in collectors if not isinstance(one, DoctestModule)]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,6 +1,6 @@
 """The interpreter that runs programs: its path, and the parts of its environment that a program may read.
 
-The interpreter describes itself, once for each executor, in a new process without the trainer's environment variables.
+The interpreter describes itself in a new process without the trainer's environment variables, once for all executors.
 So its paths are those of a fresh `python`, whatever the trainer did to `sys.path`.
 
 Programs see the standard library and the installed packages. They do not see what a `.pth` file adds from elsewhere,
@@ -63,6 +63,9 @@ ENVIRONMENT = {
 }
 """All environment variables of a program, except HOME, TMPDIR and what `loader_environment` adds."""
 
+
+_answers: dict[tuple[Any, ...], tuple[dict[str, Any], list[tuple[int, ...] | None]]] = {}
+"""What interpreters have said, with the state of their files then: asking takes longer than all else but the server."""
 
 _SYSTEM_PACKAGES = ("/usr/lib/python3/dist-packages",)
 """Where Debian's own packages are, which its interpreter does not name."""
@@ -128,21 +131,7 @@ def ask_interpreter(python: str, *options: str) -> Interpreter:
     Raises:
         ExecutorError: If it does not answer, is not CPython, or is too old.
     """
-    try:
-        answer = subprocess.run(
-            [python, "-I", *options, "-c", _QUESTION],
-            capture_output=True,
-            check=True,
-            timeout=_TIMEOUT_S,
-            env=loader_environment(python),
-            stdin=subprocess.DEVNULL,
-        ).stdout
-        told: dict[str, Any] = json.loads(answer)
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise ExecutorError(
-            f"{python} does not answer as a Python interpreter: {_why(error)}; give the path of CPython "
-            f"{'.'.join(map(str, _LEAST_VERSION))} or newer as python="
-        ) from None
+    told = _told(python, options)
     if tuple(told["version"]) < _LEAST_VERSION or told["implementation"] != "cpython":
         version = ".".join(map(str, told["version"]))
         least = ".".join(map(str, _LEAST_VERSION))
@@ -159,6 +148,45 @@ def ask_interpreter(python: str, *options: str) -> Interpreter:
         readable=tuple(_outermost([one for one in installed if os.path.exists(one)])),
         masked=tuple(map(os.path.realpath, [*told["packages"], *_SYSTEM_PACKAGES])) if "-S" in options else (),
     )
+
+
+def _told(python: str, options: tuple[str, ...]) -> dict[str, Any]:
+    """What an interpreter says of itself. It is asked again only when something has changed since it answered."""
+    environment = loader_environment(python)
+    key = (python, options, tuple(environment.items()))
+    if (known := _answers.get(key)) is not None and known[1] == _state_of(python, known[0]):
+        return known[0]
+    try:
+        answer = subprocess.run(
+            [python, "-I", *options, "-c", _QUESTION],
+            capture_output=True,
+            check=True,
+            timeout=_TIMEOUT_S,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+        ).stdout
+        told: dict[str, Any] = json.loads(answer)
+        _answers[key] = told, _state_of(python, told)
+    except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError) as error:
+        raise ExecutorError(
+            f"{python} does not answer as a Python interpreter: {_why(error)}; give the path of CPython "
+            f"{'.'.join(map(str, _LEAST_VERSION))} or newer as python="
+        ) from None
+    return told
+
+
+def _state_of(python: str, told: dict[str, Any]) -> list[tuple[int, ...] | None]:
+    """What changes when an interpreter, its virtual environment, or what `.pth` files add to its path does."""
+    paths = [python, os.path.realpath(python), f"{told['prefix']}/pyvenv.cfg", *told["path"], *told["packages"]]
+    found: list[tuple[int, ...] | None] = []
+    for path in paths:
+        try:
+            one = os.stat(path)
+        except OSError:
+            found.append(None)
+        else:
+            found.append((one.st_dev, one.st_ino, one.st_mtime_ns, one.st_ctime_ns))
+    return found
 
 
 def _why(error: Exception) -> str:

@@ -39,17 +39,17 @@ class BrokenExecutor(Executor):
 # Gymnasium's own view
 
 
-def test_the_checker_passes_without_a_warning():
+def test_the_checker_passes_without_a_warning(executor):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_env(gym.make("CodeExec-v0").unwrapped)
+        check_env(gym.make("CodeExec-v0", executor=executor).unwrapped)
 
 
-def test_the_checker_passes_on_the_wrapped_env():
+def test_the_checker_passes_on_the_wrapped_env(executor):
     rewards = {"tests": 1.0, "execution": 0.1, "similarity": 0.5}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        check_env(gym.make("CodeExec-v0", rewards=rewards))
+        check_env(gym.make("CodeExec-v0", executor=executor, rewards=rewards))
     # The checker warns of every wrapped env that it is one; it may warn of nothing else.
     assert [w for w in caught if "is different from the unwrapped version" not in str(w.message)] == []
 
@@ -102,9 +102,9 @@ def test_make_vec_works():
         env.close()
 
 
-def test_the_same_seed_gives_the_same_episode():
+def test_the_same_seed_gives_the_same_episode(executor):
     def episode(seed):
-        with gym.make("CodeExec-v0", max_turns=2) as env:
+        with gym.make("CodeExec-v0", executor=executor, max_turns=2) as env:
             first = env.reset(seed=seed)
             steps = [env.step("def f(: pass"), env.step("import this")]
             following = env.reset()

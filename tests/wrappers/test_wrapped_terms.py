@@ -14,7 +14,6 @@ from code_env import (
     TaskSuite,
     file_operations,
     insights,
-    judge,
     save_suite,
 )
 from code_env.wrappers.reward_names import apply_rewards
@@ -31,9 +30,15 @@ SUITE = TaskSuite("both", [FILES, DATA])
 PLOT = "import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()\n"
 
 
-def raw(env, task_id, code):
+def stepped(env, task_id, code):
+    """The raw terms of an answer, and its verdict."""
     env.reset(seed=0, options={"task_id": task_id})
-    return env.step(code)[4]["reward_raw"]
+    info = env.step(code)[4]
+    return info["reward_raw"], info["verdicts"][0]
+
+
+def raw(env, task_id, code):
+    return stepped(env, task_id, code)[0]
 
 
 @pytest.mark.parametrize(
@@ -49,8 +54,9 @@ def raw(env, task_id, code):
 )
 def test_files_are_worth_their_weight(executor, code, value):
     env = apply_rewards(CodeExecEnv(SUITE, executor), {"files": 1.0})
-    assert raw(env, "files", code) == {"files": value}
-    assert file_operations(FILES, judge(FILES, code, executor)) == value
+    terms, verdict = stepped(env, "files", code)
+    assert terms == {"files": value}
+    assert file_operations(FILES, verdict) == value
 
 
 @pytest.mark.parametrize(
@@ -68,8 +74,9 @@ def test_files_are_worth_their_weight(executor, code, value):
 )
 def test_insights_and_a_bonus_for_a_plot(executor, code, value, without_plot):
     env = apply_rewards(CodeExecEnv(SUITE, executor), {"insights": 1.0})
-    assert raw(env, "data", code) == {"insights": value}
-    assert insights(DATA, judge(DATA, code, executor), plot_bonus=0.0) == without_plot
+    terms, verdict = stepped(env, "data", code)
+    assert terms == {"insights": value}
+    assert insights(DATA, verdict, plot_bonus=0.0) == without_plot
 
 
 def test_a_term_says_nothing_of_a_task_without_such_tests(executor):

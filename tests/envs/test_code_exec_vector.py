@@ -282,10 +282,10 @@ def test_thousands_of_steps_keep_memory_and_descriptors_flat():
         env.reset(seed=0)
         held = []
         for number in range(2_001):
-            # One step in twenty has programs, so that it takes seconds.
-            runs = number % 20 == 0
+            # One step in forty has programs, so that it takes seconds.
+            runs = number % 40 == 0
             env.step(
-                tuple(f"{ANSWERS[(number // 20 + i) % len(ANSWERS)]}\n# {number}" if runs else "" for i in range(4))
+                tuple(f"{ANSWERS[(number // 40 + i) % len(ANSWERS)]}\n# {number}" if runs else "" for i in range(4))
             )
             if number % 750 == 500:
                 gc.collect()

@@ -1,5 +1,6 @@
 """Programs in other languages than Python, and what is said where one cannot be run."""
 
+import dataclasses
 import os
 import shutil
 import stat
@@ -94,7 +95,8 @@ def test_an_honest_bash_program_passes(task, answer, executor):
     ],
 )
 def test_a_wrong_bash_program_fails(answer, message, executor):
-    verdict = judge(SUM, answer, executor)
+    task = dataclasses.replace(SUM, limits=Limits(cpu_s=0.5, wall_s=60))
+    verdict = judge(task, answer, executor)
     assert (verdict.outcome, verdict.cases[0].passed) == (Outcome.FAIL, False)
     assert message in verdict.cases[0].message
 

@@ -212,11 +212,11 @@ LONG = {
 READING = """
 import resource
 from code_env.extract import extract_code
-n = 200_000
+n = 100_000
 def read(name, response, code):
     print(name, flush=True)
     used = resource.getrusage(resource.RUSAGE_SELF)
-    resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + 30, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + 8, resource.RLIM_INFINITY))
     found = extract_code(response, entry_point='f')
     if code not in (found, None):
         raise SystemExit(found[:50])

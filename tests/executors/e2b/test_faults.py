@@ -7,7 +7,7 @@ import pytest
 from code_env import AssertTest, CallTest, E2BMisconfigured, Limits, Outcome, Program, Status, Task, judge
 from code_env.executors.machines import machine_run
 from e2b_server import Fault
-from support import PATIENCE_S
+from support import PATIENCE_S, wait_until
 
 REFUSALS = (Fault.UNAUTHORIZED, Fault.BAD_REQUEST, Fault.FORBIDDEN, Fault.NOT_FOUND)
 STALLS = (Fault.STALL, Fault.UNANSWERED, Fault.STALL_MIDSTREAM)
@@ -54,8 +54,7 @@ def test_a_refusal_stops_everything_at_once(fault, make, e2b):
 def test_a_refusal_reaches_those_that_run(fault, make, e2b):
     executor = make(max_concurrency=2)
     running = executor.submit(Program("import time; time.sleep(60)"))
-    while not e2b.sandboxes:
-        pass
+    wait_until(lambda: e2b.sandboxes)
     e2b.faults.add("create", fault)
     with pytest.raises(E2BMisconfigured):
         executor.submit(HELLO).result(PATIENCE_S)

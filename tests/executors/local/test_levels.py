@@ -35,7 +35,7 @@ print(json.dumps(found))
 """
 
 
-SOME_CHECKS = sample(check_names(), 4)
+SOME_CHECKS = sample(check_names(), 8)
 """What is looked at of a level on a further way to it: what keeps programs to their limits is the same."""
 
 

@@ -30,7 +30,13 @@ LOOPS = {
 }
 
 
-@pytest.mark.parametrize("name", LOOPS)
+# What ends a loop is the same at both levels; how a run with processes is ended is not.
+AT_LEVELS = [("full", name) for name in LOOPS] + [
+    ("contained", name) for name in ("plain", "in threads", "in children")
+]
+
+
+@pytest.mark.parametrize(("jail", "name"), AT_LEVELS, indirect=["jail"])
 def test_a_loop_ends_with_timeout(name, jail, honest):
     allowed = Limits(cpu_s=0.5, wall_s=20, processes=2 if name == "in children" else 0)
     result = jail.run(Program(KEPT + LOOPS[name], limits=allowed))
@@ -58,8 +64,11 @@ while sum(os.times()[:4]) < 6:
 """
 
 
+UNWAITED = "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.wait()"
+
+
 @pytest.mark.parametrize(
-    "wait", ["os.wait()", "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.wait()"]
+    ("jail", "wait"), [("full", "os.wait()"), ("full", UNWAITED), ("contained", UNWAITED)], indirect=["jail"]
 )
 def test_children_that_live_shortly_are_counted(wait, jail):
     result = jail.run(Program(SHORT_CHILDREN.replace("WAIT", wait), limits=Limits(cpu_s=1, processes=2)))
@@ -176,7 +185,7 @@ def test_a_fork_bomb_starves_no_neighbour(jail):
     assert not bomb.done()
     assert neighbour.stdout == "4 11\n", neighbour
     assert bomb.cancel()
-    alone = jail.run(Program(BOMB, limits=Limits(cpu_s=2, wall_s=3, processes=4)))
+    alone = jail.run(Program(BOMB, limits=Limits(cpu_s=1, wall_s=3, processes=4)))
     assert alone.status is Status.TIMEOUT
     assert jail.run(Program(COUNTS, limits=Limits(processes=4))).stdout == "4 11\n"
 
@@ -262,8 +271,8 @@ def test_threads_are_not_processes(jail):
 
 def test_a_sleeper_that_waits_for_a_core_is_given_its_time(jail):
     """Busy neighbours do not use up the wall time of a program that is ready to run."""
-    busy = [jail.submit(Program("while True: pass", limits=Limits(cpu_s=1, wall_s=30))) for _ in range(2)]
-    result = jail.run(Program("x = 0\nfor i in range(3 * 10**6): x += i\nprint(x > 0)", limits=Limits(wall_s=5)))
+    busy = [jail.submit(Program("while True: pass", limits=Limits(cpu_s=0.5, wall_s=30))) for _ in range(2)]
+    result = jail.run(Program("x = 0\nfor i in range(10**6): x += i\nprint(x > 0)", limits=Limits(wall_s=2.5)))
     assert result.stdout == "True\n", result
     assert {future.result().status for future in busy} == {Status.TIMEOUT}
 
@@ -287,7 +296,7 @@ def f(what):
         prompt="",
         tests=tuple(code_env.CallTest((what,), expected=what) for what in order),
         entry_point="f",
-        limits=Limits(cpu_s=1, wall_s=2, memory_bytes=100 << 20),
+        limits=Limits(cpu_s=0.5, wall_s=2, memory_bytes=100 << 20),
     )
     verdict = code_env.judge_many([(task, code)], jail)[0]
     expected = {"sleep": "timeout", "fine": "ok", "memory": "memory", "signal": "signal", "loop": "timeout"}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from code_env import ExecutorError, Program, Status
+from code_env.executors.local.interpreter import ask_interpreter
 from support import local
 
 
@@ -82,6 +83,25 @@ def test_an_interpreter_in_a_private_home_works(jail, tmp_path):
         assert result.stdout == "private\n", result
         secret = executor.run(Program(f"print(open({str(home / 'secret')!r}).read())"))
         assert secret.status is Status.ERROR
+
+
+def test_an_interpreter_is_asked_again_only_when_it_has_changed(tmp_path):
+    python, asked = tmp_path / "python", tmp_path / "asked"
+
+    def write():
+        python.write_text(f'#!/bin/sh\necho >>{asked}\nexec {sys.executable} "$@"\n')
+        python.chmod(0o755)
+
+    write()
+    assert ask_interpreter(str(python)) == ask_interpreter(str(python))
+    assert asked.read_text() == "\n"
+    python.unlink()
+    write()
+    ask_interpreter(str(python))
+    assert asked.read_text() == "\n\n"
+    python.unlink()
+    with pytest.raises(ExecutorError, match="does not answer"):
+        ask_interpreter(str(python))
 
 
 def test_another_interpreter_can_be_named(jail):

@@ -9,7 +9,6 @@ function with each of its rows. A parameter that is no fixture gets the value of
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping
@@ -84,6 +83,8 @@ def _call_if_there(instance: Any, name: str) -> None:
 def _call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
     result = function(**arguments)
     if inspect.iscoroutine(result):
+        import asyncio  # It takes 40 ms, and few tests need it.
+
         asyncio.run(result)
 
 

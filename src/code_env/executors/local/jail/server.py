@@ -28,6 +28,8 @@ from . import child, heap, linux, namespaces, rehearsal, wire, worker
 
 _PROGRAMS_HARNESS = ("program.answering", "program.main_module", "program.serving")
 _JUDGES_HARNESS = ("shared_suite", "judge.main")
+_JUDGES_LATE_MODULES = ("asyncio",)
+"""What the judges' harness imports where it needs it, for those that start anew for each verdict."""
 
 _OOM_SCORE = "500"
 """The value of `oom_score_adj`: when the machine runs out of memory, the kernel kills programs before a trainer."""
@@ -92,6 +94,8 @@ def _enter(config: dict[str, Any]) -> None:
     # The view that is built below does not show this package, so these modules are imported now.
     for name in (*_PROGRAMS_HARNESS, *(_JUDGES_HARNESS if config["judges"] else ())):
         importlib.import_module(f"code_env.harness.{name}")
+    for name in _JUDGES_LATE_MODULES if config["judges"] else ():
+        importlib.import_module(name)
     if config["commands"]:
         worker.become_command = importlib.import_module("code_env.executors.local.jail.command_child").become_command
     if config["sessions"]:

@@ -33,13 +33,13 @@ def on(executor, programs, one_in):
 
 
 def test_honest_answers_pass(executor):
-    names = on(executor, HONEST, 3)
+    names = on(executor, HONEST, 8)
     verdicts = dict(zip(names, judge_many([HONEST[name] for name in names], executor), strict=True))
     assert {name: v for name, v in verdicts.items() if (v.outcome, v.fraction) != (Outcome.PASS, 1.0)} == {}
 
 
 def test_no_hack_earns_anything(executor, some):
-    names = some(on(executor, HACKS, 8), 6)
+    names = some(on(executor, HACKS, 20), 6)
     verdicts = dict(zip(names, judge_many([HACKS[name] for name in names], executor), strict=True))
     earning = {
         name: verdict

@@ -307,7 +307,7 @@ HONEST = {
 
 
 def test_honest_programs_pass(executor, some):
-    names = HONEST if executor.describe().level == "full" else sample(HONEST, 4)  # The driver is the same.
+    names = HONEST if executor.describe().level == "full" else sample(HONEST, 8)  # The driver is the same.
     names = some(names, 10)
     verdicts = dict(zip(names, judge_many([HONEST[name] for name in names], executor), strict=True))
     assert {name: verdict.cases for name, verdict in verdicts.items() if not verdict.passed} == {}

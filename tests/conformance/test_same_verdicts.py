@@ -35,8 +35,9 @@ def told(verdict):
 @pytest.mark.shared_data
 def test_verdicts_on_humaneval(data, executor, other):
     suite = load_suite(data / "humaneval" / "HumanEval.jsonl.gz")
-    # With `restricted` many are refused.
-    tasks = {task.id: task for task in sample(suite, 4 if other.describe().policy else 8, lambda task: task.id)}
+    # With `restricted` many are refused; `e2b` runs them as `subprocess` does, in a machine for each.
+    one_in = 4 if other.describe().policy else 8 if other.describe().level == "none" else 16
+    tasks = {task.id: task for task in sample(suite, one_in, lambda task: task.id)}
     path = data / "llm_completions" / "humaneval.text-davinci-003.reflexion.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     answers = [(task, task.reference) for task in tasks.values()]
@@ -44,7 +45,7 @@ def test_verdicts_on_humaneval(data, executor, other):
     ours, theirs = judge_many(answers, executor), judge_many(answers, other)
     ran = [number for number, verdict in enumerate(theirs) if verdict.execution.status is not Status.REFUSED]
     assert other.describe().policy or len(ran) == len(answers)
-    assert len(tasks) >= 15
+    assert len(tasks) >= 120 / one_in
     assert 2 * len(ran) >= len(answers)
     assert [told(theirs[number]) for number in ran] == [told(ours[number]) for number in ran]
     if not other.describe().policy:

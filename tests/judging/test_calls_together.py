@@ -3,13 +3,16 @@
 Calls do, and so does an `assert` suite with calls after it, as `harden` makes them.
 """
 
+import contextlib
 import dataclasses
+import functools
 
 import pytest
 
 from code_env import AssertTest, CallTest, Executor, Limits, Status, Task, judge, judge_many
 from code_env.judging import job, pending
 from support import somewhere
+from tiers import sample
 
 
 class Counting(Executor):
@@ -29,10 +32,21 @@ class Counting(Executor):
         pass
 
 
-@pytest.fixture(scope="module", params=["full", "subprocess"])
-def executor(request):
-    with somewhere(request.param) as made:
-        yield made
+@pytest.fixture(scope="module")
+def opened():
+    """Opens an executor by its name, each once: pytest does not keep the tests of one together when it names them."""
+    with contextlib.ExitStack() as stack:
+        yield functools.cache(lambda where: stack.enter_context(somewhere(where)))
+
+
+@pytest.fixture(params=["full", "subprocess"])
+def executor(request, opened):
+    return opened(request.param)
+
+
+def on_both(names):
+    """Where each runs: all on the best executor, and a part on the other one, where the judge is the same."""
+    return [("full", name) for name in names] + [("subprocess", name) for name in sample(names, 3)]
 
 
 @pytest.fixture
@@ -77,15 +91,17 @@ SHARES = {
 
 
 @pytest.mark.usefixtures("long_first_run")
-@pytest.mark.parametrize(("code", "passed"), SHARES.values(), ids=SHARES)
-def test_one_run_is_enough(code, passed, executor):
+@pytest.mark.parametrize(("executor", "name"), on_both(SHARES), indirect=["executor"])
+def test_one_run_is_enough(name, executor):
+    code, passed = SHARES[name]
     verdict, runs = judged(task(0, 2, 4, 6, hidden=(1, 3)), code, executor)
     assert ([case.passed for case in verdict.cases], runs) == (passed, 1), verdict
 
 
 @pytest.mark.usefixtures("long_first_run")
-@pytest.mark.parametrize("code", [code for code, _ in SHARES.values()], ids=SHARES)
-def test_one_run_is_enough_for_a_suite_and_calls(code, executor, monkeypatch):
+@pytest.mark.parametrize(("executor", "name"), on_both(SHARES), indirect=["executor"])
+def test_one_run_is_enough_for_a_suite_and_calls(name, executor, monkeypatch):
+    code, _ = SHARES[name]
     mixed = after_a_suite(task(0, 2, 4, 6, hidden=(1, 3)))
     together, runs = judged(mixed, code, executor)
     monkeypatch.setattr(pending, "may_be_together", lambda task: False)
@@ -121,8 +137,9 @@ COUNTS = {
 }
 
 
-@pytest.mark.parametrize("code", COUNTS.values(), ids=COUNTS)
-def test_no_call_sees_what_another_left(code, executor):
+@pytest.mark.parametrize(("executor", "name"), on_both(COUNTS), indirect=["executor"])
+def test_no_call_sees_what_another_left(name, executor):
+    code = COUNTS[name]
     verdict, _ = judged(task(1, 1, 1, hidden=(2,)), code, executor)
     assert verdict.passed, verdict
     # Nor does it help to answer by turns.
@@ -130,9 +147,9 @@ def test_no_call_sees_what_another_left(code, executor):
     assert [case.passed for case in verdict.cases] == [True, False, False], verdict
 
 
-@pytest.mark.parametrize("code", COUNTS.values(), ids=COUNTS)
-def test_no_call_sees_what_a_suite_left(code, executor):
-    verdict, _ = judged(after_a_suite(task(1, 1, 4, hidden=(2,))), code, executor)
+@pytest.mark.parametrize(("executor", "name"), on_both(COUNTS), indirect=["executor"])
+def test_no_call_sees_what_a_suite_left(name, executor):
+    verdict, _ = judged(after_a_suite(task(1, 1, 4, hidden=(2,))), COUNTS[name], executor)
     assert [case.passed for case in verdict.cases[3:]] == [True, True, False], verdict
 
 

@@ -24,7 +24,7 @@ from code_env.harness.process.limits import die_with_parent
 from code_env.harness.process.sockets import Socket
 from code_env.harness.process.watching import open_pidfd
 
-from . import child, heap, linux, namespaces, rehearsal, wire, worker
+from . import child, heap, linux, namespaces, own_paths, rehearsal, wire, worker
 
 _PROGRAMS_HARNESS = ("program.answering", "program.main_module", "program.serving")
 _JUDGES_HARNESS = ("shared_suite", "judge.main")
@@ -137,7 +137,7 @@ def _import(config: dict[str, Any]) -> None:
     site.setquit()
     site.setcopyright()
     site.sethelper()
-    with _home_of_imports(config):
+    with _directories_of_imports(config):
         for name in config["modules"]:
             # If a module is missing or broken, the program that imports it gets the error.
             with contextlib.suppress(Exception, SystemExit):
@@ -156,19 +156,32 @@ def _import(config: dict[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def _home_of_imports(config: dict[str, Any]) -> Iterator[None]:
-    """Set a home directory for files that modules write when they are imported, such as matplotlib's list of fonts."""
+def _directories_of_imports(config: dict[str, Any]) -> Iterator[None]:
+    """Give modules the directories that they would find in a program, for what they keep of these and write there.
+
+    For example, matplotlib writes a list of fonts when it is imported.
+    """
     if not config["heavy"]:
         yield
         return
-    home = os.environ["HOME"]
+    before = {name: os.environ[name] for name in ("HOME", "TMPDIR")}
     with contextlib.ExitStack() as stack:
         if config["level"] == "full":
+            scratch = namespaces.SCRATCH
             stack.enter_context(namespaces.mounted_scratch())
-            os.environ["HOME"] = namespaces.SCRATCH
         else:
+            import shutil
             import tempfile
 
-            os.environ["HOME"] = stack.enter_context(tempfile.TemporaryDirectory(prefix="code_env-"))
+            scratch = os.path.realpath(tempfile.mkdtemp(prefix="code_env-"))
+            stack.callback(shutil.rmtree, scratch, ignore_errors=True)
+            tempfile.tempdir = None
+        os.environ["TMPDIR"], os.environ["HOME"] = scratch, namespaces.work_in(scratch)
+        os.mkdir(os.environ["HOME"])
+        os.chdir(os.environ["HOME"])
+        stack.callback(os.chdir, "/")
         yield
-        os.environ["HOME"] = home
+        os.environ.update(before)
+    own_paths.forget()
+    if config["level"] != "full":
+        worker.own_paths = own_paths.OwnPaths(scratch)

@@ -24,6 +24,7 @@ from code_env.harness.process.workspace import empty_directory
 
 from . import landlock, linux, namespaces, seccomp, wire
 from .child import ChildLayers, become_program
+from .own_paths import OwnPaths
 
 _fork, _wait4, _kill, _exit, _closerange, _getpid = os.fork, os.wait4, os.kill, os._exit, os.closerange, os.getpid
 
@@ -33,6 +34,9 @@ servers do not load that module."""
 
 serve_session: Callable[[Socket, dict[str, Any], dict[str, Any]], NoReturn] | None = None
 """As `main`, for a session. A server sets it only if it serves sessions."""
+
+own_paths: OwnPaths | None = None
+"""The paths that modules keep of the directories of their import. A server sets it if its programs have others."""
 
 _SIGKILL = signal.SIGKILL
 
@@ -73,6 +77,8 @@ def main(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoRetur
             linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
             os.environ["TMPDIR"], os.environ["HOME"] = order["directory"], namespaces.work_in(order["directory"])
             sys.path[0] = namespaces.work_in(order["directory"])
+            if own_paths is not None:
+                own_paths.move(order["directory"])
         keep_interrupts_away()
         layers = _layers(config, order)
         set_common_limits(own_user=full or order["user"] is not None)

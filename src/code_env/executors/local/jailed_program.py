@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import errno
 import os
@@ -17,6 +16,7 @@ from code_env.executors.program import Program
 from code_env.executors.result import ErrorInfo, ExecutionResult, Status
 from code_env.executors.running_program import RunningProgram, order_limits, process_limits, report_ends
 from code_env.harness.process.collecting import collect_files
+from code_env.harness.process.descriptors import LOCK_TEXT, NAME_TEXT
 from code_env.harness.process.limits import MAX_TASKS, NAME_BYTES
 from code_env.harness.process.memory_file import memory_file
 from code_env.harness.process.watching import TICK_S, Watch, descendants
@@ -38,11 +38,6 @@ _QUIET_S = 0.01
 _LITTLE_BYTES, _PAUSE_S = 4096, 0.005
 """After a read of less than this, in bytes, the streams are not read for this long, in seconds. So a program that
 writes single bytes wakes the trainer's thread no more than some 200 times a second."""
-
-_MANY_NAMES, _SHOWN_BYTES = 1000, 1020
-"""With a descriptor into /proc the kernel keeps a buffer for the longest line that was read, and a line of `maps` holds
-the path of a file. So beyond some names, each such descriptor counts as if all names were one path: 255 characters for
-each directory, and four for a character that is escaped."""
 
 _GIVE_UP_S = 10.0
 """How long the trainer waits for a killed program to end before it gives up the server, in seconds."""
@@ -81,6 +76,7 @@ class JailedProgram(RunningProgram):
         self._collected: dict[str, bytes] = {}
         self._killed_at: float | None = None
         self._answering_s = 0.0
+        self._locks = self._names = 0
         self._file_watch: FileWatch | None = None
         self._excess: str | None = None
         self._pipes: list[int] = []
@@ -95,6 +91,8 @@ class JailedProgram(RunningProgram):
             reaper=reaper,
             tick_s=tick_s,
             beside_s=lambda: self._answering_s,
+            text_bytes=lambda: NAME_TEXT * self._names + LOCK_TEXT * self._locks,
+            serves=self.is_served,
         )
         try:
             if self._directory is not None:
@@ -225,7 +223,7 @@ class JailedProgram(RunningProgram):
         except OSError as error:
             raise ServerDied(f"a worker is gone: {error}") from error
         if len(answer) == wire.SPENT.size:
-            (self._answering_s,) = wire.SPENT.unpack(answer)
+            self._answering_s, self._locks = wire.SPENT.unpack(answer)
             return
         if len(answer) != wire.ENDED.size:
             raise ServerDied("a worker ended while its program ran")
@@ -309,21 +307,8 @@ class JailedProgram(RunningProgram):
             scratch = os.statvfs(f"/proc/{self._worker.pid}/root{namespaces.SCRATCH}")
         except OSError:
             return 0
-        names = scratch.f_files - scratch.f_ffree
-        held = (scratch.f_blocks - scratch.f_bfree) * scratch.f_frsize + NAME_BYTES * names
-        return held if names <= _MANY_NAMES else held + names * _SHOWN_BYTES * self._open_in_proc()
-
-    def _open_in_proc(self) -> int:
-        """Return how many descriptors of its processes lead into /proc."""
-        count = 0
-        with contextlib.suppress(OSError):
-            device = os.stat(f"/proc/{self._worker.pid}/root/proc").st_dev
-            for pid in descendants(self._worker.pid):
-                with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:
-                    for entry in entries:
-                        with contextlib.suppress(OSError):
-                            count += os.stat(entry.path).st_dev == device
-        return count
+        self._names = scratch.f_files - scratch.f_ffree
+        return (scratch.f_blocks - scratch.f_bfree) * scratch.f_frsize + NAME_BYTES * self._names
 
     def _kill(self) -> None:
         for pid in descendants(self._worker.pid):

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from .descriptors import LOCK_TEXT
 from .forks import ForkGate
 from .limits import BROKEN_EXIT_CODE, ProcessLimits, die_with_parent, set_limits
 from .watching import Watch, descendants, how_it_ended, open_pidfd
@@ -105,7 +106,12 @@ class Child:
         else:
             parent = _getpid()
             self.clock = Watch(
-                lambda: descendants(parent), limits, reaper=parent, started=started, beside_s=lambda: self.answering_s
+                lambda: descendants(parent),
+                limits,
+                reaper=parent,
+                started=started,
+                beside_s=lambda: self.answering_s,
+                text_bytes=lambda: LOCK_TEXT * gate.locks,
             )
         self._pidfd = open_pidfd(pid)
         self._has_ended = False

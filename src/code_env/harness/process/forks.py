@@ -72,7 +72,8 @@ class ForkGate:
         self._open: dict[int, _Allowed] = {}
         self._living: frozenset[int] = frozenset()
         self.listener: int | None = None
-        self._locks = 0
+        self.locks = 0
+        """How many times the program has set or released a lock."""
 
     def open(self) -> None:
         """Create the sockets that the listener is sent through; call this immediately before the fork."""
@@ -145,8 +146,8 @@ class ForkGate:
             argument: Its first argument.
         """
         if call == _FCNTL:
-            self._locks += 1
-            return 0 if self._locks <= _MOST_LOCKS else errno.ENOLCK
+            self.locks += 1
+            return 0 if self.locks <= _MOST_LOCKS else errno.ENOLCK
         if not self._may_start():
             return errno.EAGAIN
         self._open[thread] = _Allowed(time.monotonic(), self._living)

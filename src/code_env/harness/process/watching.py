@@ -15,9 +15,11 @@ from collections.abc import Callable
 from operator import attrgetter, sub
 from typing import Any, NamedTuple
 
+from .descriptors import descriptor_bytes, most_text_bytes
 from .held_files import held_files
 from .limits import MAX_TASKS, ProcessLimits
-from .memory import mapped_bytes, memory_of, threads_of, waiting_bytes, watched_bytes
+from .mappings import depths, mapping_bytes, most_link_bytes
+from .memory import memory_of, threads_of
 
 # Bound here because a program can share this process and replace them in their modules.
 _clock_gettime, _monotonic, _thread_time = getattr(time, "clock_gettime", None), time.monotonic, time.thread_time
@@ -175,6 +177,9 @@ class Watch:
         started: When the run began, by the monotonic clock; now by default.
         tick_s: The time between checks, in seconds; longer if a check takes long.
         beside_s: Returns the CPU time that other processes have used on behalf of the run so far, in seconds.
+        text_bytes: Returns the length of the longest text that a file in /proc can have because of the run's files and
+            locks, in bytes.
+        serves: Whether the first process serves tests, and waits for the orphans of these.
     """
 
     def __init__(
@@ -186,9 +191,11 @@ class Watch:
         started: float | None = None,
         tick_s: float = TICK_S,
         beside_s: Callable[[], float] = lambda: 0.0,
+        text_bytes: Callable[[], int] = lambda: 0,
+        serves: bool = False,
     ) -> None:
         self.pids, self.limits, self._held_bytes, self._reaper = pids, limits, held_bytes, reaper
-        self._beside_s = beside_s
+        self._beside_s, self._text_bytes, self._serves = beside_s, text_bytes, serves
         self._cpu_before_s = beside_s()
         self._tick_s, self._rest_s = tick_s, 0.0
         self._waited_before_s = 0.0 if reaper is None else waited_for_cpu_s(reaper)
@@ -317,10 +324,13 @@ class Watch:
         self._most_in_files = max(self._most_in_files, *(one.files for one in memory.values()), 0)
         self._was_blind = self._was_blind or not all(one.is_known for one in memory.values())
         # Mappings and descriptors are read only if they can decide the outcome: reading them takes much longer.
-        if resident <= self.limits.memory_bytes < resident + sum(one.elsewhere for one in memory.values()):
+        text = self._text_bytes()
+        elsewhere = sum(one.elsewhere + most_text_bytes(one, text) for one in memory.values())
+        depth = depths({pid: one.parent for pid, one in memory.items()}, serves=self._serves)
+        if resident <= self.limits.memory_bytes < resident + elsewhere + most_link_bytes(depth):
             held, too_much = held_files(memory.items()), self.limits.memory_bytes + 1
-            watched, self._most_watches = watched_bytes(pids, too_much, held, self._most_watches)
-            resident += sum(map(mapped_bytes, pids)) + waiting_bytes(pids, held) + watched
+            open_bytes, self._most_watches = descriptor_bytes(pids, too_much, held, self._most_watches, text)
+            resident += mapping_bytes(list(memory), depth, too_much) + open_bytes
         return resident
 
     def _cpu_now(self, pids: list[int]) -> float:

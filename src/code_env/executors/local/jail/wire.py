@@ -54,8 +54,8 @@ the worker removes what the last program has left, at level `contained`."""
 ENDED = struct.Struct("<idQ")
 """The wait status, the CPU seconds of the whole run, and the peak resident memory of its largest process in bytes."""
 
-SPENT = struct.Struct("<d")
-"""The CPU seconds that the worker has spent so far on forks and locks of the program."""
+SPENT = struct.Struct("<dI")
+"""The CPU seconds that the worker has spent so far on forks and locks of the program, and the number of the locks."""
 
 
 class FurtherOrder(NamedTuple):

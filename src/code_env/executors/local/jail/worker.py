@@ -43,8 +43,9 @@ _SIGKILL = signal.SIGKILL
 _REAP_S = 0.1
 """How often the worker reaps orphans while a program runs that may start processes, in seconds."""
 
-_TELL_S = 0.01
-"""The worker tells the trainer each time that forks and locks have used this much more CPU time, in seconds."""
+_TELL_S, _TELL_LOCKS = 0.01, 256
+"""The worker tells the trainer each time that forks and locks have used this much more CPU time, in seconds, or that
+there were this many more locks."""
 
 MAX_DESCRIPTORS = 512
 """How many descriptors a program may have."""
@@ -194,7 +195,7 @@ def _serve(pid: int, gate: ForkGate, tell: Callable[[bytes], Any]) -> tuple[int,
         Its wait status, its resource usage, the CPU seconds of the orphans and of its forks and locks, and the peak
         memory of the largest orphan in KiB.
     """
-    told_s = 0.0
+    told_s, told_locks = 0.0, 0
     poll = select.poll()
     listener = gate.take_over()
     if listener is not None:
@@ -207,9 +208,9 @@ def _serve(pid: int, gate: ForkGate, tell: Callable[[bytes], Any]) -> tuple[int,
             for fd, _ in poll.poll(_REAP_S * 1000):
                 if fd == listener and not gate.answer():
                     poll.unregister(listener)
-            if gate.answering_s > told_s + _TELL_S:
-                told_s = gate.answering_s
-                tell(wire.SPENT.pack(told_s))
+            if gate.answering_s > told_s + _TELL_S or gate.locks > told_locks + _TELL_LOCKS:
+                told_s, told_locks = gate.answering_s, gate.locks
+                tell(wire.SPENT.pack(told_s, told_locks))
             began_s, reaped, calls = time.thread_time(), -1, 0
             while reaped:
                 reaped, status, usage = os.wait4(-1, os.WNOHANG)

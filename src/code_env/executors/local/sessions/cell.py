@@ -10,6 +10,7 @@ import time
 
 from code_env.executors.program import Program
 from code_env.executors.running_program import RunningProgram, report_ends
+from code_env.harness.process.descriptors import NAME_TEXT
 from code_env.harness.process.limits import NAME_BYTES
 from code_env.harness.process.memory_file import memory_file
 from code_env.harness.process.watching import Watch
@@ -41,7 +42,7 @@ class LiveCell(RunningProgram):
     def __init__(self, worker: Worker, program: Program, run: Run, order: CellOrder) -> None:
         super().__init__(program, "program")
         self._worker, self._ordered = worker, time.monotonic()
-        self._pid, self._pidfd, self._room, self._beside_s = 0, -1, "", 0.0
+        self._pid, self._pidfd, self._room, self._beside_s, self._names = 0, -1, "", 0.0, 0
         self.end: Ended | Lost | None = None
         """How it ended, or why it did not begin."""
         self._killed_at: float | None = None
@@ -50,6 +51,7 @@ class LiveCell(RunningProgram):
             self.limits,
             self._bytes_in_room,
             beside_s=lambda: self._beside_s,
+            text_bytes=lambda: NAME_TEXT * self._names,
         )
         self._answers, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._pipes: list[int] = []
@@ -141,7 +143,8 @@ class LiveCell(RunningProgram):
             room = os.statvfs(f"/proc/{self._worker.pid}/root{self._room}")
         except OSError:
             return 0
-        return (room.f_blocks - room.f_bfree) * room.f_frsize + NAME_BYTES * (room.f_files - room.f_ffree)
+        self._names = room.f_files - room.f_ffree
+        return (room.f_blocks - room.f_bfree) * room.f_frsize + NAME_BYTES * self._names
 
     def _files(self) -> dict[str, bytes]:
         return {}

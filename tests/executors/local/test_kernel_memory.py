@@ -1,0 +1,174 @@
+"""The kernel's own memory that programs take is charged: mappings, watches and texts of /proc; little of it is free."""
+
+import os
+import select
+
+import pytest
+
+import code_env
+from code_env import Limits, Program, Status
+from code_env.harness.process import descriptors, mappings
+from code_env.harness.process.descriptors import descriptor_bytes, most_text_bytes
+from code_env.harness.process.mappings import depths, mapping_bytes
+from code_env.harness.process.memory import Memory
+from support import local
+
+CHAIN = """
+import ctypes, mmap, os, sys, time
+libc = ctypes.CDLL(None)
+memory = mmap.mmap(-1, MAPPINGS * 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+for at in range(0, MAPPINGS, 2): libc.mprotect(ctypes.c_void_p(start + at * 4096), ctypes.c_size_t(4096), 7)
+for at in range(MAPPINGS): memory[at * 4096] = 1
+memory.madvise(mmap.MADV_DONTNEED)
+for depth in range(40):
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        os._exit(0)
+time.sleep(3)
+os.write(1, b'done')
+"""
+
+
+def test_mappings_that_each_process_of_a_chain_inherits_are_charged(jail):
+    """The chain has some 670 MiB at both levels, of which the mappings are 14, and with more of these 340 MiB more."""
+    limits = Limits(memory_bytes=820 << 20, processes=40, cpu_s=60, wall_s=100)
+    few = jail.run(Program(CHAIN.replace("MAPPINGS", "4"), limits=limits))
+    assert (few.status, few.stdout) == ("ok", "done"), few
+    many = jail.run(Program(CHAIN.replace("MAPPINGS", "4000"), limits=limits))
+    assert many.status is Status.MEMORY, many
+
+
+def test_a_chain_in_a_test_of_a_judged_run_is_charged_too(jail):
+    limits = Limits(memory_bytes=820 << 20, processes=40, cpu_s=60, wall_s=100)
+    task = code_env.Task("t", "", (code_env.StdinTest("", "done"),), limits=limits)
+    few, many = (code_env.judge(task, CHAIN.replace("MAPPINGS", number), jail) for number in ("4", "4000"))
+    assert few.passed, few
+    assert [case.status for case in many.cases] == [Status.MEMORY], many
+
+
+POOL = """
+import multiprocessing, numpy, os, time
+def work(n):
+    time.sleep(0.3)
+    return os.getpid(), int(numpy.arange(n).sum())
+with multiprocessing.Pool(16) as pool:
+    found = pool.map(work, range(32), chunksize=1)
+print(len(found))
+"""
+
+
+def test_a_pool_with_large_libraries_is_charged_little(jail):
+    """Each of its processes has some 600 mappings."""
+    limits = Limits(memory_bytes=512 << 20, processes=17, cpu_s=60, wall_s=100)
+    result = jail.run(Program(POOL, limits=limits))
+    assert (result.status, result.stdout) == ("ok", "32\n"), result
+
+
+HONEST = {
+    "watches": """
+import select
+pipes, several = [os.pipe() for _ in range(200)], [select.epoll() for _ in range(3)]
+for one in several:
+    for read, write in pipes:
+        one.register(read, select.EPOLLIN)
+        one.register(write, select.EPOLLET)
+os.write(pipes[7][1], b'x')
+wait_for_looks()
+""",
+    "files of /proc": """
+for n in range(100): open(f'{n}', 'w').close()
+try: opened = [open(f'/proc/self/{name}') for name in ('maps', 'status', 'stat', 'limits') * 4]
+except PermissionError: opened = []
+for one in opened: one.read()
+wait_for_looks()
+""",
+    "mappings": """
+import mmap
+pages = [mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=1 + n % 2 * 2) for n in range(3000)]
+wait_for_looks()
+""",
+}
+
+
+def test_ordinary_use_is_charged_nothing(jail):
+    """The limit is so low that each check looks at everything."""
+    limits = Limits(memory_bytes=72 << 20, cpu_s=60, wall_s=100)
+    start = "import os, time\nx = bytearray(b'x') * (40 << 20)\ndef wait_for_looks(): time.sleep(0.5)\n"
+    results = jail.run_many([Program(f"{start}{code}print('done')", limits=limits) for code in HONEST.values()])
+    found = {name: (one.status, one.stdout) for name, one in zip(HONEST, results, strict=True)}
+    assert found == dict.fromkeys(HONEST, ("ok", "done\n")), results
+
+
+def test_long_paths_of_many_mappings_are_not_read_to_the_end():
+    code = """
+import mmap, os, time
+for _ in range(250):
+    os.mkdir('\\n' * 255)
+    os.chdir('\\n' * 255)
+file = os.open('f', os.O_RDWR | os.O_CREAT)
+os.ftruncate(file, 4096)
+kept = [mmap.mmap(file, 4096, prot=1 + n % 2 * 2) for n in range(400)]
+time.sleep(5)
+"""
+    with local("full") as executor:
+        result = executor.run(Program(code, limits=Limits(memory_bytes=64 << 20, cpu_s=60, wall_s=100)))
+    assert result.status is Status.MEMORY, result
+
+
+@pytest.mark.parametrize(
+    ("parents", "serves", "expected"),
+    [
+        ({}, False, []),
+        ({5: 1}, False, [1]),
+        ({5: 1, 6: 5, 7: 6, 8: 5}, False, [1, 2, 3, 2]),
+        ({5: 1, 6: 1, 7: 6}, False, [1, 3, 4]),  # An orphan, and its child.
+        ({5: 1, 6: 5, 7: 5, 8: 6}, True, [1, 2, 4, 3]),  # A test, an orphan of the test, a child of the test.
+    ],
+)
+def test_an_orphan_counts_as_if_it_descended_from_all(parents, serves, expected):
+    assert depths(parents, serves=serves) == expected
+
+
+def test_mappings_are_free_for_the_run_and_not_for_each_process(monkeypatch):
+    monkeypatch.setattr(mappings, "_FEW_MAPPINGS", 10)
+    own = os.getpid()
+    one, two = mapping_bytes([own], [1], 1 << 40), mapping_bytes([own] * 2, [1, 1], 1 << 40)
+    assert two > 2 * one > 0
+    assert mapping_bytes([own], [9], 1 << 40) > one
+    monkeypatch.setattr(mappings, "_MOST_TEXT", 100)
+    assert mapping_bytes([own], [1], 1 << 40) == 1 << 40
+
+
+def test_too_many_watches_are_not_counted_to_the_end(monkeypatch):
+    monkeypatch.setattr(descriptors, "_MOST_WATCHES", 4)
+    own, too_much = [os.getpid()], 1 << 40
+    with select.epoll() as poll:
+        pipes = [os.pipe() for _ in range(3)]
+        for read, _ in pipes[:2]:
+            poll.register(read, select.EPOLLIN)
+        assert descriptor_bytes(own, too_much)[0] < too_much
+        for _, write in pipes:
+            poll.register(write, select.EPOLLIN)
+        assert descriptor_bytes(own, too_much) == (too_much, 5)
+    for one in (end for pair in pipes for end in pair):
+        os.close(one)
+
+
+def test_texts_of_proc_are_charged_by_what_they_can_hold():
+    own, before = [os.getpid()], descriptor_bytes([os.getpid()], 0)[0]
+    opened = [os.open("/proc/self/maps", os.O_RDONLY) for _ in range(20)]
+    try:
+        assert descriptor_bytes(own, 0)[0] == before
+        more = descriptor_bytes(own, 0, text=(1 << 20) + 1)[0] - before
+        assert 40 << 20 > more >= (40 << 20) - (4 << 20)
+    finally:
+        for one in opened:
+            os.close(one)
+
+
+def test_programs_with_few_files_and_descriptors_are_looked_at_no_earlier():
+    few = Memory(0, 0, 0, threads=8, descriptors=64)
+    assert most_text_bytes(few, 100 * descriptors.NAME_TEXT) == 0
+    assert most_text_bytes(few, 2000 * descriptors.NAME_TEXT) > 0

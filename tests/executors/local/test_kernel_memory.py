@@ -8,7 +8,7 @@ import pytest
 import code_env
 from code_env import Limits, Program, Status
 from code_env.harness.process import descriptors, mappings
-from code_env.harness.process.descriptors import descriptor_bytes, most_text_bytes
+from code_env.harness.process.descriptors import NOTHING_SEEN, Seen, descriptor_bytes, most_text_bytes
 from code_env.harness.process.mappings import depths, mapping_bytes
 from code_env.harness.process.memory import Memory
 from support import local
@@ -151,7 +151,7 @@ def test_too_many_watches_are_not_counted_to_the_end(monkeypatch):
         assert descriptor_bytes(own, too_much)[0] < too_much
         for _, write in pipes:
             poll.register(write, select.EPOLLIN)
-        assert descriptor_bytes(own, too_much) == (too_much, 5)
+        assert descriptor_bytes(own, too_much) == (too_much, Seen(5))
     for one in (end for pair in pipes for end in pair):
         os.close(one)
 
@@ -163,9 +163,12 @@ def test_texts_of_proc_are_charged_by_what_they_can_hold():
         assert descriptor_bytes(own, 0)[0] == before
         more = descriptor_bytes(own, 0, text=(1 << 20) + 1)[0] - before
         assert 40 << 20 > more >= (40 << 20) - (4 << 20)
+        seen = descriptor_bytes(own, 0, text=(1 << 20) + 1)[1]
+        assert descriptor_bytes(own, 0, seen=seen)[0] - before == more  # Also when the files are gone.
     finally:
         for one in opened:
             os.close(one)
+    assert descriptor_bytes(own, 0, seen=seen) == (before, NOTHING_SEEN)
 
 
 def test_programs_with_few_files_and_descriptors_are_looked_at_no_earlier():

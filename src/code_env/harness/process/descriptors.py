@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from typing import NamedTuple
 
 from .memory import IN_SOCKET_BYTES, WATCH_BYTES, Memory, directory_of
 
@@ -32,10 +33,22 @@ _WATCH_TEXT, LOCK_TEXT, NAME_TEXT = 114, 100, 4 * 255 + 1
 A name has up to 255 characters, and the kernel writes four for some of them."""
 
 
+class Seen(NamedTuple):
+    """What was seen of a run's descriptors until now, which they can hold still."""
+
+    watches: int = 0
+    """The most watches that a descriptor has had."""
+    text: int = 0
+    """The longest text, see `descriptor_bytes`, since a file in /proc was opened; 0 if none is open."""
+
+
+NOTHING_SEEN = Seen()
+
+
 def descriptor_bytes(
-    pids: list[int], too_much: int, held: int = 0, most_watches: int = 0, text: int = 0
-) -> tuple[int, int]:
-    """Return the most bytes that descriptors hold, and the most watches that one of them has or has had.
+    pids: list[int], too_much: int, held: int = 0, seen: Seen = NOTHING_SEEN, text: int = 0
+) -> tuple[int, Seen]:
+    """Return the most bytes that descriptors hold, and what was seen of them.
 
     The amount that programs commonly have is not counted. A watch is for a file and a descriptor's number. So with a
     third of its descriptors for epoll, a third for files and a third for numbers, a process can have millions of
@@ -46,10 +59,10 @@ def descriptor_bytes(
         too_much: More bytes than the processes may hold.
         held: How many files their sleeping threads can hold. Honest threads mostly wait for sockets that are open.
             Beyond these, each such file counts as a socket that is closed, and as a descriptor with the most watches.
-        most_watches: The most watches that a descriptor has had before.
+        seen: What was seen of them before.
         text: The longest text that a file in /proc can have because of the run's files and locks, in bytes.
     """
-    sockets, pipes, watches, shown = set(), set(), 0, 0
+    sockets, pipes, watches, shown, most_watches = set(), set(), 0, 0, seen.watches
     for pid in pids:
         directory = directory_of(pid)
         device = _device(f"{directory}/root/proc")
@@ -67,12 +80,14 @@ def descriptor_bytes(
                         one = _watches_in(f"{directory}/fdinfo/{name}")
                         watches, most_watches = watches + one, max(most_watches, one)
                         if watches > _MOST_WATCHES:
-                            return too_much, most_watches
+                            return too_much, seen._replace(watches=most_watches)
+    text = max(text, seen.text)
     without = held * most_watches
     waiting = IN_SOCKET_BYTES * max(len(sockets), held - _FEW_HELD) + _IN_PIPE_BYTES * len(pipes)
     texts = _buffer_bytes(text + _WATCH_TEXT * most_watches) * (shown + held)
     total = WATCH_BYTES * (watches + without) + max(0, waiting - _FEW_BYTES) + max(0, texts - _FEW_BYTES)
-    return max(total, too_much if without > _MOST_HELD_WATCHES else 0), most_watches
+    total = max(total, too_much if without > _MOST_HELD_WATCHES else 0)
+    return total, Seen(most_watches, text if shown + held else 0)
 
 
 def most_text_bytes(memory: Memory, text: int) -> int:

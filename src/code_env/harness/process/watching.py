@@ -15,7 +15,7 @@ from collections.abc import Callable
 from operator import attrgetter, sub
 from typing import Any, NamedTuple
 
-from .descriptors import descriptor_bytes, most_text_bytes
+from .descriptors import NOTHING_SEEN, descriptor_bytes, most_text_bytes
 from .held_files import held_files
 from .limits import MAX_TASKS, ProcessLimits
 from .mappings import depths, mapping_bytes, most_link_bytes
@@ -202,7 +202,7 @@ class Watch:
         self.peak_bytes = 0
         self.threads = 0
         """How many threads the run had at the last check."""
-        self._most_in_files, self._most_watches, self._was_blind = 0, 0, False
+        self._most_in_files, self._seen, self._was_blind = 0, NOTHING_SEEN, False
         self.cpu_s = 0.0
         self._started = self._last_look = _monotonic() if started is None else started
         self._patience_s = limits.wall_s
@@ -324,12 +324,12 @@ class Watch:
         self._most_in_files = max(self._most_in_files, *(one.files for one in memory.values()), 0)
         self._was_blind = self._was_blind or not all(one.is_known for one in memory.values())
         # Mappings and descriptors are read only if they can decide the outcome: reading them takes much longer.
-        text = self._text_bytes()
+        text = max(self._text_bytes(), self._seen.text)
         elsewhere = sum(one.elsewhere + most_text_bytes(one, text) for one in memory.values())
         depth = depths({pid: one.parent for pid, one in memory.items()}, serves=self._serves)
         if resident <= self.limits.memory_bytes < resident + elsewhere + most_link_bytes(depth):
             held, too_much = held_files(memory.items()), self.limits.memory_bytes + 1
-            open_bytes, self._most_watches = descriptor_bytes(pids, too_much, held, self._most_watches, text)
+            open_bytes, self._seen = descriptor_bytes(pids, too_much, held, self._seen, text)
             resident += mapping_bytes(list(memory), depth, too_much) + open_bytes
         return resident
 

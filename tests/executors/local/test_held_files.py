@@ -73,7 +73,7 @@ for _ in range(10):
 
 @pytest.mark.parametrize("name", ABUSES)
 def test_what_threads_hold_without_descriptors_is_charged(name, jail):
-    small = Limits() if name in ("watches", "files") else Limits(memory_bytes=64 << 20)
+    small = Limits() if name == "watches" else Limits(memory_bytes=64 << 20)
     result = jail.run(Program(f"{BEGINNING}{ABUSES[name]}\ntime.sleep(1)\nos._exit(0)", limits=small))
     assert result.status is Status.MEMORY, result
 
@@ -139,6 +139,22 @@ def run(calls, then=lambda: None):
     results = jail.run_many([Program(f"{beginning}{code}\nprint('done')", limits=limits) for code in IDIOMS.values()])
     found = {name: (one.status, one.stdout) for name, one in zip(IDIOMS, results, strict=True)}
     assert found == dict.fromkeys(IDIOMS, (Status.OK, "done\n")), results
+
+
+def test_many_threads_in_select_beside_many_files_are_charged_what_there_can_be(jail):
+    """A thread in `select` may hold all descriptors below its highest one, and these programs have few sockets."""
+    code = """
+import select, socket, threading
+for at in range(900): open(f"{at:0250}", "w").close()
+def wait():
+    ends = socket.socketpair()
+    select.select([ends[0]], [], [], 1)
+threads = [threading.Thread(target=wait) for _ in range(40)]
+for one in threads: one.start()
+for one in threads: one.join()
+"""
+    result = jail.run(Program(code, limits=Limits(memory_bytes=256 << 20)))
+    assert result.status is Status.OK, result
 
 
 def test_processes_do_not_share_their_descriptors(jail):

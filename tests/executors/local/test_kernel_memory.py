@@ -8,7 +8,7 @@ import pytest
 import code_env
 from code_env import Limits, Program, Status
 from code_env.harness.process import descriptors, mappings
-from code_env.harness.process.descriptors import NOTHING_SEEN, Seen, descriptor_bytes, most_text_bytes
+from code_env.harness.process.descriptors import Seen, descriptor_bytes, most_text_bytes
 from code_env.harness.process.mappings import depths, mapping_bytes
 from code_env.harness.process.memory import Memory
 from support import local
@@ -168,7 +168,23 @@ def test_texts_of_proc_are_charged_by_what_they_can_hold():
     finally:
         for one in opened:
             os.close(one)
-    assert descriptor_bytes(own, 0, seen=seen) == (before, NOTHING_SEEN)
+    assert descriptor_bytes(own, 0, seen=seen) == (before, Seen(in_proc=True))
+
+
+def test_threads_hold_files_of_proc_only_where_there_was_one():
+    own, long = [os.getpid()], 1 << 20
+    without, with_one = (descriptor_bytes(own, 0, 32, Seen(in_proc=one), long)[0] for one in (False, True))
+    assert with_one - without == 32 * (long << 1) - (4 << 20)
+
+
+def test_files_of_threads_are_sockets_only_as_far_as_there_are_sockets(monkeypatch):
+    own = [os.getpid()]
+    monkeypatch.setattr(descriptors, "_sockets_of_network", lambda pid: 100)
+    monkeypatch.setattr(descriptors, "_large_pipes", lambda: 1024)
+    some, many = (descriptor_bytes(own, 0, held)[0] for held in (64 + 2000, 64 + 12_000))
+    assert many - some == 10_000 * (8 << 10)
+    monkeypatch.setattr(descriptors, "_sockets_of_network", lambda pid: 100_000)
+    assert descriptor_bytes(own, 0, 64 + 2000)[0] - some > 1000 * (300 << 10)
 
 
 def test_programs_with_few_files_and_descriptors_are_looked_at_no_earlier():

@@ -7,13 +7,15 @@ buffer for as long as the descriptor is open, and the buffer has room for the lo
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import sys
 from typing import NamedTuple
 
 from .memory import IN_SOCKET_BYTES, WATCH_BYTES, Memory, directory_of
 
-_IN_PIPE_BYTES = 64 << 10
-"""The most data that can wait in a pipe, in bytes."""
+_IN_PIPE_BYTES, _IN_FURTHER_PIPE_BYTES = 64 << 10, 8 << 10
+"""The most data that can wait in a pipe, and in one that a user has beyond pipe-user-pages-soft, in bytes; pipe(7)."""
 
 _FEW_BYTES = 4 << 20
 """The most data that can wait in the pipes and sockets that programs commonly have, in bytes, and the most text."""
@@ -40,6 +42,8 @@ class Seen(NamedTuple):
     """The most watches that a descriptor has had."""
     text: int = 0
     """The longest text, see `descriptor_bytes`, since a file in /proc was opened; 0 if none is open."""
+    in_proc: bool = False
+    """Whether a file in /proc has been open. Until then no thread is taken to hold one."""
 
 
 NOTHING_SEEN = Seen()
@@ -58,7 +62,8 @@ def descriptor_bytes(
         pids: The processes.
         too_much: More bytes than the processes may hold.
         held: How many files their sleeping threads can hold. Honest threads mostly wait for sockets that are open.
-            Beyond these, each such file counts as a socket that is closed, and as a descriptor with the most watches.
+            Beyond these, each such file counts as one that is closed: as a socket, as far as there are sockets, else as
+            a pipe, and also as a descriptor with the most watches.
         seen: What was seen of them before.
         text: The longest text that a file in /proc can have because of the run's files and locks, in bytes.
     """
@@ -81,13 +86,16 @@ def descriptor_bytes(
                         watches, most_watches = watches + one, max(most_watches, one)
                         if watches > _MOST_WATCHES:
                             return too_much, seen._replace(watches=most_watches)
-    text = max(text, seen.text)
-    without = held * most_watches
-    waiting = IN_SOCKET_BYTES * max(len(sockets), held - _FEW_HELD) + _IN_PIPE_BYTES * len(pipes)
-    texts = _buffer_bytes(text + _WATCH_TEXT * most_watches) * (shown + held)
+    text, in_proc = max(text, seen.text), seen.in_proc or shown > 0
+    shown += held if in_proc else 0
+    without, beyond = held * most_watches, held - _FEW_HELD
+    held_sockets = min(beyond, _sockets_of_network(pids[0])) if beyond > len(sockets) else 0
+    waiting = IN_SOCKET_BYTES * max(len(sockets), held_sockets)
+    waiting += _in_pipes(len(pipes) + max(0, beyond - max(len(sockets), held_sockets)))
+    texts = _buffer_bytes(text + _WATCH_TEXT * most_watches) * shown
     total = WATCH_BYTES * (watches + without) + max(0, waiting - _FEW_BYTES) + max(0, texts - _FEW_BYTES)
     total = max(total, too_much if without > _MOST_HELD_WATCHES else 0)
-    return total, Seen(most_watches, text if shown + held else 0)
+    return total, Seen(most_watches, text if shown else 0, in_proc)
 
 
 def most_text_bytes(memory: Memory, text: int) -> int:
@@ -100,6 +108,32 @@ def most_text_bytes(memory: Memory, text: int) -> int:
     watches = min(_MOST_WATCHES, (memory.descriptors // 2) ** 2)
     more = max(0, _buffer_bytes(text + _WATCH_TEXT * watches) - IN_SOCKET_BYTES)
     return more * memory.descriptors * (1 + (memory.threads if memory.threads > 1 else 0))
+
+
+def _sockets_of_network(pid: int) -> int:
+    """Return how many sockets a process's network namespace has, closed ones among them that a thread waits for."""
+    try:
+        with open(f"/proc/{pid}/net/sockstat", "rb", buffering=0) as file:
+            return int(file.readline().split()[-1])
+    except (OSError, ValueError, IndexError):
+        return sys.maxsize
+
+
+def _in_pipes(count: int) -> int:
+    """Return the most bytes that wait in pipes of a user."""
+    large = min(count, _large_pipes())
+    return _IN_PIPE_BYTES * large + _IN_FURTHER_PIPE_BYTES * (count - large)
+
+
+@functools.cache
+def _large_pipes() -> int:
+    """Return how many pipes a user may have before new ones are small."""
+    try:
+        with open("/proc/sys/fs/pipe-user-pages-soft", "rb", buffering=0) as file:
+            pages = int(file.read(32))
+    except (OSError, ValueError):
+        pages = 0
+    return pages * os.sysconf("SC_PAGESIZE") // _IN_PIPE_BYTES or sys.maxsize
 
 
 def _buffer_bytes(text: int) -> int:

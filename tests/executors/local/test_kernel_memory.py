@@ -21,29 +21,29 @@ start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
 for at in range(0, MAPPINGS, 2): libc.mprotect(ctypes.c_void_p(start + at * 4096), ctypes.c_size_t(4096), 7)
 for at in range(MAPPINGS): memory[at * 4096] = 1
 memory.madvise(mmap.MADV_DONTNEED)
-for depth in range(40):
+for depth in range(24):
     child = os.fork()
     if child:
         os.waitpid(child, 0)
         os._exit(0)
-time.sleep(3)
+time.sleep(1)
 os.write(1, b'done')
 """
 
 
 def test_mappings_that_each_process_of_a_chain_inherits_are_charged(jail):
-    """The chain has some 670 MiB at both levels, of which the mappings are 14, and with more of these 340 MiB more."""
-    limits = Limits(memory_bytes=820 << 20, processes=40, cpu_s=60, wall_s=100)
+    """The chain has some 400 MiB at both levels, and with so many mappings some 110 MiB more."""
+    limits = Limits(memory_bytes=460 << 20, processes=24, cpu_s=60, wall_s=100)
     few = jail.run(Program(CHAIN.replace("MAPPINGS", "4"), limits=limits))
     assert (few.status, few.stdout) == ("ok", "done"), few
     many = jail.run(Program(CHAIN.replace("MAPPINGS", "4000"), limits=limits))
     assert many.status is Status.MEMORY, many
 
 
-def test_a_chain_in_a_test_of_a_judged_run_is_charged_too(jail):
-    limits = Limits(memory_bytes=820 << 20, processes=40, cpu_s=60, wall_s=100)
+def test_a_chain_in_a_test_of_a_judged_run_is_charged_too(executor):
+    limits = Limits(memory_bytes=460 << 20, processes=24, cpu_s=60, wall_s=100)
     task = code_env.Task("t", "", (code_env.StdinTest("", "done"),), limits=limits)
-    few, many = (code_env.judge(task, CHAIN.replace("MAPPINGS", number), jail) for number in ("4", "4000"))
+    few, many = (code_env.judge(task, CHAIN.replace("MAPPINGS", number), executor) for number in ("4", "4000"))
     assert few.passed, few
     assert [case.status for case in many.cases] == [Status.MEMORY], many
 

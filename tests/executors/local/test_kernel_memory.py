@@ -1,7 +1,9 @@
 """The kernel's own memory that programs take is charged: mappings, watches and texts of /proc; little of it is free."""
 
+import contextlib
 import os
-import select
+import subprocess
+import sys
 
 import pytest
 
@@ -141,50 +143,56 @@ def test_mappings_are_free_for_the_run_and_not_for_each_process(monkeypatch):
     assert mapping_bytes([own], [1], 1 << 40) == 1 << 40
 
 
+@contextlib.contextmanager
+def process(code=""):
+    """The number of a process that has opened what the code opens; this one has what other tests have left open."""
+    code = f"import os, select\n{code}\nprint(flush=True)\nos.read(0, 1)"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as started:
+        assert started.stdout.readline() == b"\n"
+        yield started.pid
+        started.stdin.close()
+
+
+def watching(number):
+    return process(f"poll, ends = select.epoll(), os.pipe() + os.pipe() + os.pipe()\n"
+                   f"for end in ends[:{number}]: poll.register(end, select.EPOLLIN)")  # fmt: skip
+
+
 def test_too_many_watches_are_not_counted_to_the_end(monkeypatch):
     monkeypatch.setattr(descriptors, "_MOST_WATCHES", 4)
-    own, too_much = [os.getpid()], 1 << 40
-    with select.epoll() as poll:
-        pipes = [os.pipe() for _ in range(3)]
-        for read, _ in pipes[:2]:
-            poll.register(read, select.EPOLLIN)
-        assert descriptor_bytes(own, too_much)[0] < too_much
-        for _, write in pipes:
-            poll.register(write, select.EPOLLIN)
-        assert descriptor_bytes(own, too_much) == (too_much, Seen(5))
-    for one in (end for pair in pipes for end in pair):
-        os.close(one)
+    too_much = 1 << 40
+    with watching(4) as few, watching(6) as many:
+        assert descriptor_bytes([few], too_much)[0] < too_much
+        assert descriptor_bytes([many], too_much) == (too_much, Seen(6))
 
 
 def test_texts_of_proc_are_charged_by_what_they_can_hold():
-    own, before = [os.getpid()], descriptor_bytes([os.getpid()], 0)[0]
-    opened = [os.open("/proc/self/maps", os.O_RDONLY) for _ in range(20)]
-    try:
-        assert descriptor_bytes(own, 0)[0] == before
-        more = descriptor_bytes(own, 0, text=(1 << 20) + 1)[0] - before
-        assert 40 << 20 > more >= (40 << 20) - (4 << 20)
-        seen = descriptor_bytes(own, 0, text=(1 << 20) + 1)[1]
-        assert descriptor_bytes(own, 0, seen=seen)[0] - before == more  # Also when the files are gone.
-    finally:
-        for one in opened:
-            os.close(one)
-    assert descriptor_bytes(own, 0, seen=seen) == (before, Seen(in_proc=True))
+    with process() as pid:
+        before = descriptor_bytes([pid], 0)[0]
+        assert descriptor_bytes([pid], 0, text=(1 << 20) + 1) == (before, Seen())
+    with process("opened = [os.open('/proc/self/maps', os.O_RDONLY) for _ in range(20)]") as pid:
+        assert descriptor_bytes([pid], 0)[0] == before
+        bytes_, seen = descriptor_bytes([pid], 0, text=(1 << 20) + 1)
+        assert bytes_ - before == (40 << 20) - (4 << 20)
+        assert descriptor_bytes([pid], 0, seen=seen)[0] == bytes_  # Also when the files are gone.
+    with process() as pid:  # The files of /proc are closed.
+        assert descriptor_bytes([pid], 0, seen=seen) == (before, Seen(in_proc=True))
 
 
 def test_threads_hold_files_of_proc_only_where_there_was_one():
-    own, long = [os.getpid()], 1 << 20
-    without, with_one = (descriptor_bytes(own, 0, 32, Seen(in_proc=one), long)[0] for one in (False, True))
-    assert with_one - without == 32 * (long << 1) - (4 << 20)
+    with process() as pid:
+        without, with_one = (descriptor_bytes([pid], 0, 32, Seen(in_proc=one), 1 << 20)[0] for one in (False, True))
+    assert with_one - without == 32 * (2 << 20) - (4 << 20)
 
 
 def test_files_of_threads_are_sockets_only_as_far_as_there_are_sockets(monkeypatch):
-    own = [os.getpid()]
     monkeypatch.setattr(descriptors, "_sockets_of_network", lambda pid: 100)
     monkeypatch.setattr(descriptors, "_large_pipes", lambda: 1024)
-    some, many = (descriptor_bytes(own, 0, held)[0] for held in (64 + 2000, 64 + 12_000))
-    assert many - some == 10_000 * (8 << 10)
-    monkeypatch.setattr(descriptors, "_sockets_of_network", lambda pid: 100_000)
-    assert descriptor_bytes(own, 0, 64 + 2000)[0] - some > 1000 * (300 << 10)
+    with process() as pid:
+        some, many = (descriptor_bytes([pid], 0, held)[0] for held in (64 + 2000, 64 + 12_000))
+        assert many - some == 10_000 * (8 << 10)
+        monkeypatch.setattr(descriptors, "_sockets_of_network", lambda pid: 100_000)
+        assert descriptor_bytes([pid], 0, 64 + 2000)[0] - some > 1000 * (300 << 10)
 
 
 def test_programs_with_few_files_and_descriptors_are_looked_at_no_earlier():

@@ -3,7 +3,8 @@
 The suite has 24 tasks with six sets of packages, among them an old NumPy beside a new one. `prepare` installs them into
 a cache: the one that `$CODE_ENV_CACHE` names, so that an empty one shows what the first time takes. Then each task's
 reference is judged, and for each set of packages rounds of its programs run on `local` and, in turn, by forks of an
-interpreter of the same environment, started with `-I -S`, that has imported the same modules.
+interpreter of the same environment, started with `-I -S`, that has imported the same modules. The last row is for a
+program of each set, on average.
 
     python benchmarks/packages.py
     python benchmarks/packages.py --rounds 7 --json

@@ -9,6 +9,7 @@ import pytest
 
 import code_env
 from code_env import Limits, Program
+from code_env.executors.local.jail.namespaces import work_in
 from code_env.executors.local.jail.own_paths import OwnPaths, forget
 from support import LEVELS, local
 
@@ -76,11 +77,12 @@ def test_paths_are_those_of_the_programs_own_import(level):
             assert result.status == "ok", result
             seen.append(result.stdout)
     assert seen[0] == seen[1]
-    assert seen[0].startswith("True\nTMPDIR/work\nTMPDIR/work\nTMPDIR\nTMPDIR/work/.local\n")
+    work = work_in("TMPDIR")
+    assert seen[0].startswith(f"True\n{work}\n{work}\nTMPDIR\n{work}/.local\n")
 
 
 def test_every_worker_has_its_own():
-    code = f"{TEMPFILE}import matplotlib, multiprocessing.process\nprint(matplotlib.get_cachedir()[:len(os.getcwd())] == os.getcwd())"
+    code = f"{TEMPFILE}import matplotlib\nprint(matplotlib.get_cachedir()[:len(os.getcwd())] == os.getcwd())"
     with local("contained", workers=3) as executor:
         results = executor.run_many([Program(f"import matplotlib.pyplot, time\ntime.sleep(0.2)\n{code}")] * 6)
     assert {one.stdout for one in results} == {"True\nTrue\n"}, results

@@ -63,7 +63,6 @@ ENVIRONMENT = {
 }
 """All environment variables of a program, except HOME, TMPDIR and what `loader_environment` adds."""
 
-
 _answers: dict[tuple[Any, ...], tuple[dict[str, Any], list[tuple[int, ...] | None]]] = {}
 """What interpreters have said, with the state of their files then: asking takes longer than all else but the server."""
 

@@ -89,9 +89,10 @@ def descriptor_bytes(
     text, in_proc = max(text, seen.text), seen.in_proc or shown > 0
     shown += held if in_proc else 0
     without, beyond = held * most_watches, held - _FEW_HELD
-    held_sockets = min(beyond, _sockets_of_network(pids[0])) if beyond > len(sockets) else 0
-    waiting = IN_SOCKET_BYTES * max(len(sockets), held_sockets)
-    waiting += _in_pipes(len(pipes) + max(0, beyond - max(len(sockets), held_sockets)))
+    counted = len(sockets)
+    if beyond > counted:
+        counted = max(counted, min(beyond, _sockets_of_network(pids[0])))
+    waiting = IN_SOCKET_BYTES * counted + _in_pipes(len(pipes) + max(0, beyond - counted))
     texts = _buffer_bytes(text + _WATCH_TEXT * most_watches) * shown
     total = WATCH_BYTES * (watches + without) + max(0, waiting - _FEW_BYTES) + max(0, texts - _FEW_BYTES)
     total = max(total, too_much if without > _MOST_HELD_WATCHES else 0)

@@ -23,7 +23,7 @@ class Environments:
 
     def __init__(self, python: str) -> None:
         self._python, self.cache = python, PackageCache()
-        self._found: dict[tuple[str, ...], Environment] = {}
+        self._found: dict[tuple[str, ...], tuple[Environment, str]] = {}  # Each with the path of its interpreter.
         self._interpreters: dict[str, Interpreter] = {}
 
     def find(self, packages: tuple[str, ...]) -> Environment:
@@ -33,9 +33,10 @@ class Environments:
             PackagesNotPrepared: If there is none.
             ExecutorError: If the interpreter does not answer.
         """
-        found = self._found.get(packages)
-        if found is None or not os.path.exists(found.python):
-            found = self._found[packages] = self.cache.find(packages, self._python)
+        found, python = self._found.get(packages, (None, ""))
+        if found is None or not os.path.exists(python):
+            found = self.cache.find(packages, self._python)
+            self._found[packages] = found, str(found.python)
         return found
 
     def stock(self, base: Stock, packages: tuple[str, ...]) -> Stock:

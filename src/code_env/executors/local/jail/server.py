@@ -29,7 +29,8 @@ from . import child, heap, linux, namespaces, own_paths, rehearsal, wire, worker
 _PROGRAMS_HARNESS = ("program.answering", "program.main_module", "program.serving")
 _JUDGES_HARNESS = ("shared_suite", "judge.main")
 _JUDGES_LATE_MODULES = ("asyncio",)
-"""What the judges' harness imports where it needs it, for those that start anew for each verdict."""
+"""What the judges' harness imports where it needs it. Servers of heavy modules leave it out: their
+programs would copy it with each fork, and few of their judges need it."""
 
 _OOM_SCORE = "500"
 """The value of `oom_score_adj`: when the machine runs out of memory, the kernel kills programs before a trainer."""
@@ -94,7 +95,7 @@ def _enter(config: dict[str, Any]) -> None:
     # The view that is built below does not show this package, so these modules are imported now.
     for name in (*_PROGRAMS_HARNESS, *(_JUDGES_HARNESS if config["judges"] else ())):
         importlib.import_module(f"code_env.harness.{name}")
-    for name in _JUDGES_LATE_MODULES if config["judges"] else ():
+    for name in _JUDGES_LATE_MODULES if config["judges"] and not config["heavy"] else ():
         importlib.import_module(name)
     if config["commands"]:
         worker.become_command = importlib.import_module("code_env.executors.local.jail.command_child").become_command

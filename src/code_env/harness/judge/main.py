@@ -154,7 +154,7 @@ class _Judge:
 
     def __init__(self, job: _Job, channel: Channel, report: Callable[[dict[str, Any]], Any]) -> None:
         self._job, self._channel, self.report = job, channel, report
-        self._entry_point, self._tests, self._wall_s = job.entry_point, job.tests, job.wall_s
+        self._tests, self._wall_s = job.tests, job.wall_s
         self._objects = job.mode == "objects"
         # Made here, so that faults of the tests show before the program says anything.
         suites = {} if job.is_shared else job.suites

@@ -72,7 +72,7 @@ MAX_OBJECTS = 100_000
 
 # Bound here because the program shares this process and can replace them.
 _exit, _exec, _getattr, _callable, _type = os._exit, exec, getattr, callable, type
-_next, _isinstance, _issubclass, _vars, _zip, _any = next, isinstance, issubclass, vars, zip, any
+_next, _isinstance, _issubclass, _zip, _any = next, isinstance, issubclass, zip, any
 _set_depth, _get_depth = sys.setrecursionlimit, sys.getrecursionlimit
 _loads, _process_time = marshal.loads, time.process_time
 _BaseException, _Exception, _int, _slice = BaseException, Exception, int, slice

@@ -16,7 +16,7 @@ from ..wire.containers import Containers
 from ..wire.plain import Decoder
 from .turns import Turns
 
-_EXCEPTION, _STOP, _TYPE, _ID, _COMPILE, _EXEC, _ZIP = Exception, StopIteration, type, id, compile, exec, zip
+_STOP, _TYPE, _ID, _COMPILE, _EXEC = StopIteration, type, id, compile, exec
 
 _ONE_BY_ONE = 1000
 """How many values of an iterator cross one by one, each when the program asks for it. Later values cross in groups."""

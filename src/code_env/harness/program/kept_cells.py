@@ -35,7 +35,7 @@ the cell has ended."""
 
 MOST_DESCRIPTORS = 5
 
-_fork, _waitpid, _exit, _dup2, _close, _read = os.fork, os.waitpid, os._exit, os.dup2, os.close, os.read
+_fork, _waitpid, _exit, _dup2, _close = os.fork, os.waitpid, os._exit, os.dup2, os.close
 _write, _chdir, _fchdir, _WNOHANG, _pread = os.write, os.chdir, os.fchdir, os.WNOHANG, os.pread
 _getcwd = os.getcwd
 _setitimer, _TIMERS = signal.setitimer, (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)

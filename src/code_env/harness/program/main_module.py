@@ -30,7 +30,7 @@ from ..process.limits import MAX_TEXT
 _exit, _compile, _exec, _str, _type = os._exit, compile, exec, str, type
 _format_exception = traceback.format_exception
 _exit_functions, _run_exit_functions, _threads = atexit._ncallbacks, atexit._run_exitfuncs, _thread._count
-_islice, _TextIOWrapper, _collect, _get_objects = itertools.islice, io.TextIOWrapper, gc.collect, gc.get_objects
+_islice, _collect, _get_objects = itertools.islice, gc.collect, gc.get_objects
 _WRITERS = frozenset((io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom))
 
 

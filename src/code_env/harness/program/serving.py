@@ -25,9 +25,10 @@ import time
 from collections.abc import Mapping
 from typing import NoReturn
 
-from ..process.budget import CUT, NOT_RUN
+from ..process.budget import CUT, NOT_RUN, Budget
 from ..process.children import POLLIN, Child, start_child
 from ..process.confinement import Confinement
+from ..process.forks import ForkGate
 from ..process.limits import ProcessLimits
 from ..process.sockets import socket_pair
 from ..process.watching import descendants
@@ -40,7 +41,7 @@ from .main_module import COMPILE_ERRORS, compile_program, describe_error, may_dr
 from .runs import CompiledAnswer, Runs
 
 _MANY_BYTES, _LONG_S = 1 << 18, 0.02
-"""Outcomes are sent when this many bytes wait, or when this much time has passed since the last were, in seconds."""
+"""Outcomes are sent when this many bytes of them wait, or this many seconds after outcomes were sent the last time."""
 
 _REACTION_S = 1.0
 """How long a module may take to report a test that was killed, in seconds."""
@@ -141,8 +142,8 @@ class _Server:
         """Load the answer as a module and relay messages until either side ends it.
 
         Args:
-            per_message: Whether the wall time limit holds for each message (`call` tests, which
-                the module runs in children of its own) or for the module's whole life.
+            per_message: Whether the wall time limit holds for each message (`call` tests, which the module runs in
+                children of its own) or for the module's whole life.
         """
         self.flush()
         self._runs.leave_streams()
@@ -171,56 +172,15 @@ class _Server:
             self._confinement.enter(parent, gate)
 
         child = start_child(limits, body, enter=enter, gate=gate, rlimits=asked.rlimits)
-        tests = _ModulesTests(child, mine.fileno())
+        tests = _ModulesTests(child, mine.fileno(), budget, gate)
         child.forks_tests = per_message
         if per_message:
             child.spare = tests.end
         theirs.close()
-        module = Channel(mine.fileno())
-        loaded: list[bool] = []
-
-        def relay_to_peer() -> bool:
-            try:
-                if not module.fill():
-                    tests.can_report = False
-                    return False
-                while (received := module.pop()) is not None:
-                    if received[0] != Kind.MESSAGE:
-                        raise ChannelError("the program sent a frame that is not its to send")
-                    message = tests.corrected(received[1])
-                    self._channel.send(Kind.MESSAGE, message)
-                    if per_message:
-                        if budget.is_shared or b'"timeout"' in message[:_HEAD]:  # Otherwise it is not parsed.
-                            budget.note(*_end_of(message, child.clock.cpu_s))
-                        child.clock.begin_anew()
-                        if gate is not None and not loaded:
-                            gate.allowed += 1  # From now on, for the child that runs a test.
-                            loaded.append(True)
-            except ChannelError:
-                child.end("error")
-                return False
-            return True
-
-        def relay_to_module() -> bool:
-            while (received := self._channel.pop()) is not None:
-                if received[0] != Kind.MESSAGE:
-                    child.end(None)
-                    return False
-                try:
-                    module.send(*received)
-                except ChannelError:  # The module has ended; this is reported below.
-                    return False
-            return True
-
-        def from_peer() -> bool:
-            if self._channel.fill():
-                return relay_to_module()
-            child.end(None)
-            return False
-
-        child.on_readable(module.fd, relay_to_peer)
-        child.on_readable(self._channel.fd, from_peer, drain=False)
-        relay_to_module()  # Messages that came together with the `LOAD`.
+        relay = _Relay(self._channel, Channel(mine.fileno()), child, tests, per_message=per_message)
+        child.on_readable(mine.fileno(), relay.from_module)
+        child.on_readable(self._channel.fd, relay.from_peer, drain=False)
+        relay.to_module()  # Messages that came together with the `LOAD`.
         ended = child.watch(self._confinement.clean)
         self._workspace.leave(room)
         mine.close()
@@ -231,17 +191,61 @@ class _Server:
         self._channel.send_json(Kind.ENDED, {**ended, "error": None, "stderr": ""})
 
 
-def _end_of(message: bytes, cpu_s: float) -> tuple[str, float]:
-    """Return how the test in a module's message ended, and its CPU time: at least the time that was measured here.
+class _Relay:
+    """Relays messages between the peer and a loaded answer, whose process ends if it breaks the protocol.
 
-    Raises:
-        ChannelError: If the message is malformed.
+    Each method returns whether to go on relaying in its direction.
+
+    Args:
+        peer: The channel to the peer.
+        module: The channel to the process that has loaded the answer.
+        child: That process.
+        tests: The processes that it starts for tests.
+        per_message: Whether each of its messages reports a test, after the first, which says that it has loaded.
     """
-    said = parse_json(message)
-    if not isinstance(said, dict) or "ended" not in said:
-        return "", cpu_s
-    ended = Ended(said["ended"])
-    return ended.status, max(cpu_s, ended.used.get("cpu_s", 0.0))
+
+    def __init__(
+        self, peer: Channel, module: Channel, child: Child, tests: _ModulesTests, *, per_message: bool
+    ) -> None:
+        self._peer, self._module, self._child, self._tests = peer, module, child, tests
+        self._per_message = per_message
+
+    def from_module(self) -> bool:
+        """Relay what the module has sent."""
+        try:
+            if not self._module.fill():
+                self._tests.can_report = False
+                return False
+            while (received := self._module.pop()) is not None:
+                if received[0] != Kind.MESSAGE:
+                    raise ChannelError("the program sent a frame that it may not send")
+                message = self._tests.corrected(received[1])
+                self._peer.send(Kind.MESSAGE, message)
+                if self._per_message:
+                    self._tests.note(message)
+        except ChannelError:
+            self._child.end("error")
+            return False
+        return True
+
+    def from_peer(self) -> bool:
+        """Relay what the peer has sent."""
+        if self._peer.fill():
+            return self.to_module()
+        self._child.end(None)
+        return False
+
+    def to_module(self) -> bool:
+        """Relay the messages of the peer that have been read already."""
+        while (received := self._peer.pop()) is not None:
+            if received[0] != Kind.MESSAGE:
+                self._child.end(None)
+                return False
+            try:
+                self._module.send(*received)
+            except ChannelError:  # The module has ended; `load` reports this.
+                return False
+        return True
 
 
 class _ModulesTests:
@@ -252,15 +256,17 @@ class _ModulesTests:
     Args:
         module: The module's process.
         fd: The descriptor on which the module reports each test.
+        budget: What the tests may use together.
+        gate: Counts the module's processes; None if they are not counted.
     """
 
-    def __init__(self, module: Child, fd: int) -> None:
-        self._module = module
+    def __init__(self, module: Child, fd: int, budget: Budget, gate: ForkGate | None) -> None:
+        self._module, self._budget, self._gate = module, budget, gate
         self._told = select.poll()
         self._told.register(fd, POLLIN)
         self._ended_for: str | None = None
         self._give_up_at: float | None = None
-        self._has_loaded = False
+        self._has_loaded = self._has_noted = False
         self.can_report = True
         """Whether the module still has its end of `fd`."""
 
@@ -290,6 +296,15 @@ class _ModulesTests:
         self._give_up_at = _monotonic() + _REACTION_S
         return True
 
+    def note(self, message: bytes) -> None:
+        """Charge the budget with the test that a message reports, and begin to measure the next one."""
+        if self._budget.is_shared or b'"timeout"' in message[:_HEAD]:  # Otherwise it is not parsed.
+            self._budget.note(*_end_of(message, self._module.clock.cpu_s))
+        self._module.clock.begin_anew()
+        if self._gate is not None and not self._has_noted:
+            self._gate.allowed += 1  # From now on, for the child that runs a test.
+            self._has_noted = True
+
     def corrected(self, message: bytes) -> bytes:
         """Return the module's message on a test, with the reason for the kill, which the module does not know."""
         self._has_loaded, self._give_up_at = True, None
@@ -300,3 +315,16 @@ class _ModulesTests:
         if not isinstance(said, dict) or not isinstance(said.get("ended"), dict):
             raise ChannelError("a message that says nothing of the test that was ended")
         return json_bytes({**said, "ended": {**said["ended"], "status": reason, "exit_code": None}})
+
+
+def _end_of(message: bytes, cpu_s: float) -> tuple[str, float]:
+    """Return how the test in a module's message ended, and its CPU time: at least the time that was measured here.
+
+    Raises:
+        ChannelError: If the message is malformed.
+    """
+    said = parse_json(message)
+    if not isinstance(said, dict) or "ended" not in said:
+        return "", cpu_s
+    ended = Ended(said["ended"])
+    return ended.status, max(cpu_s, ended.used.get("cpu_s", 0.0))

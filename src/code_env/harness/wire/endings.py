@@ -81,7 +81,7 @@ class Ended:
 
     def _exit_reason(self) -> str:
         if self._exit_code is None:
-            return "the program's process sent what was not its to send"
+            return "the program's process sent a frame that it may not send"
         if self._exit_code == BROKEN_EXIT_CODE:
             return "the program broke the process that it ran in"
         return f"exit code {self._exit_code}"

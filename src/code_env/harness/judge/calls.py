@@ -11,7 +11,7 @@ from ..wire.plain import Decoder, NotPlain
 from ..wire.shown import brief
 from .comparing import compare_values
 from .handles import HandleMisuse, ProgramDied, TimeIsUp
-from .remote import GRACE_S, RemoteModule
+from .remote import RemoteModule
 from .telling import Told
 from .time_limit import time_limit
 
@@ -119,10 +119,10 @@ class Calls:
 
     def _judge_reply(self, index: int, module: RemoteModule, ended: Ended, reply: Any) -> None:
         try:
-            with time_limit(self._wall_s + GRACE_S):
+            with time_limit(self._wall_s):
                 self._judge_call(index, module, ended, reply)
-        except TimeIsUp:
-            self._told.case(index, "timeout", "looking at what came back took too long")
+        except TimeIsUp as error:
+            self._told.case(index, "timeout", str(error))
 
     def _judge_call(self, index: int, module: RemoteModule, ended: Ended, reply: Any) -> None:
         test = self._tests[index]

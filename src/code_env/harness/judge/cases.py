@@ -12,7 +12,7 @@ from .asserting import NO_CASES, Sources
 from .handles import ProgramDied
 from .required import Needed, is_met
 
-_MAX_MESSAGE = 2000
+MAX_MESSAGE = 2000
 """The longest message of a case, in characters. It is limited because the program can influence the message."""
 
 
@@ -42,7 +42,7 @@ class CaseRecord:
     def fail(self, message: str) -> None:
         """Record that the case has failed, and why, unless it has failed before."""
         if not self.message:
-            self.message = " ".join(f"{self.source}: {message}"[:_MAX_MESSAGE].split())
+            self.message = " ".join(f"{self.source}: {message}"[:MAX_MESSAGE].split())
 
     @property
     def outcome(self) -> dict[str, Any]:
@@ -219,7 +219,7 @@ class _Case:
                 plain = type(error) is AssertionError or isinstance(error, ProgramDied)
                 text = _text_of(error) if plain else brief_error(error)
                 whole = text if text.startswith(source) else f"{source}: {text}"
-                record.message = " ".join(whole[:_MAX_MESSAGE].split())
+                record.message = " ".join(whole[:MAX_MESSAGE].split())
         self._around(False)
         if self._cases.program_is_dead():
             return False  # Tests that caught `ProgramDied` stop here, because later results are not about the program.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..wire.channel import SUITE, Channel, ChannelError, Kind, pack_request, parse_json
 from ..wire.endings import ENDED, Ended, Problem, described
 from .handles import ProgramDied
-from .remote import GRACE_S, PATIENCE
+from .time_limit import patience_s
 
 
 class SuiteEnd(NamedTuple):
@@ -42,7 +42,7 @@ def run_suite(channel: Channel, wall_s: float, asked: dict[str, Any]) -> SuiteEn
     """
     channel.send(Kind.LOAD, SUITE)
     channel.send(Kind.MESSAGE, pack_request(asked))
-    deadline = time.monotonic() + PATIENCE * wall_s + GRACE_S
+    deadline = time.monotonic() + patience_s(wall_s)
     messages: list[Any] = []
     while True:
         frame = channel.receive(max(0.0, deadline - time.monotonic()))

@@ -49,25 +49,23 @@ from ..wire.endings import ENDED, LOST, Ended, Problem
 from ..wire.shown import MAX_ENDS_CHARS, MAX_TEXT_CHARS, ends
 from .asserting import NO_CASES
 from .calls import Calls
+from .cases import MAX_MESSAGE
 from .checker import Checker
 from .comparing import compare_text
 from .handles import ProgramDied, TimeIsUp
 from .interpreted_suite import run_suite
-from .remote import GRACE_S, PATIENCE, RemoteModule
+from .remote import RemoteModule
 from .session import KINDS as SESSION_KINDS
 from .session import Session
 from .suite import CompiledSuite, SuiteRun
 from .telling import Told
-from .time_limit import time_limit
+from .time_limit import PATIENCE, patience_s, time_limit
 
 _REPORT_CHARS = 1 << 20
 """The most that a report shows of all outputs together, in characters; comparisons use the whole outputs."""
 
 _PIECE_CHARS = 100
 """A report shows at least this much of each end of an output, in characters."""
-
-_SOURCE_CHARS = 2000
-"""The most that a report shows of a case's message from a shared suite, in characters."""
 
 
 _RUNS = ("stdin", "checker")
@@ -226,7 +224,7 @@ class _Judge:
         return len(sources) or 1
 
     def _expect(self, kind: int) -> bytes:
-        received = self._channel.receive(PATIENCE * self._wall_s + GRACE_S)
+        received = self._channel.receive(patience_s(self._wall_s))
         if received is None:
             raise ProgramDied(ENDED)
         if received[0] != kind:
@@ -277,12 +275,12 @@ class _Judge:
         if test["kind"] == "stdin" and len(actual) + len(expected) < _SMALL_CHARS:
             return self._compared(test, actual), expected
         try:
-            with time_limit(self._wall_s + GRACE_S):
+            with time_limit(self._wall_s):
                 if test["kind"] == "stdin":
                     return self._compared(test, actual), expected
                 return self._job.checkers[test["checker"]].difference(test["stdin"], actual, expected), expected
-        except TimeIsUp:
-            return "looking at what came back took too long", expected
+        except TimeIsUp as error:
+            return str(error), expected
 
     @staticmethod
     def _compared(test: dict[str, Any], actual: str) -> str | None:
@@ -291,7 +289,7 @@ class _Judge:
 
     def _take_output(self, output: bytearray) -> Ended:
         """Add a run's output to `output` as it arrives; return how the run ended."""
-        deadline = time.monotonic() + PATIENCE * self._wall_s + GRACE_S
+        deadline = time.monotonic() + patience_s(self._wall_s)
         while True:
             frame = self._channel.receive(max(0.0, deadline - time.monotonic()))
             if frame is None:
@@ -310,16 +308,16 @@ class _Judge:
         session = Session([self._tests[index] for index in indexes])
         self._told.begin()
         try:
-            session.run(self._channel, time.monotonic() + PATIENCE * self._wall_s + GRACE_S)
+            session.run(self._channel, time.monotonic() + patience_s(self._wall_s))
         finally:
             waiting = list(indexes)
             try:
-                with time_limit(self._wall_s + GRACE_S):
+                with time_limit(self._wall_s):
                     for fields in session.judged():
                         self._told.case(waiting.pop(0), **fields)
-            except TimeIsUp:
+            except TimeIsUp as error:
                 for index in waiting:
-                    self._told.case(index, "timeout", "looking at what came back took too long")
+                    self._told.case(index, "timeout", str(error))
             shown = session.shown()
             if shown:
                 self.report({"session": shown})
@@ -376,7 +374,7 @@ class _Judge:
                 self._told.case(index, ended.fault, f"not reached: {ended.reason}", case=case, **ended.details)
                 continue
             record = records[case]
-            message = str(record.get("message", ""))[:_SOURCE_CHARS]
+            message = str(record.get("message", ""))[:MAX_MESSAGE]
             status = "error" if record.get("unfinished") is True else "ok"
             self._told.case(index, status, message, passed=record.get("ran") is True and not message, case=case)
 

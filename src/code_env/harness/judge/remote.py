@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..process.limits import WHOLE_RUN
 from ..wire.bell_channel import QuietChannel
 from ..wire.by_name import NAMED_FOR_TESTS
 from ..wire.channel import PER_MESSAGE, Channel, ChannelError, ChannelTimeout, Kind, pack_request, parse_json
@@ -28,14 +27,8 @@ from .held_changes import HeldChanges
 from .known_objects import KnownObjects
 from .lasting import LastingContainers, containers_in
 from .methods_of_data import is_method_of_data
+from .time_limit import GRACE_S, patience_s
 from .turns import in_turn
-
-GRACE_S = 2.0
-"""Seconds that the peer has beyond the limit on wall time: to wait, or as CPU time to work on a program's data."""
-
-PATIENCE = WHOLE_RUN
-"""The peer waits this many times the limit on wall time. This is a last resort: other processes enforce the limit, and
-they add the time that the program waited for a core."""
 
 _KINDS = {"it": "iterator", "ge": "iterator", "co": "coroutine"}
 _SIMPLE = frozenset((str, bool, int, float, type(None)))
@@ -61,7 +54,7 @@ class RemoteModule:
     def __init__(self, channel: Channel, wall_s: float, objects: bool, *, per_message: bool = False) -> None:
         self._channel, self.wall_s, self._per_message, self.forwards = channel, wall_s, per_message, objects
         self._alone = isinstance(channel, QuietChannel)
-        self._deadline = time.monotonic() + PATIENCE * wall_s + GRACE_S
+        self._deadline = time.monotonic() + patience_s(wall_s)
         self._decoder = Decoder(self._reference)
         self._members = Members()
         self._handed = Handed(self._decoder, self._members)
@@ -171,7 +164,7 @@ class RemoteModule:
             self._number += len(inputs)
         for index in range(len(inputs)):
             if self._per_message:
-                self._deadline = time.monotonic() + PATIENCE * self.wall_s + GRACE_S
+                self._deadline = time.monotonic() + patience_s(self.wall_s)
             yield self._receive(self._ahead.pop(index))
 
     def call(self, handle: Handle, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -16,7 +16,7 @@ from .asserting import CALL, RECORDER, compile_helpers, compile_suite
 from .cases import Cases, brief_error
 from .function_testing import run_functions
 from .handles import Handle, Origin, ProgramDied, Refusals, is_subclass, named_handle
-from .remote import GRACE_S, RemoteModule
+from .remote import RemoteModule
 from .time_limit import time_limit
 from .unit_testing import run_further_methods, run_methods
 
@@ -168,7 +168,7 @@ class SuiteRun:
             handle = named_handle(module, name, origin, methods, forwards=module.forwards)
             self.names[name] = module.exception(name) or handle
         # The tests have a time limit too, because their work on the program's values can take for ever.
-        with time_limit(module.wall_s + GRACE_S):
+        with time_limit(module.wall_s):
             error = self.run_here()
             if error is not None:
                 module.settle()

@@ -59,7 +59,7 @@ def judge_many(
         ValueError: If there are not as many responses as answers.
         UnsupportedProgram: If the executor cannot do what a task asks.
     """
-    judged = _all(answers, responses)
+    judged = _pending_verdicts(answers, responses)
     return list(_settle_in_turn(judged, executor, in_flight=len(judged)))
 
 
@@ -158,26 +158,23 @@ async def ajudge_many(
     answers: Iterable[tuple[Task, str]], executor: Executor, *, responses: Iterable[str] | None = None
 ) -> list[Verdict]:
     """Like `judge_many`, for asyncio."""
-    judged = _all(answers, responses)
+    judged = _pending_verdicts(answers, responses)
     return await asyncio.gather(*[ajudge(j.task, j.code, executor, response=j.response) for j in judged])
 
 
 def _pairs(answers: Iterable[tuple[Task, str]]) -> Iterator[tuple[Task, str]]:
     """Yield the answers, and refuse those that are not pairs."""
+    wanted = "answers must be pairs of a task and an answer, as [(task, code), ...]"
     if not isinstance(answers, Iterable):
-        raise TypeError(
-            f"answers must be pairs of a task and an answer, as [(task, code), ...]; got {type(answers).__name__}"
-        )
+        raise TypeError(f"{wanted}; got {type(answers).__name__}")
     for one in answers:
         if not isinstance(one, Sequence) or isinstance(one, str) or len(one) != 2:
-            raise TypeError(
-                f"answers must be pairs of a task and an answer, as [(task, code), ...]; got {type(one).__name__}"
-            )
+            raise TypeError(f"{wanted}; got {type(one).__name__}")
         task, code = one
         yield task, code
 
 
-def _all(answers: Iterable[tuple[Task, str]], responses: Iterable[str] | None) -> list[PendingVerdict]:
+def _pending_verdicts(answers: Iterable[tuple[Task, str]], responses: Iterable[str] | None) -> list[PendingVerdict]:
     pairs = list(_pairs(answers))
     written = [code for _, code in pairs] if responses is None else list(responses)
     if len(written) != len(pairs):

@@ -71,20 +71,21 @@ class PendingVerdict:
             TypeError: If `executor` is not an executor.
             UnsupportedProgram: If the executor cannot do what the task asks.
         """
+        self._prepare(executor)
+        if self.verdict is None:
+            self._submit()
+
+    def _prepare(self, executor: Executor) -> None:
+        """Check the executor, and choose whether to try first to make all calls in one process."""
         require_executor(executor)
         self._executor = executor
         if self.verdict is None:
             _isolation_of(executor)
-            self._together = self._may_be_together(executor)
-            self._submit()
-
-    def _may_be_together(self, executor: Executor) -> bool:
-        """Whether to try first to make all calls in one process."""
-        return may_be_together(self.task) and _forks(executor)
+            self._together = may_be_together(self.task) and _forks(executor)
 
     def _submit(self) -> None:
         if self._executor is None:
-            raise RuntimeError("it was not started")
+            raise RuntimeError("call start() before wait()")
         self._future = self._executor.submit(self._program())
         self._attempts += 1
 
@@ -103,7 +104,7 @@ class PendingVerdict:
             RuntimeError: If no program has been submitted.
         """
         if self._future is None:
-            raise RuntimeError("it was not submitted")
+            raise RuntimeError("the program was not submitted")
         self._future.add_done_callback(lambda _: tell(self))
 
     def wait(self, until: float | None = None) -> Verdict | None:
@@ -156,10 +157,7 @@ class PendingVerdict:
 
     async def arun(self, executor: Executor) -> Verdict:
         """Run the program and return the verdict, for asyncio."""
-        require_executor(executor)
-        if self.verdict is None:
-            _isolation_of(executor)
-            self._together = self._may_be_together(executor)
+        self._prepare(executor)
         while self.verdict is None:
             self._attempts += 1
             self.take(await executor.arun(self._program()))
@@ -173,7 +171,7 @@ class PendingVerdict:
 
 
 def isolation_for_judging(executor: Executor) -> Isolation:
-    """What an executor isolates, which must be able to judge answers.
+    """Return what an executor isolates, if it can judge answers.
 
     Raises:
         UnsupportedProgram: If it cannot, because it runs no peers.
@@ -192,7 +190,7 @@ _known: WeakKeyDictionary[Executor, Isolation] = WeakKeyDictionary()
 
 
 def _isolation_of(executor: Executor) -> Isolation:
-    """As `isolation_for_judging`; an executor is asked once."""
+    """Return what `isolation_for_judging` returns, and ask each executor only once."""
     known = _known.get(executor)
     if known is None:
         known = _known[executor] = isolation_for_judging(executor)
@@ -200,7 +198,7 @@ def _isolation_of(executor: Executor) -> Isolation:
 
 
 def _forks(executor: Executor) -> bool:
-    """Whether a second run costs little on this executor; only then it pays to try all calls in one process first."""
+    """Whether a second run is cheap on this executor; only then is it worth trying all calls in one process first."""
     about = _isolation_of(executor)
     return about.level not in ("container", "machine") and not about.policy
 

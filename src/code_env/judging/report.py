@@ -30,7 +30,7 @@ _TOGETHER = '{"together": true}\n'
 """A line of a report: the calls shared one process, and each gave the same result as in a process of its own."""
 
 _MALFORMED = '{"malformed": '
-"""What a line of a report begins with that says why the tests, in another language, do not compile."""
+"""The beginning of a report's line that says why tests in another language than Python do not compile."""
 
 _PASSED: dict[str, Any] = {"status": Status.OK, "message": ""}
 """The fields that a report leaves out for a case that passed."""
@@ -68,7 +68,7 @@ def sandbox_fault(result: ExecutionResult) -> ExecutionResult | None:
         return None
     elif peer.stdout.startswith(_HELLO):
         told = next((record["malformed"] for record in _records(peer) if "malformed" in record), None)
-        if told is None:  # It is part of what a program has printed.
+        if told is None:  # A program has printed this text.
             return None
         error = ErrorInfo("TaskError", told["message"], told["traceback"])
     elif peer.error is not None and peer.error.name == SANDBOX_KILLED:
@@ -140,7 +140,7 @@ def _ended(result: ExecutionResult) -> Ended:
 
 
 def _complete(records: Iterable[dict[str, Any]], result: ExecutionResult, reason: str) -> None:
-    """For cases that were interrupted because the program's process ended: record how the process ended."""
+    """Record how the program's process ended in the cases that its end interrupted."""
     for record in records:
         if record["status"] == LOST:
             record["status"], record["message"] = _ended(result).fault, record["message"].replace(ENDED, reason)
@@ -162,7 +162,7 @@ def _why_unreported(result: ExecutionResult, reason: str) -> tuple[Status, str]:
     peer = result.peer
     if peer is not None and peer.status is not Status.OK:
         status = peer.status if peer.status in (Status.TIMEOUT, Status.MEMORY) else Status.ERROR
-        return status, f"judging what the program gave ended: {peer.status}"
+        return status, f"the judge ended while it worked on the program's results: {peer.status}"
     return Status.ERROR, "not reached"
 
 

@@ -16,13 +16,13 @@ from .timing import StepTiming
 from .verdict import CaseResult, Verdict
 
 _MOST_CASES = 20
-"""A line describes at most so many of the cases that did not pass."""
+"""The most cases that did not pass which a line describes."""
 
 _MOST_CHARS = 4000
-"""A line holds at most so many characters of an output; the middle of a longer output is left out."""
+"""The most characters of an output in a line; the middle of a longer output is left out."""
 
 _EXAMPLE_CHARS = 1000
-"""A line holds at most so many characters of a test."""
+"""The most characters of a test in a line."""
 
 
 def judged_by(executor: Executor) -> dict[str, str]:

@@ -13,11 +13,10 @@ from code_env.harness.wire.endings import SHARED, TIME_IS_UP
 from code_env.tasks.task import Task
 
 _MOST = 0.85
-"""A test that has used this share of its CPU time has reached this limit, not that of wall time. The kernel ends a
-program a little before the time that it reports."""
+"""A test that timed out has reached the limit on CPU time, not that on wall time, if it used this share of it. It need
+not be all of it, because the kernel ends a program a little early."""
 
 _AFTER_TIMEOUT = "after a test that timed out, the tests share CPU time"
-
 
 _BASH_WAITS = "; bash waits if it may not start a process for $(...), a pipe or a command: see limits.processes"
 
@@ -48,7 +47,7 @@ def completed_message(record: Mapping[str, Any], task: Task, code: str) -> str:
     if cpu_s is None:
         return message
     most_s = min(limits.cpu_s, limits.total_cpu_s or limits.cpu_s)
-    reached = f"{most_s:g} s of CPU time" if cpu_s >= _MOST * most_s else f"{limits.wall_s:g} s of wall time"
+    reached = _limit_reached(cpu_s, most_s, limits.wall_s)
     if task.language == "bash" and limits.processes == 0 and cpu_s < _MOST * most_s:
         reached += _BASH_WAITS
     return message.replace(TIME_IS_UP, f"{TIME_IS_UP} ({reached})", 1)
@@ -56,10 +55,13 @@ def completed_message(record: Mapping[str, Any], task: Task, code: str) -> str:
 
 def time_of_whole_run(limits: Limits, cpu_s: float) -> str:
     """Return, in words, which time limit of all tests together was reached, by a run that used this much CPU time."""
-    most_s = WHOLE_RUN * limits.cpu_s
-    wall_s = WHOLE_RUN * limits.wall_s
-    reached = f"{most_s:g} s of CPU time" if cpu_s >= _MOST * most_s else f"{wall_s:g} s of wall time"
+    reached = _limit_reached(cpu_s, WHOLE_RUN * limits.cpu_s, WHOLE_RUN * limits.wall_s)
     return f"{TIME_IS_UP} for all tests together ({reached})"
+
+
+def _limit_reached(cpu_s: float, most_cpu_s: float, most_wall_s: float) -> str:
+    """Return, in words, which of two limits a run that used this much CPU time has reached."""
+    return f"{most_cpu_s:g} s of CPU time" if cpu_s >= _MOST * most_cpu_s else f"{most_wall_s:g} s of wall time"
 
 
 def _with_line(message: str, error: Mapping[str, str], task: Task, code: str) -> str:

@@ -15,7 +15,7 @@ from code_env.checks import require_whole
 from code_env.errors import SessionBusy, SessionDied, TaskError
 from code_env.executors.program import Program, check_path
 from code_env.executors.result import CellResult, ErrorInfo, ExecutionResult, Status
-from code_env.harness.program.between_cells import order_to_seed, order_to_write
+from code_env.harness.program.between_cells import instruction_to_seed, instruction_to_write
 
 from .session import MAX_SEED, Checkpoint, Session, SessionState, Spent
 
@@ -73,7 +73,7 @@ class SessionOfCells(Session):
 
     def __init__(self, first: Program) -> None:
         self._first = first
-        self._past = Past().plus(order_to_seed(secrets.randbits(32)))
+        self._past = Past().plus(instruction_to_seed(secrets.randbits(32)))
         self._lock = threading.Lock()
         self._busy = self._interrupted = False
         self._ended = ""
@@ -115,7 +115,7 @@ class SessionOfCells(Session):
         """See `Session.reseed`."""
         require_whole("seed", seed, ValueError, least=0, most=MAX_SEED)
         with self._working() as past:
-            self._past = past.plus(order_to_seed(seed))
+            self._past = past.plus(instruction_to_seed(seed))
 
     def write(self, path: str, data: bytes) -> None:
         """See `Session.write`."""
@@ -124,7 +124,7 @@ class SessionOfCells(Session):
         if len(data) > most:
             raise TaskError(f"the file {path} has {len(data)} bytes, and limits.file_bytes allows {most}")
         with self._working() as past:
-            self._past = past.plus(order_to_write(path, data))
+            self._past = past.plus(instruction_to_write(path, data))
 
     def checkpoint(self) -> Checkpoint:
         """See `Session.checkpoint`."""

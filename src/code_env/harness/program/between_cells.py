@@ -1,7 +1,8 @@
-"""What is done in a session between two cells: files are written, and generators are seeded.
+"""Writes files and seeds generators between two cells of a session, in the process of the session's cells.
 
-An order stands among the cells as a text that Python would refuse as one. It is carried out by functions that no cell
-can replace by a name of its own.
+An instruction to do so stands in the list of cells, as a text that begins with a null character and so is not valid
+Python. The trainer's process makes instructions. The process of the cells, which is untrusted, carries them out with
+functions that are bound here, so that a cell's own names do not shadow them.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ _open, _write, _mkdir, _close = os.open, os.write, os.mkdir, os.close
 _a2b, _b2a, _modules = binascii.a2b_base64, binascii.b2a_base64, sys.modules
 
 
-def order_to_write(path: str, data: bytes) -> str:
-    """The order to write a file.
+def instruction_to_write(path: str, data: bytes) -> str:
+    """Return the instruction to write a file.
 
     Args:
         path: Its path, relative to the directory in which the session began.
@@ -31,30 +32,30 @@ def order_to_write(path: str, data: bytes) -> str:
     return f"{_MARK}{_WRITE}{_text(path.encode('utf-8', 'surrogateescape'))} {_text(data)}"
 
 
-def order_to_seed(seed: int) -> str:
-    """The order to seed `random` and NumPy's generator."""
+def instruction_to_seed(seed: int) -> str:
+    """Return the instruction to seed `random` and NumPy's generator."""
     return f"{_MARK}{_SEED}{seed}"
 
 
-def is_order(text: str) -> bool:
-    """Whether a text among the cells is an order."""
+def is_instruction(text: str) -> bool:
+    """Return whether a text in the list of cells is an instruction."""
     return text.startswith(_MARK)
 
 
-def carry_out(order: str, start: str) -> None:
-    """Carry out an order.
+def carry_out(instruction: str, start: str) -> None:
+    """Carry out an instruction.
 
     Args:
-        order: The order.
+        instruction: The instruction.
         start: The directory in which the session began.
 
     Raises:
         OSError: If a file cannot be written.
     """
-    if order[1] == _SEED:
-        _seed(int(order[2:]))
+    if instruction[1] == _SEED:
+        _seed(int(instruction[2:]))
         return
-    path, data = map(_a2b, order[2:].split(" "))
+    path, data = map(_a2b, instruction[2:].split(" "))
     _put(start, path.decode("utf-8", "surrogateescape"), data)
 
 
@@ -79,13 +80,13 @@ def _put(start: str, path: str, data: bytes) -> None:
 
 
 def _seed(seed: int) -> None:
-    import random  # Not above: after a fork each program would seed it, also those that have no session.
+    import random  # Not above: it seeds itself after each fork, so programs without a session would pay for it.
 
     random.seed(seed)
     if _NUMPYS in _modules:
         _modules[_NUMPYS].seed(seed)
         return
-    # NumPy loads its generator when a program uses it first, and takes a seed from the system then.
+    # NumPy loads its generator, and takes a seed from the system, when a program uses it for the first time.
     for finder in sys.meta_path:
         if isinstance(finder, _Seeding):
             finder.seed = seed

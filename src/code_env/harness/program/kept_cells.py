@@ -1,11 +1,11 @@
 """Keeps the interpreter of a session between its cells, and forks it for the next cell.
 
 The process waits for a message. At `FORK` it forks a child, and goes on waiting. At `CELL` it runs a cell, gives up all
-that belongs to this cell, says `DONE`, and waits again. So the process of a cell becomes the interpreter from which the
-next cell is forked, and the interpreter before it is the state before the cell.
+that belongs to this cell, sends `DONE`, and waits again. So the process of a cell becomes the interpreter from which
+the next cell is forked, and the interpreter that forked it keeps the state before the cell.
 
-All this runs in the process of untrusted cells, which can change everything here. Who sends the messages trusts nothing
-of it, and looks at the process from outside.
+All this runs in the process of untrusted cells, which can change everything here. The worker that sends the messages
+(`session_worker.py`) does not trust the replies, and looks at the process from outside.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from .main_module import flush
 from .notebook import Kernel, run_cell_after
 
 SOCKET, ROOM, REPORT = 60, 61, 62
-"""Descriptors of the process: its socket; while a cell runs also the cell's directory, and where its record goes."""
+"""Descriptors of the process: its socket and, while a cell runs, the cell's directory and the file for its record."""
 
 FORK, CELL = b"fork", b"cell"
-"""What the process is told. A child's socket comes with the first; with the second come the order, standard output and
-error, the report, and the cell's directory."""
+"""The messages to the process. With `FORK` comes the socket of the new child. With `CELL` come five descriptors: the
+cell and those before it as `session_wire.pack_cell` encodes them, standard output, standard error, the file for the
+record, and the cell's directory."""
 
 BORN, FORKED, DONE = b"born", b"forked", b"done"
-"""What the process says: a fork of it lives, which the fork itself says; it has forked, and holds nothing of the fork;
-the cell has ended."""
+"""The messages from the process. A new child sends `BORN`. The process that forked it sends `FORKED` when it has closed
+the child's socket. `DONE` says that the cell has ended."""
 
 MOST_DESCRIPTORS = 5
 
@@ -85,16 +86,13 @@ def _reap() -> None:
 
 
 def _run_cell(kernel: Kernel, fds: list[int], work: str, place: str) -> str:
-    """Run a cell.
+    """Run a cell, and return the working directory at its end.
 
     Args:
         kernel: What the cells share.
         fds: The descriptors that came with the message.
-        work: The directory, inside that of the cell, in which the session began.
-        place: The working directory that the cell before has left, absolute or relative to that of the cell.
-
-    Returns:
-        That which this cell has left.
+        work: The directory, inside the cell's directory, in which the session began.
+        place: The working directory at the end of the cell before, absolute or relative to the cell's directory.
     """
     order, *rest = fds
     history, text, number = _loads(_whole(order))
@@ -123,7 +121,7 @@ def _run_cell(kernel: Kernel, fds: list[int], work: str, place: str) -> str:
 
 
 def _go_to(places: list[str]) -> None:
-    """Go to the first of these directories that there is. A cell can have removed or closed them all."""
+    """Go to the first of these directories that exists, if any: a cell can have removed or closed them all."""
     for place in places:
         try:
             _chdir(place)
@@ -133,7 +131,7 @@ def _go_to(places: list[str]) -> None:
 
 
 def _left(room: str) -> str:
-    """The working directory: in the cell's directory relative to it, since each branch has another; else absolute."""
+    """Return the working directory; relative if it is in the cell's directory, because each cell has its own."""
     try:
         here = _getcwd()
     except OSError:

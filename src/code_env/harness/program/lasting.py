@@ -1,17 +1,18 @@
-"""Tells the tests what an iterator, a generator or a coroutine does to containers after the call that gave it.
+"""Reports to the tests what an iterator, a generator or a coroutine does to containers after the call that returned it.
 
-It changes arguments of that call at each step, and a generator can yield one list again and again. So both sides keep
-the containers of the call's arguments, and those that have been yielded, as long as the program holds them: a container
-that only this file refers to can no longer change or occur again. `judge/lasting.py` is the other side; its request has
-`"forget": true` if it has forgotten the yielded ones. Each step is an exchange (`containers.py`) in which the kept
-containers have the first numbers, and its reply has these fields::
+At each step such an object can change arguments of that call, and a generator can yield one list again and again. So
+both sides keep the containers in the call's arguments, and those that have been yielded, as long as the program holds
+them: a container that only this file refers to can no longer change or occur again. `judge/lasting.py` is the other
+side; its request has `"forget": true` if it has forgotten the yielded containers. Each step is an exchange
+(`containers.py`) in which the kept containers have the first numbers, and its reply has these fields::
 
     "values": [{"sa": 1}]           the value
     "changed": [[1, [2, 3]], ...]   the new content of yielded containers
     "kept": [0, 2]                  which of the containers yielded before are kept from now on; absent if all are
     "given": [[0, [1]], ...]        the content of all containers in the arguments, as `changed` in the reply to a call
 
-A change is seen by the identity of a container's items, so the cost of a step is small beside that of its messages.
+A container has changed if it holds other objects than before. To compare identities costs little, so the messages of a
+step cost more than this. All this runs in the program's process, which is untrusted.
 """
 
 from __future__ import annotations

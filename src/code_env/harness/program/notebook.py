@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from ..wire.records import MAX_RECORDS_BYTES, Record
 from . import figures
-from .between_cells import carry_out, is_order
+from .between_cells import carry_out, is_instruction
 from .main_module import COMPILE_ERRORS, describe_error, exit_code_of, flush, leave, to_stderr
 
 _MAX_TEXT_CHARS = 1 << 16
@@ -176,7 +176,7 @@ def run_cell_after(kernel: Kernel, history: list[str], text: str, number: int, s
 
     Args:
         kernel: What the cells share.
-        history: The cells that nobody wants to see, and orders between them (`between_cells.py`).
+        history: The cells that nobody wants to see, and instructions between them (`between_cells.py`).
         text: The other cell.
         number: The number of that cell, for its file name.
         start: The directory in which the session began.
@@ -189,7 +189,7 @@ def run_cell_after(kernel: Kernel, history: list[str], text: str, number: int, s
             os.dup2(nowhere, fd)
         for before, cell in enumerate(history, start=first):
             with contextlib.suppress(BaseException):
-                if is_order(cell):
+                if is_instruction(cell):
                     carry_out(cell, start)
                 else:
                     kernel.run(_Code(cell, f"<cell {before}>"))

@@ -144,20 +144,31 @@ class RunningProgram(abc.ABC):
         return self.clock.wait_s()
 
     def read(self, fd: int) -> None:
-        """Read the available data of a stream."""
+        """Read some of the available data of a stream."""
+        self._read_some(fd)
+
+    def read_streams(self) -> None:
+        """Read everything that is in its streams now. They must not block."""
+        for fd in list(self._streams):
+            while self._read_some(fd):
+                pass
+
+    def _read_some(self, fd: int) -> bool:
+        """Read from a stream once; return whether there was data."""
         stream = self._streams.get(fd)
         if stream is None:
-            return
+            return False
         try:
             data = os.read(fd, 1 << 16)
         except BlockingIOError:
-            return
+            return False
         if not data:
             del self._streams[fd]
-            return
+            return False
         stream.take(data)
         if stream.total > MAX_STREAM_BYTES:
             self.kill("output_limit")
+        return True
 
     def kill(self, reason: str | None) -> None:
         """Kill it; `reason` is the status to report, None if the program is not at fault."""

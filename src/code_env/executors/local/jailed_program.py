@@ -236,17 +236,6 @@ class JailedProgram(RunningProgram):
                 os.close(directory)
         self.read_streams()  # No process is left that could write to them.
 
-    def read_streams(self) -> None:
-        """Read everything that is in its streams now."""
-        for stream in list(self._streams):
-            while stream in self._streams and self._read_rest(stream):
-                pass
-
-    def _read_rest(self, fd: int) -> bool:
-        before = self._streams[fd].total
-        super().read(fd)
-        return fd in self._streams and self._streams[fd].total > before
-
     def has_ended(self) -> bool:
         """Return whether the worker has reported its end. By then, none of its processes is left."""
         return self._status is not None

@@ -103,14 +103,7 @@ class LiveCell(RunningProgram):
             self.end, self._status = answer, 0
             if isinstance(answer, Ended):
                 self._status, self._cpu_s = answer.status, answer.cpu_s
-            for stream in list(self._streams):
-                while stream in self._streams and self._read_some(stream):
-                    pass
-
-    def _read_some(self, fd: int) -> bool:
-        before = self._streams[fd].total
-        super().read(fd)
-        return fd in self._streams and self._streams[fd].total > before
+            self.read_streams()
 
     def has_ended(self) -> bool:
         """See `RunningProgram`."""

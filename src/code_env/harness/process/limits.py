@@ -107,6 +107,11 @@ def at_most(which: int, soft: int, hard: int) -> tuple[int, int]:
     return (soft, hard) if current == resource.RLIM_INFINITY else (min(soft, current), min(hard, current))
 
 
+def lower_limit(which: int, most: int) -> None:
+    """Set the soft and the hard limit of a resource on this process, unless its hard limit is lower already."""
+    resource.setrlimit(which, at_most(which, most, most))
+
+
 setrlimit: Any = getattr(resource, "setrlimit", None)
 """`resource.setrlimit`, bound before a program can replace it."""
 

@@ -28,7 +28,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from code_env.harness.process.limits import ProcessLimits, die_with_parent
+from code_env.harness.process.limits import ProcessLimits, die_with_parent, lower_limit
 from code_env.harness.process.watching import Watch, children_of, open_pidfd
 
 from . import linux, namespaces, seccomp
@@ -70,7 +70,7 @@ def main(control_fd: int) -> NoReturn:
     config, _ = receive(control) or ({}, [])
     try:
         # All boxes are one user, for whom the kernel counts timers and queued signals. The namespace takes this limit.
-        _limit(resource.RLIMIT_SIGPENDING, _MAX_TIMERS)
+        lower_limit(resource.RLIMIT_SIGPENDING, _MAX_TIMERS)
         namespaces.enter(config["user"], config["group"], as_root=True, network=config["network"])
         first = os.fork()
         if first == 0:
@@ -334,9 +334,8 @@ class _Server:
             except (_TooLarge, RecursionError) as error:
                 return {"too_large": str(error)}
             except OSError as error:
-                if (
-                    error.errno != errno.ENAMETOOLONG
-                ):  # Other errors are not the fault of the process that left the files.
+                # Other errors are not the fault of the process that left the files.
+                if error.errno != errno.ENAMETOOLONG:
                     raise
                 return {"too_large": str(error)}
         return {}
@@ -390,13 +389,6 @@ class _Forgetful(dict[Any, Any]):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         pass
-
-
-def _limit(kind: int, most: int) -> None:
-    """Set a limit, unless a lower one holds already."""
-    _, hard = resource.getrlimit(kind)
-    value = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(kind, (value, value))
 
 
 def _is_within(path: str, directories: list[str]) -> bool:
@@ -465,7 +457,7 @@ def _become(
             # This also counts what threads reserve and hardly use.
             (resource.RLIMIT_DATA, memory_bytes + _RESERVED_BYTES),
         ):
-            _limit(limit, value)
+            lower_limit(limit, value)
         kept = linux.CapabilitySet(*_CAPABILITIES)
         kept.bound()
         kept.apply()

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from code_env.harness.process.forks import ForkGate
-from code_env.harness.process.limits import MAX_TASKS, die_with_parent
+from code_env.harness.process.limits import MAX_TASKS, die_with_parent, lower_limit
 from code_env.harness.process.sockets import CMSG_SPACE, Socket, send_descriptors
 from code_env.harness.process.watching import end_descendants
 from code_env.harness.process.workspace import empty_directory
@@ -272,9 +272,7 @@ def set_common_limits(*, own_user: bool, descriptors: int = MAX_DESCRIPTORS) -> 
     if own_user:  # Otherwise this would count all processes of the user, also those outside; the trainer counts them.
         limits[resource.RLIMIT_NPROC] = MAX_TASKS
     for which, value in limits.items():
-        _, hard = resource.getrlimit(which)
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(which, (value, value))
+        lower_limit(which, value)
     # Programs may raise this limit: the stack counts as resident memory like any other.
     _, hard = resource.getrlimit(resource.RLIMIT_STACK)
     resource.setrlimit(resource.RLIMIT_STACK, (_STACK_BYTES, hard))

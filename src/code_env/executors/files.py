@@ -44,7 +44,7 @@ def is_in_memory(path: Path) -> bool:
     return any(mount[2] == name and mount[mount.index("-") + 1] in ("tmpfs", "ramfs") for mount in mounts)
 
 
-class Room(NamedTuple):
+class FreeSpace(NamedTuple):
     """The free space of a file system."""
 
     bytes: int
@@ -52,10 +52,10 @@ class Room(NamedTuple):
     """How many more files and directories it can hold; 0 if the file system does not say."""
 
 
-def room_at(path: Path) -> Room:
+def free_space_at(path: Path) -> FreeSpace:
     """The free space of the file system that holds a path."""
     status = os.statvfs(path)
-    return Room(status.f_bfree * status.f_frsize, status.f_ffree)
+    return FreeSpace(status.f_bfree * status.f_frsize, status.f_ffree)
 
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -109,14 +109,14 @@ def test_files_that_another_thread_removed_are_no_fault_of_the_sandbox(monkeypat
         executor.run(Program("print(1)"))
         looks = []
 
-        def room_at(directory):
+        def free_space_at(directory):
             if len(looks) == 2:
                 executor._live.servers.drop(servers_of(executor)[0])
             looks.append(directory)
-            return room_at_once(directory)
+            return free_space_at_once(directory)
 
-        room_at_once = file_watch.room_at
-        monkeypatch.setattr(file_watch, "room_at", room_at)
+        free_space_at_once = file_watch.free_space_at
+        monkeypatch.setattr(file_watch, "free_space_at", free_space_at)
         result = executor.run(Program("import time\ntime.sleep(0.5)\nprint('ran')"))
         assert (result.status, result.stdout) == (Status.OK, "ran\n"), result
         assert looks[2] != looks[-1]

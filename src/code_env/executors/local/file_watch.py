@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from code_env.executors.files import Look, Room, mapped_without_name, open_without_name, room_at
+from code_env.executors.files import FreeSpace, Look, free_space_at, mapped_without_name, open_without_name
 from code_env.harness.process.limits import MAX_NAMES, NAME_BYTES
 from code_env.harness.process.watching import TICK_S, is_stopped
 
@@ -55,10 +55,10 @@ class FileWatch:
     ) -> None:
         self._directory, self._allowed_bytes, self._file_bytes = directory, allowed_bytes, file_bytes
         self._pids, self._send = pids, send
-        self._little = Room(max(allowed_bytes, _LITTLE_BYTES), MAX_NAMES)
-        """How much room may be gone before a close look."""
+        self._little = FreeSpace(max(allowed_bytes, _LITTLE_BYTES), MAX_NAMES)
+        """How much free space may be gone before a close look."""
         if memory_bytes is not None:
-            self._little = Room(*map(min, self._little, Room(memory_bytes, memory_bytes // NAME_BYTES)))
+            self._little = FreeSpace(*map(min, self._little, FreeSpace(memory_bytes, memory_bytes // NAME_BYTES)))
         self.held_bytes = 0
         """The size of the files that the last look found, in bytes."""
         self.names = 0
@@ -66,9 +66,9 @@ class FileWatch:
         self._look: Look | None = None
         self._look_s = 0.0
         self._next_at = time.monotonic() + TICK_S
-        self._most_room = room_at(directory)
-        self._held: contextlib.ExitStack | None = None
-        """Lets the program go on, if it is stopped until its files may be looked at."""
+        self._most_free = free_space_at(directory)
+        self._pause: contextlib.ExitStack | None = None
+        """Keeps the program stopped until its files may be looked at; None while it may run."""
 
     @property
     def excess(self) -> str:
@@ -77,29 +77,29 @@ class FileWatch:
             return f"it made more than {MAX_NAMES} files and directories"
         return f"its files together passed file_bytes={self._file_bytes}"
 
-    def passes(self) -> bool:
-        """Continue to look while the program runs; return whether its files are already known to exceed a limit."""
+    def exceeds(self) -> bool:
+        """Look at some more of its files while the program runs; return whether they are known to exceed a limit."""
         now = time.monotonic()
-        if self._held is None and self._much_room_is_gone():
-            self._held = contextlib.ExitStack()
-            self._held.enter_context(self._stopped())
+        if self._pause is None and self._much_space_is_gone():
+            self._pause = contextlib.ExitStack()
+            self._pause.enter_context(self._stopped())
         if now < self._next_at:
             return False
         began_s = time.thread_time()
-        if self._held is not None:
-            passes, over = self._look_closely(), True
-            self._go()
+        if self._pause is not None:
+            too_much, finished = self._look_closely(), True
+            self._end_pause()
         else:
-            passes, over = self._go_on()
+            too_much, finished = self._go_on()
         self._look_s += time.thread_time() - began_s
         rest_s = 0.0
-        if over:
+        if finished:
             rest_s, self._look_s = self._look_s / _LOOKING, 0.0
         self._next_at = now + max(TICK_S, rest_s)
-        return passes
+        return too_much
 
-    def passed(self) -> bool:
-        """Return whether the files that the program has left exceed a limit, when it has ended."""
+    def has_left_too_much(self) -> bool:
+        """Look at all files that the program has left when it has ended; return whether they exceed a limit."""
         self.close()
         with contextlib.closing(Look(self._directory, self._allowed_bytes)) as look:
             look.finish()
@@ -108,7 +108,7 @@ class FileWatch:
 
     def close(self) -> None:
         """End a look that is not finished, and let the program go on if it was stopped."""
-        self._go()
+        self._end_pause()
         self._end_look()
 
     def _end_look(self) -> None:
@@ -116,18 +116,18 @@ class FileWatch:
             self._look.close()
             self._look = None
 
-    def _go(self) -> None:
-        if self._held is not None:
-            self._held.close()
-            self._held = None
+    def _end_pause(self) -> None:
+        if self._pause is not None:
+            self._pause.close()
+            self._pause = None
 
-    def _much_room_is_gone(self) -> bool:
+    def _much_space_is_gone(self) -> bool:
         """Return whether more free space is gone since the last close look than this program may use."""
-        room = room_at(self._directory)
-        most = self._most_room = Room(*map(max, self._most_room, room))
-        is_gone = most.bytes - room.bytes > self._little.bytes or most.names - room.names > self._little.names
+        free = free_space_at(self._directory)
+        most = self._most_free = FreeSpace(*map(max, self._most_free, free))
+        is_gone = most.bytes - free.bytes > self._little.bytes or most.names - free.names > self._little.names
         if is_gone:
-            self._most_room = room
+            self._most_free = free
         return is_gone
 
     def _go_on(self) -> tuple[bool, bool]:

@@ -249,7 +249,7 @@ class JailedProgram(RunningProgram):
             ServerDied: If it cannot be killed.
         """
         super().enforce()
-        if self._file_watch is not None and self._file_watch.passes():
+        if self._file_watch is not None and self._file_watch.exceeds():
             self._excess = f"[Errno {errno.ENOSPC}] {self._file_watch.excess}"
             self.kill("error")
         # At level `full`, and under root, the kernel limits them.
@@ -280,7 +280,7 @@ class JailedProgram(RunningProgram):
         return result
 
     def _look_at_what_is_left(self, watch: FileWatch) -> None:
-        if watch.passed():
+        if watch.has_left_too_much():
             self._excess = f"[Errno {errno.ENOSPC}] {watch.excess}"
             self._killed_for = self._killed_for or "error"
         held = self._bytes_in_tmpfs()

@@ -18,9 +18,10 @@ from .servers import BOOT, refuse_unsupported_machine
 from .users import box_user
 
 _PATIENCE_S = 600.0
-"""How long the trainer waits for a sign of life from a box, in seconds. A busy machine gives one sooner too."""
+"""How long the trainer waits for a sign of life from a box, in seconds. Even on a busy machine one comes sooner."""
 
 _END_S = 60.0
+"""How long the trainer waits for a box to end before it kills it, in seconds."""
 
 MEMORY_BYTES = 4 << 30
 """How much memory the processes of a box may hold together unless told otherwise, in bytes."""
@@ -46,16 +47,16 @@ class Ran(NamedTuple):
     output: str
     """The end of what it wrote to stdout and stderr."""
     daemons: bool
-    """Whether a process was there, by then or before, whose parent had ended."""
+    """Whether the box has had a process whose parent had ended, while the command ran."""
     writes: Sequence[str] = ()
-    """The names of files in watched directories, each time that one was closed after writing, and `TOO_MANY` if the
-    kernel has not kept all."""
+    """The names of files in watched directories, one for each time that a file was closed after writing, and `TOO_MANY`
+    if the kernel has dropped some."""
     touched: Sequence[str] = ()
-    """The kept files that were changed or replaced, and directories of theirs that were moved."""
+    """The kept files that were changed or replaced, and directories above them that were moved."""
 
     @property
     def limit_word(self) -> str:
-        """Its limit in a word, if it reached one."""
+        """What the limit that it reached is on, in a word; empty if it reached none."""
         return {"timeout": "time", "memory": "memory"}.get(self.limit or "", "")
 
 
@@ -114,15 +115,15 @@ class Box:
         watched: Sequence[str] = (),
         kept: Sequence[str] = (),
     ) -> Ran:
-        """Run a command. Processes that it leaves go on until `stop`.
+        """Run a command. Processes that it leaves continue until `stop`.
 
         Args:
             command: The path of a program, and its arguments.
             environment: The environment variables.
             directory: The working directory.
             limit_s: How long it may run, in seconds; time in which it waits for a core does not count.
-            watched: Directories whose files are watched meanwhile. With one, all processes end with the command.
-            kept: Files that nobody is to change, and of which is noticed who does.
+            watched: Directories whose files are watched. If there are any, all processes end with the command.
+            kept: Files that no process should change. `Ran.touched` names those that were changed.
 
         Raises:
             BoxEnded: If the box has ended.
@@ -147,11 +148,11 @@ class Box:
         self._ask("clear", paths=list(paths))
 
     def make(self, *directories: str) -> None:
-        """Make directories, in place of what else has their names."""
+        """Make directories. Files that have their names are removed first."""
         self._ask("make", directories=list(directories))
 
     def cut(self, paths: Sequence[str], *targets: str) -> None:
-        """Remove links in some directories that lead to a target, so that what comes there is not reached by them."""
+        """Remove links to the targets from some directories, so that no link leads to what is put there later."""
         self._ask("cut", paths=list(paths), targets=list(targets))
 
     def pack(self, paths: Sequence[str], file: IO[bytes], most_bytes: int) -> None:
@@ -175,7 +176,7 @@ class Box:
         self._ask("unpack", file.fileno())
 
     def interrupt(self) -> None:
-        """End the command that runs, from another thread; what it has started goes on. Without a command do nothing."""
+        """From another thread, end the running command, if there is one. Processes that it has started continue."""
         self._send(INTERRUPT)
 
     def end(self) -> None:
@@ -216,7 +217,7 @@ class Box:
             while received is not None and "alive" in received[0]:
                 received = receive(self._control)
         except TimeoutError:
-            self.end()  # A later answer would be taken for that to another request.
+            self.end()  # Otherwise a late answer would be taken for the answer to the next request.
             raise ExecutorError(f"a box has given no sign of life for {_PATIENCE_S:.0f} s") from None
         except (OSError, ValueError):
             received = None

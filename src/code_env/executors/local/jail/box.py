@@ -1,4 +1,4 @@
-"""A box: commands that run one after the other on a root file system that they may change, with whatever they start.
+"""A box: commands that run one after the other on a root file system, which they may change.
 
 The box's commands are root there. Outside they are an ordinary user, who owns the files. They have no network unless it
 is allowed, see no other file of this machine, and end with the box.
@@ -37,7 +37,7 @@ from .notices import Notices
 _LENGTH = struct.Struct("I")
 
 MAX_OUTPUT_BYTES = 1 << 20
-"""The most that is kept of a command's output: its end."""
+"""How many bytes of the end of a command's output are kept."""
 
 # CAP_CHOWN, _DAC_OVERRIDE, _FOWNER, _FSETID, _KILL, _SETGID, _SETUID: what a program that installs something expects.
 _CAPABILITIES = (0, 1, 3, 4, 5, 6, 7)
@@ -46,11 +46,13 @@ _MAX_FILE_BYTES = 8 << 30
 _MAX_TASKS, _MAX_FILES, _MAX_TIMERS = 1024, 4096, 1024
 _RESERVED_BYTES = 8 << 30
 _BYTES_EACH = 16 << 10
-"""For each of so many bytes that a box may write it may have one name: kernel memory for names is not counted."""
+"""A box may make one name for each this many bytes that it may write: kernel memory for names is not counted."""
 
 _IDLE_S = 0.2
+"""How often the memory of a box is checked while no command runs, in seconds."""
 
 _ALIVE_S = 10.0
+"""How often a box says that it is alive while a command runs, in seconds."""
 
 INTERRUPT = {"do": "interrupt"}
 """The message that ends a command. It has no answer: the command has one, and without a command nothing is done."""
@@ -112,7 +114,7 @@ def _be_first(control: socket.socket, config: dict[str, Any]) -> NoReturn:
         root = namespaces.mount_point([config["root"]])
         linux.mount(config["root"], root, None, linux.MS_BIND | linux.MS_NOSUID | linux.MS_NODEV)
         shown = {inside: os.open(outside, os.O_PATH) for inside, outside in config["shown"].items()}
-        if os.getuid() != 0:  # Root outside is nobody in here, until it becomes root in here.
+        if os.getuid() != 0:  # Root outside is no user in here until it becomes root in here.
             os.setgroups([])
             os.setresgid(0, 0, 0)
             os.setresuid(0, 0, 0)
@@ -149,7 +151,7 @@ def _writable(lower: str, size: int) -> str:
 
 def _build(root: str, shown: dict[str, int], *, network: bool) -> None:
     for name in ("proc", "dev", "etc"):
-        if os.path.islink(f"{root}/{name}"):  # What comes next would follow it, out of the tree.
+        if os.path.islink(f"{root}/{name}"):  # The mounts below would follow it, out of the tree.
             raise OSError(errno.ELOOP, f"/{name} of the image is a link")
         os.makedirs(f"{root}/{name}", exist_ok=True)
     linux.mount("code_env", f"{root}/dev", "tmpfs", linux.MS_NOSUID, "size=64k,mode=755")
@@ -167,7 +169,7 @@ def _build(root: str, shown: dict[str, int], *, network: bool) -> None:
     os.symlink("/tmp", f"{root}/dev/shm")
     os.makedirs(f"{root}/tmp", exist_ok=True)
     os.mkdir(f"{root}/dev/pts")
-    with contextlib.suppress(OSError):  # A box without terminals does for most.
+    with contextlib.suppress(OSError):  # Most commands need no terminal.
         flags = linux.MS_NOSUID | linux.MS_NOEXEC
         linux.mount("devpts", f"{root}/dev/pts", "devpts", flags, "newinstance,ptmxmode=0666")
         os.symlink("pts/ptmx", f"{root}/dev/ptmx")
@@ -237,17 +239,15 @@ class _Server:
         watched: list[str],
         kept: list[str],
     ) -> dict[str, Any]:
-        """Run a command; report its exit code, or the limit that ended it, its output, and writes to watched files.
+        """Run a command; return the fields of `Ran`, see `local/box.py`.
 
         Args:
             command: The path of a program, and its arguments.
             environment: The environment variables.
             directory: The working directory.
             limit_s: How long it may run, in seconds; time in which it waits for a core does not count.
-            watched: Directories; with one, all processes end with the command. `writes` has the name of each file there
-                that was closed after writing, each time. `daemons` is whether a process was there whose parent had
-                ended. `signal` is the number of the signal that ended the command, or null.
-            kept: Files that nobody is to change. `touched` has those that were, also if they are as before in the end.
+            watched: Directories whose files are watched. If there are any, all processes end with the command.
+            kept: Files that no process should change.
         """
         notices = Notices(watched, kept) if watched or kept else None
         from_command, to_server = os.pipe2(os.O_CLOEXEC)
@@ -284,7 +284,7 @@ class _Server:
             daemons = daemons or orphans or any(child != pid for child in children_of(1))
             limit = watch.overrun()
         if limit == "memory" or watched:
-            self.stop()  # Of watched files nothing is written after this, which nobody would count.
+            self.stop()  # From now on nobody counts what is written to watched files.
         elif code is None:
             os.killpg(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
@@ -303,7 +303,7 @@ class _Server:
         return Watch(_others, limits)
 
     def stop(self) -> dict[str, Any]:
-        """End all processes of the box but this one."""
+        """End all processes of the box except this one."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
@@ -361,7 +361,7 @@ class _Server:
         return {}
 
     def make(self, directories: list[str]) -> dict[str, Any]:
-        """Make directories, in place of what else has their names."""
+        """Make directories. Files that have their names are removed first."""
         for path in directories:
             if os.path.lexists(path) and not os.path.isdir(path):
                 os.unlink(path)
@@ -369,7 +369,7 @@ class _Server:
         return {}
 
     def cut(self, paths: list[str], targets: list[str]) -> dict[str, Any]:
-        """Remove links in these directories that lead to a target, so that what comes there is not reached by them."""
+        """Remove links to the targets from some directories, so that no link leads to what is put there later."""
         for path in paths:
             for directory, folders, names in os.walk(path):
                 for link in (f"{directory}/{name}" for name in [*folders, *names]):
@@ -385,7 +385,7 @@ class _TooLarge(Exception):
 
 
 class _Forgetful(dict[Any, Any]):
-    """Keeps nothing, so that a tar has the content of a file under each of its names, and no links to other members."""
+    """A dictionary that keeps nothing: with it, `tarfile` stores a file in full under each of its names."""
 
     def __setitem__(self, key: Any, value: Any) -> None:
         pass
@@ -396,12 +396,12 @@ def _is_within(path: str, directories: list[str]) -> bool:
 
 
 def _others() -> list[int]:
-    """All processes of the box but this one."""
+    """Return all processes of the box except this one."""
     return sorted(pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if pid != 1)
 
 
 def _drain(fd: int, output: bytearray) -> bool:
-    """Add what can be read now; return whether more can follow."""
+    """Add what can be read now to the output; return False at its end."""
     while True:
         try:
             data = os.read(fd, 1 << 16)
@@ -432,7 +432,7 @@ def _reaped(command: int) -> tuple[int | None, bool]:
 
 
 def _ending(code: int) -> dict[str, Any]:
-    """How a command ended; a signal gives the exit code that shells give it."""
+    """Return how a command ended. After a signal it has the exit code that shells report."""
     return {"code": code, "signal": None} if code >= 0 else {"code": 128 - code, "signal": -code}
 
 
@@ -447,7 +447,7 @@ def _become(
         os.dup2(output, 2)
         try:
             os.chdir(directory)
-        except OSError:  # A command before it has removed the directory, and this one may mend that.
+        except OSError:  # An earlier command has removed it, and this one may make it again.
             os.chdir("/")
         for limit, value in (
             (resource.RLIMIT_CORE, 0),
@@ -465,7 +465,7 @@ def _become(
         seccomp.box_filter().install()
         os.closerange(3, 256)
         os.execve(command[0], command, environment)
-    except (OSError, ValueError) as error:  # The second for a command with a null or a lone surrogate.
+    except (OSError, ValueError) as error:  # ValueError: it has a null character or a lone surrogate.
         os.write(2, f"{command[0]} cannot be started: {error}\n".encode("utf-8", "replace"))
     finally:
         os._exit(127)

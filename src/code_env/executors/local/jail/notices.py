@@ -1,7 +1,6 @@
-"""What happens to some files of a box while a command runs there.
+"""Records what happens to some files of a box while a command runs there.
 
-A file is kept if nobody is to change it: also who changes it, or puts another in its place, and has it as it was in
-the end is noticed.
+A kept file is one that no process should change. A change is recorded even if the file is later as it was before.
 """
 
 from __future__ import annotations
@@ -14,12 +13,13 @@ from collections.abc import Iterable
 from . import linux
 
 TOO_MANY = ""
-"""Stands among the names of written files for notices that the kernel has dropped."""
+"""An entry among the names of written files: the kernel has dropped some notices."""
 
 _EVENT = struct.Struct("iIII")
 
 _MOST_READS = 256
-"""More than what the kernel keeps of notices takes; a process that writes all the time could keep a reader forever."""
+"""Enough for all notices that the kernel keeps. Without a limit, a process that writes all the time would keep a reader
+busy forever."""
 
 _WRITTEN = linux.MODIFIED | linux.CLOSED_AFTER_WRITING
 _REPLACED = linux.CREATED | linux.DELETED | linux.MOVED | linux.MOVED_ITSELF
@@ -29,8 +29,8 @@ class Notices:
     """Collects what the kernel reports of files.
 
     Args:
-        watched: Directories, of whose files each is noted when it was closed after writing.
-        kept: Files that nobody is to change. They exist.
+        watched: Directories. It is recorded which of their files are closed after writing.
+        kept: Existing files that no process should change.
 
     Raises:
         OSError: If the kernel grants no more inotify instances or watches.
@@ -38,9 +38,9 @@ class Notices:
 
     def __init__(self, watched: Iterable[str], kept: Iterable[str]) -> None:
         self.writes: list[str] = []
-        """The names of files in the watched directories, each time that one was closed after writing."""
+        """The names of files in the watched directories, one for each time that a file was closed after writing."""
         self.touched: set[str] = set()
-        """The kept files that were changed or replaced, and directories of theirs that were moved."""
+        """The kept files that were changed or replaced, and directories above them that were moved."""
         self._kept = set(kept)
         self.fd = linux.notice_changes(list(watched))
         directories: set[str] = set()

@@ -256,15 +256,41 @@ class _Server:
             _become(command, environment, directory, to_server, self._memory_bytes)
         os.close(to_server)
         os.set_blocking(from_command, False)
-        own = None if notices is None else notices.fd
-        descriptors = [fd for fd in (from_command, own, open_pidfd(pid)) if fd is not None]
         output = bytearray()
-        code, limit, daemons = None, None, False
+        code, limit, daemons = self._follow(pid, from_command, output, notices, limit_s)
+        if limit == "memory" or watched:
+            self.stop()  # From now on nobody counts what is written to watched files.
+        elif code is None:
+            os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        _drain(from_command, output)
+        os.close(from_command)
+        noticed = {}
+        if notices is not None:
+            notices.read()
+            os.close(notices.fd)
+            noticed = {"writes": notices.writes, "touched": sorted(notices.touched)}
+        text = bytes(output[-MAX_OUTPUT_BYTES:]).decode("utf-8", "replace")
+        ended = {"code": None, "signal": None} if code is None or limit is not None else _ending(code)
+        return {**ended, "limit": limit, "output": text, "daemons": daemons, **noticed}
+
+    def _follow(
+        self, command: int, from_command: int, output: bytearray, notices: Notices | None, limit_s: float
+    ) -> tuple[int | None, str | None, bool]:
+        """Collect the output and the notices of a command until it ends, reaches a limit or is interrupted.
+
+        Returns:
+            Its exit code, or its signal as a negative number, None while it runs; the limit, or `interrupt`; and
+            whether the box has had a process whose parent had ended.
+        """
+        ended = open_pidfd(command)
         watch = self._watch(limit_s)
         poll = select.poll()
-        for fd in descriptors:
-            poll.register(fd, select.POLLIN)
+        for fd in (from_command, ended, None if notices is None else notices.fd):
+            if fd is not None:
+                poll.register(fd, select.POLLIN)
         poll.register(self._control, select.POLLIN | select.POLLRDHUP)
+        code, limit, daemons = None, None, False
         told = time.monotonic()
         while code is None and limit is None:
             ready = dict(poll.poll(watch.wait_s() * 1000))
@@ -280,23 +306,12 @@ class _Server:
                 poll.unregister(from_command)
             if notices is not None:
                 notices.read()
-            code, orphans = _reaped(pid)
-            daemons = daemons or orphans or any(child != pid for child in children_of(1))
+            code, orphans = _reaped(command)
+            daemons = daemons or orphans or any(child != command for child in children_of(1))
             limit = watch.overrun()
-        if limit == "memory" or watched:
-            self.stop()  # From now on nobody counts what is written to watched files.
-        elif code is None:
-            os.killpg(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-        _drain(from_command, output)
-        if notices is not None:
-            notices.read()
-        for fd in descriptors:
-            os.close(fd)
-        text = bytes(output[-MAX_OUTPUT_BYTES:]).decode("utf-8", "replace")
-        ended = {"code": None, "signal": None} if code is None or limit is not None else _ending(code)
-        noticed = {"writes": notices.writes, "touched": sorted(notices.touched)} if notices is not None else {}
-        return {**ended, "limit": limit, "output": text, "daemons": daemons, **noticed}
+        if ended is not None:
+            os.close(ended)
+        return code, limit, daemons
 
     def _watch(self, limit_s: float) -> Watch:
         limits = ProcessLimits(math.inf, limit_s, self._memory_bytes, _MAX_FILE_BYTES)

@@ -23,31 +23,43 @@ class Interpreter:
 
     pid: int
     sock: Socket
+    """The worker's end of the socket between them."""
     inode: int
-    """Of its end of the socket."""
+    """The inode of the other end, which tells it from sockets that cells have opened."""
     pidfd: int
     files: int
-    """The files after its last cell."""
+    """The number of the files after its last cell."""
     room: Room | None = None
     """Where its next cell must run, if it is not forked."""
     obstacles: list[str] = field(default_factory=list)
+    """Why it is not forked, in words."""
     known: frozenset[Room] = frozenset()
     """The rooms whose names it can know."""
     held_bytes: int = 0
+    """How much memory it holds."""
     used_at: float = 0.0
+    """When it was used last, by the monotonic clock."""
     forks: deque[Cell] = field(default_factory=deque)
     """The cells that it is to be forked for. It is forked for one at a time."""
 
 
 @dataclass(eq=False)
 class Cell:
-    """A cell that was ordered and has not ended."""
+    """A cell that was ordered and has not ended.
+
+    Until its process exists, `sock`, `pid` and `pidfd` are empty. They are then those of a fork of `origin`, or of
+    `origin` itself if this is not forked.
+    """
 
     origin: Interpreter
+    """The interpreter after the cell before."""
     room: Room
     number: int
+    """The number of the room."""
     fds: list[int]
+    """Descriptors for its process, until this has got them."""
     answer: Socket
+    """Leads to the trainer."""
     sock: Socket | None = None
     inode: int = 0
     pid: int = 0
@@ -57,8 +69,11 @@ class Cell:
     is_alone: bool = False
     """Whether the interpreter holds nothing of its fork any more."""
     deadline: float = float("inf")
+    """When `origin` must have forked, by the monotonic clock."""
     cpu_before_s: float = 0.0
+    """The CPU time that its process had used before, in seconds."""
     told_s: float = 0.0
+    """The CPU time that the last `Spent` told of, in seconds."""
 
 
 def connected() -> tuple[Socket, Socket]:

@@ -65,7 +65,9 @@ class Forget(NamedTuple):
     """Some interpreters and rooms are not needed any more."""
 
     interpreters: list[int]
+    """Their numbers."""
     rooms: list[int]
+    """Their numbers."""
 
 
 class Started(NamedTuple):
@@ -79,6 +81,7 @@ class Spent(NamedTuple):
     """What the worker has spent so far on calls of the cell's process."""
 
     cpu_s: float
+    """CPU time, in seconds."""
 
 
 class Ended(NamedTuple):
@@ -87,7 +90,7 @@ class Ended(NamedTuple):
     status: int
     """The wait status of its process, 0 if the process is kept."""
     cpu_s: float
-    """What the cell has used, with what the worker has spent on its calls."""
+    """The CPU time of the cell, with what the worker has spent on its calls, in seconds."""
     interpreter: int
     """The number of the interpreter after the cell; -1 if its process has ended."""
     room: int

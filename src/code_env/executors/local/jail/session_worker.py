@@ -53,6 +53,8 @@ def serve(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoRetu
 
 
 class _Sessions:
+    """A session and its branches: the interpreters that are kept, their files and rooms, and the cells that run."""
+
     def __init__(self, sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> None:
         self._sock, self._room_bytes, self._kept_bytes = sock, order["room_bytes"], order["kept_bytes"]
         namespaces.Scratch(notices=False)
@@ -157,23 +159,20 @@ class _Sessions:
             self._forget(order)
 
     def _begin(self, order: session_wire.Run, fds: list[int]) -> None:
-        """Begin a cell."""
+        """Begin a cell, or tell the trainer that it cannot begin."""
         *fds, answer = fds
         origin = self._kept.get(order.interpreter)
-        cell = None
-        if origin is not None:
-            room = origin.room or self._room_of.get(order.room) or self._rooms.take(self._known())
-            if room is not None:
-                number = order.room if room is self._room_of.get(order.room) else self._new()
-                self._room_of[number] = room
-                cell = Cell(origin, room, number, fds, Socket(fileno=answer))
-        if cell is None:
+        known = self._room_of.get(order.room)
+        room = None if origin is None else origin.room or known or self._rooms.take(self._known())
+        if origin is None or room is None:
             with Socket(fileno=answer) as sock:
                 sock.send(session_wire.pack(session_wire.Lost(is_full=origin is not None)))
             for fd in fds:
                 os.close(fd)
             return
-        assert origin is not None
+        number = order.room if room is known else self._new()
+        self._room_of[number] = room
+        cell = Cell(origin, room, number, fds, Socket(fileno=answer))
         origin.used_at = time.monotonic()
         if origin.obstacles:
             cell.sock, cell.inode, cell.pid, cell.pidfd = origin.sock, origin.inode, origin.pid, origin.pidfd
@@ -335,9 +334,9 @@ class _Sessions:
         one.held_bytes, one.used_at = looking.memory_of(one.pid), time.monotonic()
         self._kept[number] = self._by_pidfd[one.pidfd] = one
         self._poll.register(one.pidfd, select.POLLIN)
-        self._make_room(but=number)
+        self._end_surplus(but=number)
 
-    def _make_room(self, but: int) -> None:
+    def _end_surplus(self, but: int) -> None:
         """End the interpreters that were used least recently, if all together hold too much."""
         in_files = sum(len(entry.content) for files in self._files.values() for entry in files.values())
         if in_files + sum(one.held_bytes for one in self._kept.values()) <= self._kept_bytes:

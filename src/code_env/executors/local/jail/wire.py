@@ -4,8 +4,8 @@ There are two kinds of socket. Both keep the borders of messages (SOCK_SEQPACKET
 
     control, one for each server        trainer -> guardian   configuration, JSON, once
                                         server  -> trainer    {"level": ...} or {"error": ...}, JSON, once
-                                        trainer -> server     {"user": ..., "directory": ..., "notices": ...} and a
-                                                              worker's socket
+                                        trainer -> server     {"user": ..., "directory": ..., "notices": ...,
+                                                              "session": ...} and a worker's socket
     worker's, one for each worker       worker  -> trainer    READY or an error's text, once
                                         trainer -> worker     ORDER and its descriptors, or an ORDER to CLEAR
                                         worker  -> trainer    SPENT, while the program runs, as often as needed

@@ -64,8 +64,7 @@ class SessionTree:
 
     Args:
         open_worker: Returns a new worker for a session with these limits.
-        limits: The limits of its cells, as of a program.
-        files: The files that the session begins with.
+        program: Has the limits of a cell, and the files that the session begins with.
     """
 
     def __init__(self, open_worker: OpenWorker, program: Program) -> None:
@@ -169,6 +168,7 @@ class SessionTree:
 
 
 _NO_LIMIT_S = 1e8
+"""More CPU time than any cell can use, in seconds."""
 
 
 def _send(worker: Worker, order: session_wire.Order, fds: list[int]) -> None:

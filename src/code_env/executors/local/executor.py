@@ -50,7 +50,6 @@ _log = logging.getLogger(__name__)
 HEAVY_MODULES = ("numpy", "pandas", "matplotlib.pyplot")
 """Modules that take long to import; by default, programs that name them get a server that has loaded them."""
 
-
 _IN_FLIGHT = 8
 """The largest number of programs in flight for each worker, with those that sleep."""
 
@@ -285,10 +284,10 @@ class _Slot:
         return _neighbours.run_beside(lambda: self._run(program, place), place)
 
     def _run(self, program: Program, place: Place) -> ExecutionResult:
-        """Run a program; run it again on a server of its own if its server dies, or if it ends before it has begun."""
+        """Run a program; run it again, alone, if its server dies, or if it ends before it has begun."""
         stock = self._stock(program)
         with self._servers.using(stock):
-            return self._run_on(stock, program, place)
+            return self._run_shared(stock, program, place) or self._run_alone(stock, program, place)
 
     def _stock(self, program: Program) -> Stock:
         if program.image:
@@ -297,7 +296,8 @@ class _Slot:
             return self._servers.environments.stock(COMMON, program.packages)
         return stock_for(program, self._preload)
 
-    def _run_on(self, stock: Stock, program: Program, place: Place) -> ExecutionResult:
+    def _run_shared(self, stock: Stock, program: Program, place: Place) -> ExecutionResult | None:
+        """Run a program on servers that run other programs too; return None if it must be run again."""
         used: list[Worker] = []
         beside: Stock | None = None
         if program.peer is not None:
@@ -317,7 +317,10 @@ class _Slot:
                 self._close_keeper(beside)
             for worker in used:
                 self._servers.drop(worker.server)
-        # Alone: if the server dies again, no other program is affected, and no other program can be the cause.
+        return None
+
+    def _run_alone(self, stock: Stock, program: Program, place: Place) -> ExecutionResult:
+        """Run a program on a server of its own: if this one dies, no other program is affected, or can be the cause."""
         with contextlib.ExitStack() as stack:
             if program.peer is not None:  # The program and its peer both run on this server, unless it is an image's.
                 stock = stock._replace(modules=(*COMMON.modules, *stock.modules), judges=True)

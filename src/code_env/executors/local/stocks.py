@@ -30,7 +30,6 @@ class Stock(NamedTuple):
     environment: str = ""
     """Name of the environment whose packages its programs find (`code_env.packages`); empty for those of the executor's
     interpreter."""
-
     image: str = ""
     """The image that its programs run in, as they name it; empty for this machine's files."""
 

@@ -27,7 +27,7 @@ class Environments:
         self._interpreters: dict[str, Interpreter] = {}
 
     def find(self, packages: tuple[str, ...]) -> Environment:
-        """The environment with these packages.
+        """Return the environment with these packages.
 
         Raises:
             PackagesNotPrepared: If there is none.
@@ -40,7 +40,7 @@ class Environments:
         return found
 
     def stock(self, base: Stock, packages: tuple[str, ...]) -> Stock:
-        """A stock with the environment of these packages in addition.
+        """Return a stock that also has the environment of these packages.
 
         Raises:
             PackagesNotPrepared: As `find`.
@@ -49,7 +49,7 @@ class Environments:
         return base._replace(modules=(*base.modules, *found.modules), environment=found.key)
 
     def with_key(self, key: str) -> Environment:
-        """The environment of a stock.
+        """Return the environment with this key.
 
         Raises:
             PackagesNotPrepared: If it is not there any more.
@@ -63,7 +63,7 @@ class Environments:
         return found
 
     def interpreter(self, environment: Environment) -> Interpreter:
-        """The interpreter of an environment, as a program finds it.
+        """Return the interpreter of an environment, as a program finds it.
 
         Raises:
             ExecutorError: If it does not answer.

@@ -1,4 +1,4 @@
-"""The images that the programs of one executor run in."""
+"""The images that the programs of one executor run in, on the trainer's side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .stocks import COMMON, LEAN, Stock
 
 
 class Images:
-    """Finds images."""
+    """Finds images in the cache, and keeps them there while servers use them."""
 
     def __init__(self) -> None:
         self._cache = ImageCache()
@@ -27,10 +27,10 @@ class Images:
         """Stocks of images whose server has started once."""
 
     def find(self, source: str) -> Image:
-        """The image of a path.
+        """Return the image of a path or a name.
 
         Raises:
-            ImageError: If there is none at the path.
+            ImageError: If there is none.
             ImageNotPrepared: If it is not unpacked.
         """
         found = self._found.get(source)
@@ -54,7 +54,7 @@ class Images:
 
 
 def start_in(image: Image) -> dict[str, Any]:
-    """How a server starts in an image: by its interpreter, with its variables; ours win where both set a name."""
+    """Return how a server starts in an image: its interpreter, and its variables except those that ours replace."""
     where = {"HOME": namespaces.WORK_DIRECTORY, "TMPDIR": namespaces.SCRATCH, "PATH": image.search_path}
     return {
         "root": image.root,
@@ -78,7 +78,7 @@ def require_full(level: str) -> None:
 
 
 def stock_in(program: Program, level: str) -> Stock:
-    """The stock of the server from which a program with an image is forked.
+    """Return the stock of the server from which a program with an image is forked.
 
     Raises:
         UnsupportedProgram: If such a program cannot run here.

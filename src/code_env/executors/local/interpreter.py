@@ -64,10 +64,10 @@ ENVIRONMENT = {
 """All environment variables of a program, except HOME, TMPDIR and what `loader_environment` adds."""
 
 _answers: dict[tuple[Any, ...], tuple[dict[str, Any], list[tuple[int, ...] | None]]] = {}
-"""What interpreters have said, with the state of their files then: asking takes longer than all else but the server."""
+"""What interpreters have said, and the state of their files then: to ask takes long beside the start of a server."""
 
 _SYSTEM_PACKAGES = ("/usr/lib/python3/dist-packages",)
-"""Where Debian's own packages are, which its interpreter does not name."""
+"""The directory of Debian's own packages. Its interpreter does not name this directory."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def ask_interpreter(python: str, *options: str) -> Interpreter:
 
 
 def _told(python: str, options: tuple[str, ...]) -> dict[str, Any]:
-    """What an interpreter says of itself. It is asked again only when something has changed since it answered."""
+    """Return what an interpreter says of itself. It is asked again only if its files have changed since it answered."""
     environment = loader_environment(python)
     key = (python, options, tuple(environment.items()))
     if (known := _answers.get(key)) is not None and known[1] == _state_of(python, known[0]):
@@ -175,7 +175,7 @@ def _told(python: str, options: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _state_of(python: str, told: dict[str, Any]) -> list[tuple[int, ...] | None]:
-    """What changes when an interpreter, its virtual environment, or what `.pth` files add to its path does."""
+    """Return values that change if an interpreter, its virtual environment, or the `.pth` files on its path change."""
     paths = [python, os.path.realpath(python), f"{told['prefix']}/pyvenv.cfg", *told["path"], *told["packages"]]
     found: list[tuple[int, ...] | None] = []
     for path in paths:
@@ -189,7 +189,7 @@ def _state_of(python: str, told: dict[str, Any]) -> list[tuple[int, ...] | None]
 
 
 def _why(error: Exception) -> str:
-    """Why a process gave no description, in one line."""
+    """Return why a process gave no description, in one line."""
     if isinstance(error, subprocess.CalledProcessError):
         said = error.stderr.decode(errors="replace").split("\n")
         lines = [line.strip() for line in said if line.strip()]

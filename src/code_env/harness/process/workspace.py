@@ -65,6 +65,7 @@ def _some_names(directory: str) -> list[str]:
 
 
 _MANY = 1000
+"""How many names of a directory are read at once."""
 
 
 def _is_directory(path: str) -> bool:
@@ -140,10 +141,10 @@ class Workspace:
             _chdir(self.original)
             self._is_ready = True
         if self._changes is None:
-            self._look_out()
+            self._watch_changes()
         return self.original
 
-    def _look_out(self) -> None:
+    def _watch_changes(self) -> None:
         if self.noticed is not None:
             _close(self.noticed)
         around = [] if self._scratch is None else [self._scratch]

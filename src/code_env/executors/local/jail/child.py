@@ -40,7 +40,7 @@ from code_env.harness.program.serving import serve
 from . import fork_hooks, landlock, linux, seccomp, wire
 from .bpf import Filter
 
-BROKEN_EXIT_CODE = 97
+NOT_BEGUN_EXIT_CODE = 97
 """Exit code of a child that could not become its program."""
 
 _dup2, _close, _closerange, _exit, _write, _read = os.dup2, os.close, os.closerange, os._exit, os.write, os.read
@@ -215,7 +215,7 @@ def become_program(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
     except BaseException as error:
         with contextlib.suppress(BaseException):
             _write(2, f"{type(error).__name__}: {error}\n".encode())
-        _exit(BROKEN_EXIT_CODE)
+        _exit(NOT_BEGUN_EXIT_CODE)
     if role == "loaded":
         answer_alone(code, "main.py", argv, CHANNEL, CHANNEL + 1)
     if further is not None and further.cells is not None:
@@ -277,7 +277,7 @@ def _serve(
         told = str(error) if type(error).__name__ == "PolicyFault" else describe_error(error)["traceback"]
         _write(2, told.encode())
     finally:
-        _exit(BROKEN_EXIT_CODE)
+        _exit(NOT_BEGUN_EXIT_CODE)
 
 
 def confine(layers: ChildLayers, gate: ForkGate | None) -> None:

@@ -19,7 +19,7 @@ from code_env.harness.process.limits import ProcessLimits, set_limits
 from code_env.harness.program.main_module import describe_error
 
 from . import linux, wire
-from .child import BROKEN_EXIT_CODE, CHANNEL, REPORT, ChildLayers, JailedTests, confine, put_files, take_over
+from .child import CHANNEL, NOT_BEGUN_EXIT_CODE, REPORT, ChildLayers, JailedTests, confine, put_files, take_over
 
 
 def become_command(layers: ChildLayers, sock: int, size: int, gate: ForkGate | None) -> NoReturn:
@@ -60,7 +60,7 @@ def become_command(layers: ChildLayers, sock: int, size: int, gate: ForkGate | N
         with contextlib.suppress(BaseException):
             os.write(2, f"{type(error).__name__}: {error}\n".encode())
     finally:
-        os._exit(BROKEN_EXIT_CODE)
+        os._exit(NOT_BEGUN_EXIT_CODE)
 
 
 def _serve(
@@ -81,4 +81,4 @@ def _serve(
     except BaseException as error:
         os.write(2, describe_error(error)["traceback"].encode())
     finally:
-        os._exit(BROKEN_EXIT_CODE)
+        os._exit(NOT_BEGUN_EXIT_CODE)

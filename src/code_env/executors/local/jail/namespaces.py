@@ -10,8 +10,7 @@ For programs in an image there is a level between the two, so that the image's i
 cannot change the mounts of the view.
 
 Between two programs the worker replaces its only writable file system, a tmpfs, by a fresh one, unless nothing has
-changed there.
-A program is not process 1 itself, because process 1 ignores the signals that it sends itself.
+changed there. A program is not process 1 itself, because process 1 ignores the signals that it sends itself.
 
 Root maps two users into the namespaces: itself, which may read an interpreter in a private home while it builds the
 view, and another user, which everything else runs as. An ordinary user maps itself.
@@ -63,7 +62,6 @@ USER_ID = 1000
 
 SCRATCH = "/sandbox/run"
 """Mount point of the tmpfs that a program may write to."""
-
 
 WORK_NAME = "work"
 
@@ -272,12 +270,12 @@ def _name_user(root: str, file: str, line: str, is_shown: bool) -> None:
 
 
 def hide_package() -> None:
-    """Hide this package in the view; all that is needed of it is imported."""
+    """Hide this package in the view. The server has imported everything that it needs of it."""
     mount("code_env", _OWN, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "size=4k,mode=555")
 
 
 def lock_view() -> None:
-    """Enter namespaces in which nobody can change the view's mounts, as writable ones or by taking one away.
+    """Enter namespaces in which nobody can make the view's mounts writable or take one away.
 
     The next fork is process 1 of the new pid namespace.
     """
@@ -333,7 +331,7 @@ def _show(root: str, path: str, image: str = "", *, device: bool = False) -> Non
 
 
 _MUCH_BYTES, _MANY_NAMES = 1 << 20, 100
-"""What a file system may hold after its program has ended, in bytes and in names."""
+"""What a file system may hold and still stay mounted after its program has ended, in bytes and in names."""
 
 
 class Scratch:
@@ -368,33 +366,33 @@ class Scratch:
             if len(self._mounts) > _MOST_SIZES:
                 self._mounts.clear()
             data = f"size={size},nr_inodes={MAX_NAMES},mode=700"
-            # No access times: where the file system is not renewed, they would show what the last program did.
+            # No access times: if the file system is not renewed, they would show what the last program did.
             flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME
             mount_it = self._mounts[size] = prepare_mount(SCRATCH, "tmpfs", flags, data)
         mount_it.make()
         self._size = size
         _mkdir(WORK_DIRECTORY)
-        self._look_out()
+        self._watch_changes()
 
     def release_much(self) -> None:
-        """Give the file system up if its program left much in it: nobody knows when the next program comes.
+        """Detach the file system if its program left much in it: the next program may come much later.
 
-        Otherwise it waits for the next program, which is cheaper. Who holds a directory of it can still read there.
+        Otherwise it stays for the next program, which is cheaper. A descriptor of a directory in it stays usable.
         """
-        room = os.statvfs(SCRATCH)
-        much = (room.f_blocks - room.f_bfree) * room.f_frsize > _MUCH_BYTES
-        if much or room.f_files - room.f_ffree > _MANY_NAMES:
+        status = os.statvfs(SCRATCH)
+        much = (status.f_blocks - status.f_bfree) * status.f_frsize > _MUCH_BYTES
+        if much or status.f_files - status.f_ffree > _MANY_NAMES:
             self._umount.make()
             self._size = -1
-            self._look_no_more()
+            self._stop_watching()
 
-    def _look_no_more(self) -> None:
+    def _stop_watching(self) -> None:
         if self._changes is not None:
             self._changes.close()
             self._changes = None
 
-    def _look_out(self) -> None:
-        self._look_no_more()
+    def _watch_changes(self) -> None:
+        self._stop_watching()
         if self._notices:
             with contextlib.suppress(OSError):  # The worker can do without it.
                 self._changes = Changes(SCRATCH, WORK_DIRECTORY, wire.OWN)

@@ -1,4 +1,4 @@
-"""Has modules that a server imports keep the paths that a program's own import would make of its directories.
+"""Gives modules that a server has imported the paths that they would keep if the program had imported them.
 
 Many modules look at HOME, TMPDIR and the current directory when they are imported, and keep what they make of them. At
 level `full` these directories have the same names in the server and in its programs. At level `contained` each worker's

@@ -219,7 +219,7 @@ _CONDITIONAL: dict[str, tuple[_Numbers, tuple[Step, ...]]] = {
     "sched_setparam": ((142, 118), _ONLY_SELF),
     # F_SETOWN, F_SETSIG and F_SETOWN_EX send signals to other processes. F_SETPIPE_SZ takes memory that nobody counts.
     # F_SETLEASE makes other processes wait when they open the file. F_NOTIFY shows what other processes do with files.
-    # F_SET_RW_HINT and F_SET_FILE_RW_HINT leave a number at a directory, which nobody hears of.
+    # F_SET_RW_HINT and F_SET_FILE_RW_HINT leave a number at a directory, and inotify(7) does not report it.
     # F_OFD_SETLK, F_OFD_SETLKW: a mapping keeps these locks when their file is closed, so nothing bounds their number.
     "fcntl": (
         _FCNTL,

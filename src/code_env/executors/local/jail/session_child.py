@@ -56,7 +56,7 @@ def become_interpreter(
         # Before the first cell, the worker reads why. Later it only notices the end.
         with contextlib.suppress(BaseException):
             os.write(SOCKET, problem.encode()[:4096])
-        os._exit(child.BROKEN_EXIT_CODE)
+        os._exit(child.NOT_BEGUN_EXIT_CODE)
 
 
 def _line(record: object) -> bytes:

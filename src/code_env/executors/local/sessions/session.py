@@ -63,7 +63,7 @@ class LiveSession(SessionOfCells):
             return content
 
     def is_over(self) -> bool:
-        """Whether the cell that runs was interrupted."""
+        """Return whether the cell that runs was interrupted."""
         return self._interrupted
 
     def sleeps(self, asleep: bool) -> None:

@@ -344,7 +344,7 @@ REFUSED = {
         lambda path: with_entries(oci_layout(path / "layout", [BASE]), {"digest": "sha256:0"}),
         r"holds 2 images for this machine \(without a name, two\); save one alone",
     ),
-    "another configuration": (changed_configuration, "the SHA-256 of blobs/sha256/.* is another"),
+    "another configuration": (changed_configuration, "blobs/sha256/.* has another SHA-256 than its name says"),
     "a path for a blob": (
         with_a_path_for_a_blob,
         "a SHA-256 was expected; got 'sha256:../../secret'",

@@ -374,7 +374,7 @@ def test_an_instruction_that_cannot_be_done_says_why(line, message, build, tmp_p
 def test_from_names_what_there_is(build, base, tmp_path):
     for first, message in {
         "FROM ./none.tar": "Dockerfile:1: FROM: the image .*none.tar does not exist",
-        "FROM ./other.Dockerfile": "is a build file; FROM takes what is built",
+        "FROM ./other.Dockerfile": "is a build file; FROM needs an image that is built already",
         "FROM a b": "the name of an image was expected",
     }.items():
         (build.context / "other.Dockerfile").touch()

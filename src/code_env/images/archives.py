@@ -35,43 +35,43 @@ from code_env.errors import ImageError
 _DOCKER_MANIFEST = "manifest.json"
 
 OCI_INDEX = "index.json"
-"""The file of an OCI layout that says what it holds; it changes when that does."""
+"""The file of an OCI layout that lists its content. It changes when the content does."""
 
 OCI_FILES = ("oci-layout", OCI_INDEX)
 """The files that each OCI layout has."""
 
 UNREADABLE = (
     *(OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError),
-    *(LookupError, TypeError, AttributeError, ValueError, RecursionError),  # What is there has another form.
+    *(LookupError, TypeError, AttributeError, ValueError, RecursionError),  # The content has an unexpected form.
 )
-"""What is raised for archives and layers that are damaged, or something else."""
+"""The exceptions of reading a file that is damaged, or is no archive or layer."""
 
 _SHA256 = re.compile("sha256:([0-9a-f]{64})")
 
 _ZSTD = re.compile(rb"(?:\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18)")
-"""How zstd begins: with a frame, or with one that only tells something of the next."""
+"""How a file of zstd begins: with a frame of data, or with a skippable frame."""
 
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 """Names of this machine's architecture in manifests."""
 
 
 def is_of_the_disk(error: BaseException) -> bool:
-    """Whether an error says that no more can be written: nothing is known then of what was read."""
+    """Return whether an error is a failure to write, so that it says nothing of the archive that was read."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer: a tar with what it adds to the layers below it, and what it removes from them."""
+    """One layer: a tar that says what it adds to the layers below it, and what it removes from them."""
 
     digest: str
-    """The SHA-256 of the tar before its compression; empty if the archive does not tell it."""
+    """The SHA-256 of the tar before its compression; empty if the archive does not say."""
     open: Callable[[], IO[bytes]]
     """Opens the tar, which can be compressed."""
 
 
 def layer_of(path: Path) -> Layer:
-    """The layer that is a file of its own."""
+    """Return a file as a layer; its digest is not known."""
     return Layer("", lambda: path.open("rb"))
 
 
@@ -114,7 +114,7 @@ def _read(path: Path, stack: contextlib.ExitStack, scratch: Path) -> Archive:
         return _oci(_Folder(path), path)
     file = stack.enter_context(path.open("rb"))
     plain = decompressed(file)
-    if plain is not file:  # Its parts are read in any order, which a compressed file does not allow, or slowly.
+    if plain is not file:  # Its parts are read in any order. In a compressed file that is slow or impossible.
         packed = plain
         plain = stack.enter_context(tempfile.TemporaryFile(dir=scratch))  # noqa: SIM115 (the stack closes it)
         shutil.copyfileobj(packed, plain)
@@ -207,12 +207,12 @@ def _blob(described: Mapping[str, Any]) -> str:
 
 
 def _described(inside: _Inside, described: Mapping[str, Any]) -> Any:
-    """What a blob holds, which is JSON and has the digest that its description says."""
+    """Return the JSON in a blob, whose digest must be the one in its description."""
     name = _blob(described)
     with inside.open(name) as file:
         content = file.read()
     if not name.endswith(hashlib.sha256(content).hexdigest()):
-        raise ValueError(f"the SHA-256 of {name} is another")
+        raise ValueError(f"{name} has another SHA-256 than its name says")
     return json.loads(content)
 
 
@@ -225,7 +225,7 @@ def _machine(described: Mapping[str, Any]) -> str:
 
 
 def this_machine() -> str:
-    """For which machines images run here, as build files and manifests say it: `linux/amd64`."""
+    """Return the platform of this machine, as build files and manifests name it: for example `linux/amd64`."""
     return f"linux/{_MACHINES.get(platform.machine(), platform.machine())}"
 
 
@@ -244,7 +244,7 @@ def _archive(inside: _Inside, names: list[str], config: Mapping[str, Any], path:
 
 
 def decompressed(file: IO[bytes]) -> IO[bytes]:
-    """The content of a file that can be compressed by gzip, bzip2, xz or zstd.
+    """Return a stream with the content of a file, which can be compressed by gzip, bzip2, xz or zstd.
 
     Raises:
         ImageError: If it is compressed by zstd, and nothing here can read that.
@@ -270,7 +270,7 @@ def _from_zstd(file: IO[bytes]) -> IO[bytes]:
     reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
 
     class Reader(io.RawIOBase):
-        """Raises what others raise for damaged content."""
+        """Raises `OSError` for damaged content, as the other formats do."""
 
         def readable(self) -> bool:
             return True
@@ -301,7 +301,7 @@ class Hashing:
         return data
 
     def digest(self) -> str:
-        """Read what is left, and return the digest of all."""
+        """Read the rest of the stream, and return the digest of all of it."""
         while self.read(1 << 20):
             pass
         return self._digest.hexdigest()

@@ -1,6 +1,6 @@
 """The files that a build file can copy: those of its directory that `.dockerignore` does not leave out.
 
-The cache is left out too if it is in there: it changes with each build.
+The cache is left out too if it lies in that directory, because each build changes it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class BuildContext:
 
     Args:
         root: The directory.
-        build_file: The name of the build file there; without it no file is left out.
+        build_file: The name of the build file there; if None, no `.dockerignore` is read.
 
     Raises:
         ImageError: If the file that says what is left out cannot be read.
@@ -31,11 +31,11 @@ class BuildContext:
     def __init__(self, root: Path, build_file: str | None = None) -> None:
         self.root = root.resolve()
         self._cache = cache_directory().resolve()
-        own = self.root / f"{build_file}{_IGNORE_FILE}"  # It comes before that for all build files of the directory.
+        own = self.root / f"{build_file}{_IGNORE_FILE}"  # It replaces the one for all build files of the directory.
         self._rules = [] if build_file is None else _rules(own if own.exists() else self.root / _IGNORE_FILE)
 
     def files(self, below: Path | None = None) -> list[Path]:
-        """All files, links and empty directories, in order, without those that are left out.
+        """Return all files, links and empty directories, in order, without those that are left out.
 
         Args:
             below: A directory of the context, or one file; all of it by default.
@@ -53,7 +53,7 @@ class BuildContext:
         return [path for path in found if _is_kept(path) and not self._is_left_out(path)]
 
     def state(self) -> list[tuple[str, int, int, int]]:
-        """What changes when a file of the context does: its path, size, mode and time of change."""
+        """Return values that change when a file of the context does: each path, size, mode and time of change."""
         found = []
         for path in self.files():
             about = path.lstat()
@@ -61,9 +61,9 @@ class BuildContext:
         return found
 
     def matching(self, pattern: str) -> list[tuple[Path, str]]:
-        """The files and directories that a source of COPY names, and the name of each; links are followed.
+        """Return the files and directories of the context that a source of COPY names, and the name of each.
 
-        There are none if there are none in the context.
+        Links are followed.
         """
         inside = os.path.normpath(f"/{pattern}").lstrip("/")
         named = sorted(glob.glob(glob.escape(str(self.root)) + f"/{inside}", include_hidden=True))
@@ -85,7 +85,7 @@ class BuildContext:
 
 
 def digest_of(paths: list[tuple[Path, str]]) -> str:
-    """The SHA-256 of files and of the names that they get."""
+    """Return the SHA-256 of files and of the names that they get."""
     digest = hashlib.sha256()
     for path, name in paths:
         content = os.fsencode(os.readlink(path)) if path.is_symlink() else b"" if path.is_dir() else _content(path)
@@ -99,12 +99,12 @@ def _content(path: Path) -> bytes:
 
 
 def _is_kept(path: Path) -> bool:
-    """Whether a path is that of a file, a directory or a link: a pipe would have to be read for ever."""
+    """Return whether a path is that of a file, a directory or a link. To read a pipe could take forever."""
     return path.is_symlink() or path.is_file() or path.is_dir()
 
 
 def _rules(path: Path) -> list[tuple[bool, re.Pattern[str]]]:
-    """For each line whether it keeps files, and what matches them and all below them.
+    """Return for each line whether it keeps files, and the expression for them and for everything below them.
 
     The format: https://docs.docker.com/build/concepts/context/#dockerignore-files.
 

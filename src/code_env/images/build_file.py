@@ -1,6 +1,6 @@
 """Reads build files: the instructions from which an image is made.
 
-The format: https://docs.docker.com/reference/dockerfile/. An instruction that is not known here is refused by its name.
+The format: https://docs.docker.com/reference/dockerfile/. An instruction that is not supported is an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FLAGS = {"COPY": ("chown", "chmod", "link"), "ADD": ("chown", "chmod", "link")}
 _DIRECTIVE = re.compile(r"#\s*(\w+)\s*=\s*(.+?)\s*$")
 _HERE_DOCUMENT = re.compile(r"\d*<<(-?)([\"']?)(\w+)\2")
 _HERE_DOCUMENTS = re.compile(rf"(?<!\S){_HERE_DOCUMENT.pattern}|\\.|\"(?:[^\"\\]|\\.)*\"|'[^']*'", re.DOTALL)
-"""A word that begins a here-document, or what is quoted, where no word begins one."""
+"""A word that begins a here-document. It matches quoted text too, so that no such word is found inside quotes."""
 
 _NAME = re.compile(r"\w+")
 _BRACE = re.compile(r"\$\{|[{}]")
@@ -30,7 +30,7 @@ _IN_BRACES = re.compile(r"(\w+)(?:(:?[-+?])(.*))?", re.DOTALL)
 
 
 def is_build_file(path: Path) -> bool:
-    """Whether a path is that of a build file, by its name: `Dockerfile`, `NAME.Dockerfile` or `Dockerfile.NAME`."""
+    """Return whether a path is a build file, by its name: `Dockerfile`, `NAME.Dockerfile` or `Dockerfile.NAME`."""
     return path.is_file() and any(
         path.name == name or path.name.startswith(f"{name}.") or path.name.endswith(f".{name}") for name in NAMES
     )
@@ -53,7 +53,7 @@ class Instruction:
 
     @property
     def array(self) -> list[str] | None:
-        """The words, if they are written as a JSON array; else None."""
+        """The words of the text if it is a JSON array of them; else None."""
         try:
             found = json.loads(self.text)
         except ValueError:
@@ -61,11 +61,11 @@ class Instruction:
         return found if isinstance(found, list) and all(isinstance(one, str) for one in found) else None
 
     def error(self, what: str) -> ImageError:
-        """An error that says where the instruction is."""
+        """Return an error that says where the instruction is."""
         return ImageError(f"{self.where}: {self.name}: {what}")
 
     def words(self, variables: Mapping[str, str], text: str | None = None) -> list[str]:
-        """The words of its text, or of a part of it; see `expanded`.
+        """Return the words of its text, or of a part of it; see `expanded`.
 
         Raises:
             ImageError: If a variable cannot be replaced.
@@ -148,10 +148,10 @@ def _instruction(name: str, text: str, where: str, lines: Iterator[tuple[int, st
 
 
 def script_of(one: Instruction) -> str:
-    """What the shell of a RUN in shell form runs.
+    """Return the script that the shell runs for a RUN in shell form.
 
     Raises:
-        ImageError: If another program is to run it.
+        ImageError: If the script names another program to run it.
     """
     if not one.documents or not re.fullmatch(_HERE_DOCUMENT, one.text):
         return "\n".join([one.text, *one.documents])
@@ -161,13 +161,13 @@ def script_of(one: Instruction) -> str:
 
 
 def expanded(text: str, variables: Mapping[str, str]) -> list[str]:
-    """Split a text into words, with quotes removed and variables replaced; those that are not set are empty.
+    """Split a text into words, with quotes removed and variables replaced. Variables that are not set are empty.
 
-    `${NAME:-WORD}`, `${NAME:+WORD}` and `${NAME:?WORD}` are known, also without the colon; in single quotes nothing is
-    replaced.
+    `${NAME:-WORD}`, `${NAME:+WORD}` and `${NAME:?WORD}` are supported, also without the colon. In single quotes nothing
+    is replaced.
 
     Raises:
-        ValueError: If a variable has another form, or has to be set by `?` and is not.
+        ValueError: If a variable has another form, or `?` requires it and it is not set.
     """
     words: list[str] = []
     word, quote, at = "", "", 0
@@ -196,7 +196,7 @@ def expanded(text: str, variables: Mapping[str, str]) -> list[str]:
 
 
 def _closing(text: str, begin: int) -> int:
-    """Where the brace is that closes the one at the beginning."""
+    """Return the position of the brace that closes the one at `begin`."""
     deep = 0
     for found in _BRACE.finditer(text, begin):
         deep += -1 if found[0] == "}" else 1
@@ -223,7 +223,7 @@ def _value(inside: str, variables: Mapping[str, str]) -> str:
 
 
 def assignments(one: Instruction, variables: Mapping[str, str]) -> dict[str, str]:
-    """The names and values that ENV or LABEL set.
+    """Return the names and values that ENV or LABEL set.
 
     Raises:
         ImageError: If a value is missing.

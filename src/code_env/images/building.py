@@ -35,7 +35,7 @@ STEP_S = 3600.0
 _SHOWN_CHARS = 2000
 
 _VERSION = 1
-"""Part of all keys: what a step does can change with this package."""
+"""Part of all keys, to be raised when this package changes what a step does."""
 
 
 @dataclass
@@ -47,12 +47,13 @@ class _Step:
 
 
 class _Placed(NamedTuple):
-    """A file, a link or an empty directory of the context, and where it comes."""
+    """A file, a link or an empty directory of the context, and its place in the image."""
 
     source: Path
     goal: str
+    """Its path in the image, or that of the directory it is put into."""
     name: str
-    """Its name, if there is a directory at the goal, into which it then comes."""
+    """Its name, if there is a directory at the goal."""
 
 
 @dataclass
@@ -74,7 +75,7 @@ class Build:
 
     Args:
         path: The build file.
-        base: Finds the image that FROM names, at a path or otherwise.
+        base: Returns the image that FROM names, by its path or its name.
         network: Whether RUN may reach the network.
 
     Raises:
@@ -113,7 +114,7 @@ class Build:
         return self._state.directory
 
     def tree(self, cache: LayerCache, held: contextlib.ExitStack) -> Path:
-        """The tree of the last step; steps whose trees are not in the cache are run.
+        """Return the tree of the last step. Steps whose trees are not in the cache are run.
 
         Args:
             cache: The cache.
@@ -229,13 +230,13 @@ class Build:
             for file in unpacked:
                 layers.unpack(layer_of(file.source), _directory(target, file.goal))
 
-        # The name counts where the goal is a directory of the tree.
+        # The names matter if a goal turns out to be a directory of the tree.
         names = [one.name for one in placed]
         what = [digest_of([(one.source, one.goal) for one in some]) for some in (placed, unpacked)]
         self._add(one, [*what, names, mode], make)
 
     def _found(self, one: Instruction, source: str) -> list[tuple[Path, str]]:
-        """What a source of COPY names: files and directories, and the name of each there."""
+        """Return the files and directories that a source of COPY names, and the name of each."""
         if one.name == "ADD" and re.match(r"https?://|git@|git:", source):
             raise one.error(f"{source}: only files of the build file's directory can be added")
         found = self._context.matching(source)
@@ -245,7 +246,7 @@ class Build:
 
 
 def _before_from(instructions: list[Instruction]) -> tuple[dict[str, str], list[Instruction]]:
-    """The arguments that are declared before FROM, and the instructions from there on."""
+    """Return the arguments that are declared before FROM, and the instructions from FROM on."""
     given = _platform_arguments()
     while instructions[0].name == "ARG":
         first, *instructions = instructions
@@ -254,23 +255,23 @@ def _before_from(instructions: list[Instruction]) -> tuple[dict[str, str], list[
 
 
 def _platform_arguments() -> dict[str, str]:
-    """The arguments that each build has: for which machine it is, and on which."""
+    """Return the arguments that every build has: the platform it runs on, and the one its image is for."""
     system, machine = this_machine().split("/")
     told = {"PLATFORM": this_machine(), "OS": system, "ARCH": machine, "VARIANT": ""}
     return {f"{which}{name}": value for which in ("BUILD", "TARGET") for name, value in told.items()}
 
 
 def _declared(one: Instruction, known: dict[str, str]) -> dict[str, str | None]:
-    """The arguments that ARG declares, and their values; None for those without one."""
+    """Return the arguments that ARG declares, and their values; None for an argument without a value."""
     pairs = [word.partition("=") for word in one.words(known)]
     return {name: value if equals else None for name, equals, value in pairs}
 
 
 def base_of(path: Path) -> str | None:
-    """The path or the name of the image that a build file begins with; None for `scratch`.
+    """Return the path or the name of the image that a build file begins with; None for `scratch`.
 
     Raises:
-        ImageError: If the build file cannot be read so far.
+        ImageError: If the build file cannot be read.
     """
     given, instructions = _before_from(read_build_file(path))
     words = instructions[0].words(given)
@@ -285,7 +286,7 @@ def _text(one: Instruction, state: _State) -> str:
 
 
 def _state_of(root: Path) -> str:
-    """What changes when a file of a directory does."""
+    """Return a text that changes when a file of a directory does."""
     return hashlib.sha256(repr(BuildContext(root).state()).encode()).hexdigest()
 
 
@@ -308,7 +309,7 @@ def _directory(tree: Path, name: str) -> Path:
 
 
 def _place(one: _Placed, tree: Path, mode: str | None) -> None:
-    """Put a file, a link or an empty directory into a tree. A file replaces one, or goes into a directory there."""
+    """Put a file, a link or an empty directory into a tree. A file replaces a file, or goes into a directory there."""
     source = one.source
     if source.is_dir() and not source.is_symlink():
         _directory(tree, one.goal)
@@ -317,7 +318,7 @@ def _place(one: _Placed, tree: Path, mode: str | None) -> None:
     if goal.is_dir():
         goal /= one.name
     _directory(tree, f"/{goal.parent.relative_to(tree)}")
-    goal.unlink(missing_ok=True)  # The file can be another tree's too.
+    goal.unlink(missing_ok=True)  # Not overwritten: another tree can share the file.
     if source.is_symlink():
         goal.symlink_to(source.readlink())
         return

@@ -1,7 +1,9 @@
 """The cache of images: the trees that are made of their layers.
 
-<cache>/images/<key>/root/         the root file system of an image, with links to the files of its layers
-<cache>/images/<key>/image.json    what is known of it
+    <cache>/images/<key>/root/         the root file system of an image, with links to the files of its layers
+    <cache>/images/<key>/image.json    the other fields of its `Image`
+
+`caches/folders.py` says what else is there.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from .trees import own
 _RECORD, _ROOT, _TREE = "image.json", "root", "tree"
 
 _PATHS = ("/", "./", "../", "~")
-"""How a path begins that is never the name of an image."""
+"""A source that begins with one of these is a path, never the name of an image."""
 
 
 class ImageCache(FolderCache[Image]):
@@ -46,7 +48,7 @@ class ImageCache(FolderCache[Image]):
         self.layers = LayerCache(directory)
 
     def find(self, source: str) -> Image:
-        """The image of a path or a name.
+        """Return the image of a path or a name.
 
         Raises:
             ImageError: If there is nothing of that path or name, or it is the root of this machine.
@@ -59,14 +61,14 @@ class ImageCache(FolderCache[Image]):
         if found is not None:
             return found
         if path is None and engines.find() is None:
-            raise ImageError(f"{_no_such(source)}. To pull an image by its name takes podman or docker")
+            raise ImageError(f"{_no_such(source)}. Install podman or docker to pull an image by its name")
         raise ImageNotPrepared(
             f"the image {source} is not in {self.directory}, or parts of it are gone; run `code-env prepare SUITE` "
             "once for the suite, which unpacks, builds or pulls it"
         )
 
     def read(self, key: str) -> Image | None:
-        """The image with this key; None if there is none."""
+        """Return the image with this key; None if there is none."""
         path = self.directory / key
         try:
             record = json.loads((path / _RECORD).read_text(encoding="utf-8"))
@@ -119,10 +121,10 @@ class ImageCache(FolderCache[Image]):
         return build.variables, build.directory
 
     def _base(self, held: contextlib.ExitStack, source: str) -> Image:
-        """The image that a build file begins with."""
+        """Return the image that a build file begins with."""
         path = _existing(source)
         if path is not None and is_build_file(path):
-            raise ImageError(f"{source} is a build file; FROM takes what is built")
+            raise ImageError(f"{source} is a build file; FROM needs an image that is built already")
         image, _ = self.prepare(source)
         if image.key:
             held.enter_context(self.hold(image))
@@ -139,11 +141,11 @@ class ImageCache(FolderCache[Image]):
             return archive.variables, archive.directory
 
     def _layer(self, layer: archives.Layer, folder: Path, held: contextlib.ExitStack) -> Path:
-        """The unpacked tree of a layer."""
+        """Return the unpacked tree of a layer."""
         if layer.digest:
             tree, lock = self.layers.tree(layer.digest[:24], partial(layers.unpack, layer))
             held.enter_context(lock)
-        else:  # A tar of a root file system has but one layer.
+        else:  # A tar of a root file system has only one layer.
             tree = folder / _TREE
             tree.mkdir()
             layers.unpack(layer, tree)
@@ -159,10 +161,10 @@ class ImageCache(FolderCache[Image]):
 
 
 def _existing(source: str) -> Path | None:
-    """The path of an image; None for a name, which nothing here has as its path.
+    """Return the path of an image; None if the source is a name, because no such path exists.
 
     Raises:
-        ImageError: If it can only be a path, and does not exist, or is the root of this machine.
+        ImageError: If it can only be a path and does not exist, or if it is the root of this machine.
     """
     if not source:
         raise ImageError("the name of an image must not be empty")
@@ -188,10 +190,10 @@ def _is_root_file_system(path: Path) -> bool:
 
 
 def _key(source: str, path: Path | None) -> str:
-    """The name of an image in the cache. It is another when an archive or a build file's directory has changed.
+    """Return the key of an image in the cache, which changes with its archive or its build file's directory.
 
     Raises:
-        ImageError: If what it depends on cannot be read.
+        ImageError: If a file that it depends on cannot be read.
     """
     try:
         state: list[object] = ["name", source] if path is None else [str(path.resolve()), *_state(path)]

@@ -15,7 +15,7 @@ _SHOWN_CHARS = 1000
 
 
 def find() -> str | None:
-    """The path of the engine that images are taken from; None if none is installed."""
+    """Return the path of the engine that images are taken from; None if none is installed."""
     return next(filter(None, map(shutil.which, ENGINES)), None)
 
 
@@ -34,9 +34,9 @@ def save(name: str, directory: Path) -> Path:
     """
     engine = find()
     if engine is None:
-        raise ImageError(f"there is no path {name}; to pull an image of this name takes {' or '.join(ENGINES)}")
+        raise ImageError(f"there is no path {name}; install {' or '.join(ENGINES)} to pull an image of this name")
     if name.startswith("-"):  # The engine would take it for an option.
-        raise ImageError(f"{name} is neither a path nor the name of an image, which does not begin with -")
+        raise ImageError(f"{name} is neither a path nor the name of an image; no such name begins with -")
     archive = directory / "image.tar"
     if subprocess.run([engine, "image", "inspect", name], capture_output=True, check=False).returncode != 0:
         _run([engine, "pull", name])

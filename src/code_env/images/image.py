@@ -15,7 +15,7 @@ DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where an image's programs are looked for if the image does not set `PATH`."""
 
 _NOT_SHOWN = frozenset(("dev", "proc", "run", "sandbox", "sys", "tmp", ".code_env"))
-"""The jail has its own of these."""
+"""Names in an image's root that the jail replaces by its own."""
 
 _NAMES_OF_PYTHON = ("python3", "python", "python3.13", "python3.12", "python3.11")
 
@@ -35,7 +35,7 @@ class Image:
     directory: str = "/"
     """Its working directory, for commands. Programs of answers start in one of their own."""
     size_bytes: int = 0
-    """Size of its files. Files that images share count in each."""
+    """Size of its files. Files that several images share count in each of them."""
 
     @property
     def shown(self) -> list[str]:
@@ -48,7 +48,7 @@ class Image:
         return self.variables.get("PATH") or DEFAULT_PATH
 
     def program(self, *names: str) -> str:
-        """The path of the first of these programs that it has in its `PATH`, as programs see it.
+        """Return the path of the first of these programs that is in its `PATH`, as programs see it.
 
         Raises:
             ImageError: If it has none of them.
@@ -59,7 +59,7 @@ class Image:
         raise ImageError(f"the image {self.source} has no {' and no '.join(names)} in {self.search_path}")
 
     def python(self) -> str:
-        """The path of its Python, as programs see it.
+        """Return the path of its Python, as programs see it.
 
         Raises:
             ImageError: If it has none in its `PATH`.

@@ -36,7 +36,7 @@ class LayerCache(FolderCache[_Tree]):
         super().__init__("layers", directory, ImageError)
 
     def read(self, key: str) -> _Tree | None:
-        """The layer with this key; None if there is none."""
+        """Return the layer with this key; None if there is none."""
         path = self.directory / key
         try:
             return _Tree(key, path / _TREE, int((path / _SIZE).read_text()))
@@ -47,16 +47,17 @@ class LayerCache(FolderCache[_Tree]):
         return entry.path
 
     def tree(self, key: str, make: Callable[[Path], object]) -> tuple[Path, FileLock]:
-        """The directory of a layer, and a lock that keeps it.
+        """Return the directory of a layer, and a lock that keeps the layer in the cache.
 
         Args:
             key: Its key.
-            make: Fills the directory of a layer that is not there.
+            make: Called with the directory to fill, if the layer is not in the cache.
 
         Raises:
             ImageError: If it cannot be made, or the cache cannot be written.
         """
-        # Making a layer takes its lock alone, for which a process would wait for ever that holds the layer already.
+        # Only a layer that is not there is made. To make one takes its lock for one process alone, so a process that
+        # already holds the layer would wait forever.
         if self.whole(key, counted=True) is None:
             with self.making(key) as folder:
                 if folder is not None:

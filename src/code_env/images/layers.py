@@ -1,8 +1,8 @@
 """Unpacks layers, and lays them over each other.
 
-A layer is unpacked into a directory of its own, with the files that say what it removes (`.wh.NAME`, and `.wh..wh..opq`
-for all that lower layers have in a directory). The image's tree then has links to the same files, so layers that
-several images share are on the disk once.
+Somebody else made the layers, so none may write outside of its directory. A layer is unpacked into a directory of its
+own, with the files that say what it removes (`.wh.NAME`, and `.wh..wh..opq` for all that lower layers have in a
+directory). The image's tree then has links to the same files, so layers that several images share are on the disk once.
 
 Owners, set-user-ID bits and devices are dropped: everything is readable by programs, which run as an ordinary user.
 """
@@ -29,7 +29,7 @@ _REMOVED, _OPAQUE = ".wh.", ".wh..wh..opq"
 _END: type[HeaderError] = tarfile.EOFHeaderError  # type: ignore[attr-defined]  # Not in the stubs.
 
 _MOST_DEEP = 256
-"""How many directories may lie in each other. What changes or removes a tree goes down by recursion."""
+"""How deep directories may be nested: the functions that change or remove a tree are recursive."""
 
 
 def unpack(layer: Layer, target: Path) -> None:
@@ -47,7 +47,7 @@ def unpack(layer: Layer, target: Path) -> None:
         with layer.open() as file:
             stream = Hashing(decompressed(file))
             _unpack(stream, target, tarfile.TarInfo if layer.digest else _Whole)
-            # Also without a digest: what is compressed has its checksum at its end.
+            # Read to the end even without a digest: compressed data has its checksum there.
             if stream.digest() != layer.digest != "":
                 raise ImageError(f"a layer is damaged: its SHA-256 is not {layer.digest}")
     except UNREADABLE as error:
@@ -57,7 +57,7 @@ def unpack(layer: Layer, target: Path) -> None:
 
 
 class _Whole(tarfile.TarInfo):
-    """A member of a tar without a digest. `tarfile` would take a damaged header, or none, for the end of the tar."""
+    """A member of a tar without a digest. `tarfile` alone would take a damaged or missing header for the tar's end."""
 
     @classmethod
     def fromtarfile(cls, tarfile: tarfile.TarFile) -> Self:
@@ -80,12 +80,12 @@ def _unpack(stream: Hashing, target: Path, members: type[tarfile.TarInfo]) -> No
     with tarfile.open(fileobj=_as_file(stream), mode="r|", tarinfo=members) as tar:
         for member in tar:
             path = _within(root, member.name)
-            _removed_by(os.path.basename(path))
+            _removed_by(os.path.basename(path))  # Raises if the layer removes something that it may not.
             if member.isdir():
                 if os.path.islink(path) or not os.path.isdir(path):
                     _remove(path)
                 os.makedirs(path, exist_ok=True)
-            elif path == root:  # A link here would show what it leads to as the layer.
+            elif path == root:  # A link in place of the directory would show its target as the layer.
                 raise ImageError(f"a layer puts something in place of its own directory: {member.name}")
             elif member.islnk() and path == _within(root, member.linkname):
                 continue  # A file that was packed twice.
@@ -114,7 +114,7 @@ def _write(content: IO[bytes] | None, path: str) -> None:
 
 
 def _within(root: str, name: str) -> str:
-    """The path of a member, which must lie in the layer's directory, also if a link is on the way.
+    """Return the path of a member, which must lie in the layer's directory even if a link is on the way.
 
     Raises:
         ImageError: If it does not, or lies too deep.
@@ -168,10 +168,10 @@ def _lay(source: str, target: str) -> None:
 
 
 def _removed_by(name: str) -> str:
-    """What a file removes from its directory by its own name.
+    """Return what a file in a layer removes from lower layers, by its name; an ordinary file replaces its own name.
 
     Raises:
-        ImageError: If that is the directory, or the one above.
+        ImageError: If that would be the directory itself, or the one above.
     """
     removed = name.removeprefix(_REMOVED)
     if removed in ("", ".", ".."):

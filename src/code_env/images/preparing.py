@@ -19,14 +19,14 @@ def prepare_images(
     network: bool = False,
     progress: Callable[[int, int, str], object] = lambda done, total, what: None,
 ) -> tuple[list[Image], int]:
-    """Unpack, build or pull images into the cache; what is there is not made again.
+    """Unpack, build or pull images into the cache. Images that are there already are not made again.
 
     Afterwards images that were not used for long are removed if the cache has become too large, but none of these.
 
     Args:
         sources: Their paths or names, as tasks name them.
         cache: Where to unpack; the user's cache by default.
-        max_bytes: How large the cache may become; the layers may become as large again.
+        max_bytes: How large the cache of images may become, and that of layers too, in bytes.
         network: Whether the RUN steps of build files may reach the network.
         progress: Called before each image with how many are done, how many there are, and what comes next.
 

@@ -13,9 +13,9 @@ _MOST_LINKS = 40
 
 
 def resolved_in(root: str | Path, path: str) -> str:
-    """Where a path leads within a root file system: an absolute path whose directories are no links.
+    """Return where a path leads within a root file system: an absolute path without links.
 
-    Links are followed as by a program in there, so none leads out. What does not exist is kept as it is.
+    Links are followed as for a program in there, so none leads out. Parts that do not exist are kept as they are.
 
     Raises:
         ImageError: If links lead round in circles.
@@ -40,7 +40,7 @@ def resolved_in(root: str | Path, path: str) -> str:
 
 
 def program_in(tree: str | Path, name: str, path: str) -> str:
-    """The path of a program in a root file system.
+    """Return the path of a program in a root file system.
 
     Args:
         tree: The root file system.
@@ -58,7 +58,7 @@ def program_in(tree: str | Path, name: str, path: str) -> str:
 
 
 class Copied:
-    """A copy of a tree, which a step changes, and what it has in common with the original afterwards.
+    """A copy of a tree that a step changes. Afterwards it can share the files that did not change with the original.
 
     Args:
         source: The original.
@@ -92,10 +92,10 @@ class Copied:
             self._unchanged[path] = _identity(target)
 
     def finish(self, *, link: bool) -> None:
-        """Make all files readable, and drop what is neither file nor link.
+        """Make all files readable, and remove everything that is neither a file, a directory nor a link.
 
         Args:
-            link: Whether to replace files that did not change by links to those of the original.
+            link: Whether to replace files that did not change by hard links to those of the original.
         """
         for directory, folders, names in os.walk(self._target):
             os.chmod(directory, 0o755)
@@ -141,6 +141,6 @@ def _own(path: str, owner: tuple[int, int]) -> None:
 
 
 def _identity(path: str) -> tuple[int, int]:
-    """What changes when a file is replaced or changed: nobody can set the time of a file's last change."""
+    """Return values that change when a file is replaced or changed. No program can set the second one (ctime)."""
     about = os.lstat(path)
     return about.st_ino, about.st_ctime_ns

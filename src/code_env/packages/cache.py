@@ -74,7 +74,7 @@ class PackageCache(FolderCache[Environment]):
         super().__init__("packages", directory, PackageError)
 
     def key(self, requirements: tuple[str, ...], python: str) -> str:
-        """The name of an environment: 24 hexadecimal digits.
+        """Return the key of an environment: 24 hexadecimal digits.
 
         Args:
             requirements: Requirements in their normal form.
@@ -87,7 +87,7 @@ class PackageCache(FolderCache[Environment]):
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
     def find(self, requirements: tuple[str, ...], python: str) -> Environment:
-        """The environment with these requirements for an interpreter.
+        """Return the environment with these requirements for an interpreter.
 
         Raises:
             PackagesNotPrepared: If there is none; the message says how to prepare it.
@@ -102,13 +102,13 @@ class PackageCache(FolderCache[Environment]):
         return found
 
     def read(self, key: str) -> Environment | None:
-        """The environment of a name; None if there is none that works."""
+        """Return the environment with this key; None if there is none that works."""
         path = self.directory / key
         try:
             record = json.loads((path / _RECORD).read_text(encoding="utf-8"))
             lists: dict[str, Any] = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
             found = Environment(key=key, path=path, **record | lists)
-            # A part can be gone, or the interpreter that it was made from: an answer would fail where it is imported.
+            # A package, or the interpreter that it was made from, can be gone. Answers that import it would then fail.
             is_whole = set(found.contents) <= set(os.listdir(found.packages) if found.contents else ())
         except (OSError, ValueError, TypeError, AttributeError):
             return None

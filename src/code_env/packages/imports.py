@@ -11,7 +11,7 @@ from code_env.tasks.task import Task
 
 
 def imports_of(task: Task) -> set[str]:
-    """The full names of the modules that a task imports, and of what it imports from them.
+    """Return the full names of the modules that a task imports, and of what it imports from them.
 
     Example:
         >>> from code_env import OutputTest
@@ -28,7 +28,7 @@ def imports_of(task: Task) -> set[str]:
 
 
 def is_there(packages: Path, module: str) -> bool:
-    """Whether a directory with packages has a module. Nothing is imported.
+    """Return whether a directory with packages has a module. Nothing is imported.
 
     Args:
         packages: The directory.

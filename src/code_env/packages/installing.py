@@ -1,8 +1,8 @@
 """Installs packages into a new virtual environment, with uv where it is there, else with pip.
 
-Only wheels are installed: unpacked files, of which nothing is run. A source distribution runs its own code when it is
-built, so it is refused. Nor is the new environment's interpreter started once there are packages in it, because it
-would run what their `.pth` files say. So an installation needs no jail.
+Only wheels are installed: they are unpacked, and none of their code runs. A source distribution runs its own code when
+it is built, so it is refused. The new environment's interpreter is not started once there are packages in it, because
+it would run what their `.pth` files say. So an installation needs no jail.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ _PIP_SETTINGS = {
     **dict.fromkeys(("PIP_REQUIRE_VIRTUALENV", "PIP_USER", "PIP_NO_DEPS", "PIP_DRY_RUN"), "0"),
     **dict.fromkeys(("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT"), ""),
 }
-"""What a user may have set for other installations, also in a file: nothing, or a part, would come into the folder."""
+"""Undoes settings that a user may have made for other installations: with them, pip would put only a part of the
+packages, or nothing, into the folder."""
 
 _NO_MODULES = frozenset(("test", "tests", "docs", "examples"))
 """Names that packages install beside what users import."""
 
 
 def find_installer() -> Installer:
-    """The installer to use on this machine.
+    """Return the installer to use on this machine.
 
     Raises:
         PackageError: If there is none.
@@ -51,7 +52,7 @@ def find_installer() -> Installer:
 
 
 def _uv() -> str | None:
-    """The path of uv: that beside this interpreter, else the first on the PATH."""
+    """Return the path of uv: the one beside this interpreter, else the first on the PATH; None if there is none."""
     return shutil.which("uv", path=sysconfig.get_path("scripts")) or shutil.which("uv")
 
 
@@ -127,13 +128,13 @@ def _run(command: list[str], directory: Path, wheels: Path | None) -> None:
 
 
 def installed_versions(packages: Path) -> dict[str, str]:
-    """The version of each package in a directory, by name. It reads the packages' files and runs nothing."""
+    """Return the version of each package in a directory, by name. It reads the packages' files and runs nothing."""
     found = importlib.metadata.distributions(path=[str(packages)])
     return dict(sorted((canonicalize_name(one.metadata["Name"]), one.version) for one in found))
 
 
 def modules_of(packages: Path, name: str) -> Iterator[str]:
-    """The top-level modules that a package installs.
+    """Yield the names of the top-level modules that a package installs.
 
     Args:
         packages: The directory with the packages.

@@ -70,7 +70,7 @@ def prepare(
     if wheels is not None and not Path(wheels).is_dir():
         raise PackageError(f"{wheels} is no folder; give one that holds wheels (*.whl)")
     python = python or sys.executable
-    python_tag(python)  # Without packages nothing else would ask it whether it answers.
+    python_tag(python)  # Raises if it does not answer; without packages, nothing else would ask it.
     sets: dict[tuple[str, ...], list[Task]] = {}
     for task in suite:
         if task.packages:
@@ -144,7 +144,7 @@ def _install(
 
 
 def _with_imports(cache: PackageCache, environment: Environment, tasks: Iterable[Task]) -> Environment:
-    """Have servers import what the tasks import of an environment, so that programs find it imported."""
+    """Add the modules that the tasks import to those that servers import for an environment; return the environment."""
     named = {name for task in tasks for name in imports_of(task) if is_there(environment.packages, name)}
     new = sorted(named.difference(environment.modules))
     room = max(0, _MOST_MODULES - len(environment.modules))

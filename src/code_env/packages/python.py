@@ -1,4 +1,4 @@
-"""What must be the same for packages that were installed for one interpreter to work with another."""
+"""Tells which interpreters can use the same installed packages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _QUESTION = (
 
 
 def python_tag(python: str) -> str:
-    """A text that says for which interpreters packages are that are installed for this one.
+    """Return a text that is the same for all interpreters that can use each other's installed packages.
 
     Args:
         python: Path of the interpreter.

@@ -1,7 +1,8 @@
 """What bounds the sessions of an executor, however it keeps their state.
 
-There is a largest number of them. One that was not used for some time is closed, and so is one that nobody refers to
-any more. A thread closes these: what the garbage collector calls may come at any moment, and must take no lock.
+An executor has a largest number of sessions. One that was not used for some time is closed, and so is one that nothing
+refers to any more. A thread closes these, because the garbage collector can call a finalizer at any moment, so that a
+finalizer must take no lock.
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ from code_env.executors.result import CellResult
 from .session import Checkpoint, Session, SessionState, Spent
 
 MOST_SESSIONS = 1024
-"""How many sessions an executor may have open, unless `Executor.max_sessions` says another number."""
+"""How many sessions an executor may have open, unless `Executor.max_sessions` sets another number."""
 
 IDLE_S = 3600.0
-"""After how long a session that is not used is closed, in seconds, unless `open_session` is told another time. A policy
-may write for minutes, and a batch of them for longer."""
+"""After how long a session that is not used is closed, in seconds, unless `open_session` sets another time. A policy
+can take minutes to write the next cell, and a batch of them longer."""
 
-_Left = queue.SimpleQueue[Callable[[], None] | None]
-"""What the thread has to call. A simple queue can be put to from a finalizer, whatever thread that interrupts."""
+_Closings = queue.SimpleQueue[Callable[[], None] | None]
+"""Functions that the thread calls to close things; None only wakes it. A finalizer may put to such a queue, whatever
+thread it interrupts."""
 
 
 class Keeper:
@@ -37,19 +39,19 @@ class Keeper:
 
     def __init__(self) -> None:
         self.most = MOST_SESSIONS
-        self.left: _Left = queue.SimpleQueue()
+        self.closings: _Closings = queue.SimpleQueue()
         self._lock = threading.Lock()
         renew_lock_after_fork(self)
         self._open: weakref.WeakSet[_KeptSession] = weakref.WeakSet()
-        self._looks_at = math.inf
+        self._next_look = math.inf
         self._thread: threading.Thread | None = None
-        weakref.finalize(self, self.left.put, None).atexit = False
+        weakref.finalize(self, self.closings.put, None).atexit = False
 
     def require_room(self, count: int) -> None:
         """Refuse more sessions than there may be.
 
         Raises:
-            TooManySessions: If so many more are too many.
+            TooManySessions: If `count` more are too many.
         """
         with self._lock:
             if len(self._open) + count > self.most:
@@ -74,16 +76,16 @@ class Keeper:
         with self._lock:
             self._open.add(kept)
             if self._thread is None or not self._thread.is_alive():  # It is not in a fork of this process.
-                target = (weakref.ref(self), self.left)
-                self._thread = threading.Thread(target=_close_always, args=target, name="code_env-reaper", daemon=True)
+                target = (weakref.ref(self), self.closings)
+                self._thread = threading.Thread(target=_close_surplus, args=target, name="code_env-reaper", daemon=True)
                 self._thread.start()
-            sooner = kept.idle_at() < self._looks_at
+            sooner = kept.idle_at() < self._next_look
         if sooner:
-            self.left.put(None)
+            self.closings.put(None)
         return kept
 
     def dismiss(self, session: _KeptSession) -> None:
-        """Count a session no more."""
+        """Stop counting a session."""
         with self._lock:
             self._open.discard(session)
 
@@ -95,22 +97,22 @@ class Keeper:
             if session.end_if_idle():
                 self.dismiss(session)
         with self._lock:
-            self._looks_at = min((session.idle_at() for session in self._open), default=math.inf)
-            return None if math.isinf(self._looks_at) else max(0.0, self._looks_at - time.monotonic())
+            self._next_look = min((session.idle_at() for session in self._open), default=math.inf)
+            return None if math.isinf(self._next_look) else max(0.0, self._next_look - time.monotonic())
 
 
-def _close_always(keeper: weakref.ref[Keeper], left: _Left) -> None:
+def _close_surplus(keeper: weakref.ref[Keeper], closings: _Closings) -> None:
     wait_s: float | None = None
     while True:
         with contextlib.suppress(queue.Empty):
-            _call(left.get(timeout=wait_s))
+            _call(closings.get(timeout=wait_s))
         there = keeper()
         if there is None:
             break
         wait_s = there.close_idle()
         del there  # While this thread waits, it keeps nothing alive.
-    while not left.empty():
-        _call(left.get())
+    while not closings.empty():
+        _call(closings.get())
 
 
 def _call(close: Callable[[], None] | None) -> None:
@@ -119,18 +121,18 @@ def _call(close: Callable[[], None] | None) -> None:
 
 
 class _KeptSession(Session):
-    """A session that is counted, and closed when it is not used or not referred to."""
+    """A session that is counted, and closed when it is not used or nothing refers to it."""
 
     def __init__(self, inner: Session, keeper: Keeper, idle_s: float) -> None:
         self._inner, self._keeper, self._idle_s = inner, keeper, idle_s
         self._lock = threading.Lock()
         self._users, self._used_at = 0, time.monotonic()
         self._reaped = ""
-        self._unreferred = weakref.finalize(self, keeper.left.put, inner.close)
+        self._unreferred = weakref.finalize(self, keeper.closings.put, inner.close)
         self._unreferred.atexit = False  # Then the executor ends.
 
     def idle_at(self) -> float:
-        """When to look whether it was not used for too long, by the monotonic clock."""
+        """Return when it has been idle for too long unless it is used before, by the monotonic clock."""
         with self._lock:
             return (time.monotonic() if self._users else self._used_at) + self._idle_s
 
@@ -206,11 +208,11 @@ class _KeptSession(Session):
 
 
 class _KeptCheckpoint(Checkpoint):
-    """A checkpoint that is released when nobody refers to it, and whose sessions are kept too."""
+    """A checkpoint that is released when nothing refers to it, and whose sessions are bounded too."""
 
     def __init__(self, inner: Checkpoint, keeper: Keeper, idle_s: float) -> None:
         self._inner, self._keeper, self._idle_s = inner, keeper, idle_s
-        weakref.finalize(self, keeper.left.put, inner.release).atexit = False
+        weakref.finalize(self, keeper.closings.put, inner.release).atexit = False
 
     def restore(self) -> Session:
         self._keeper.require_room(1)
@@ -221,7 +223,7 @@ class _KeptCheckpoint(Checkpoint):
 
 
 def require_idle(idle_s: object) -> float:
-    """Return a time without use, which may be infinite.
+    """Return `idle_s` if it is a number of seconds above 0, or infinite.
 
     Raises:
         ExecutorError: If it is something else.

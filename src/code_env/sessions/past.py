@@ -1,4 +1,4 @@
-"""What sessions have in common: a session is what its cells have done, and goes on from there with the next cell."""
+"""What all sessions have in common: the cells that led to a session's state, and what they have used."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from code_env.harness.program.between_cells import instruction_to_seed, instruct
 from .session import MAX_SEED, Checkpoint, Session, SessionState, Spent
 
 _SPARE, _SPARE_S = 2.0, 1.0
-"""The cells before may take so many times their first time, and so many seconds, on a machine that does other work."""
+"""Cells that are run again may take this many times their first time, plus this many seconds: the machine can be
+busier now."""
 
 _LEAST_S = 1e-3
 """The least CPU time that a cell can have, in seconds."""
@@ -43,12 +44,12 @@ class Past:
     cells: tuple[PastCell, ...] = ()
     """The cells that led to the state."""
     spent: Spent = field(default=Spent())
-    """What these and the other cells have used."""
+    """What all cells have used, with those that left nothing."""
     kept: object = None
-    """What the executor keeps of the state, if it keeps something."""
+    """The executor's own record of the state, such as an interpreter; None if it keeps nothing."""
 
     def plus(self, cell: str) -> Past:
-        """Return this with one more cell, which is run before the next one."""
+        """Return this with one more cell, which has not run yet: it runs before the next one."""
         return dataclasses.replace(self, cells=(*self.cells, PastCell(cell)))
 
 
@@ -60,7 +61,7 @@ class Attempt(NamedTuple):
     repeated: Sequence[PastCell]
     """The cells that were run again before it, in the same process."""
     kept: object = None
-    """What the executor keeps of the state after it."""
+    """The executor's own record of the state after it, see `Past.kept`."""
 
 
 class SessionOfCells(Session):
@@ -84,7 +85,7 @@ class SessionOfCells(Session):
 
     @abc.abstractmethod
     def _attempt(self, past: Past, cell: str) -> Attempt:
-        """Run a cell after others."""
+        """Run a cell in the state that other cells have led to."""
 
     def run(self, cell: str) -> CellResult:
         """See `Session.run`."""
@@ -222,7 +223,7 @@ class _PastCheckpoint(Checkpoint):
 
 
 def _told(attempt: Attempt) -> CellResult:
-    """The result of a cell, from that of its process, which has possibly run other cells before it."""
+    """Return the result of a cell from that of its process, which can have run other cells before it."""
     result = attempt.result
     if result is None:
         error = ErrorInfo("KeyboardInterrupt", "the cell was interrupted; the session is as before it")

@@ -63,10 +63,10 @@ class Streams:
             if len(data) < _FIRST_PIECE and fd not in self.taken:
                 self.taken[fd] = data
             else:
-                self._take_on(fd, data)
+                self._take_more(fd, data)
         return not self.too_much
 
-    def _take_on(self, fd: int, data: bytes) -> None:
+    def _take_more(self, fd: int, data: bytes) -> None:
         taken = self.taken[fd] = bytearray(self.taken.get(fd, b""))
         while data and not self.too_much:
             taken += data

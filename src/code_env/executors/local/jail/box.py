@@ -108,6 +108,7 @@ def receive(source: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 
 
 def _be_first(control: socket.socket, config: dict[str, Any]) -> NoReturn:
+    """Be process 1 of the box's namespaces: build and enter the root, then serve the trainer."""
     try:
         linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
         # Done by the user outside, because only that user may be able to reach these directories.
@@ -150,6 +151,7 @@ def _writable(lower: str, size: int) -> str:
 
 
 def _build(root: str, shown: dict[str, int], *, network: bool) -> None:
+    """Mount what a root file system needs to be used, and the directories of this machine that are shown; enter it."""
     for name in ("proc", "dev", "etc"):
         if os.path.islink(f"{root}/{name}"):  # The mounts below would follow it, out of the tree.
             raise OSError(errno.ELOOP, f"/{name} of the image is a link")

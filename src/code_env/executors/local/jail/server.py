@@ -29,8 +29,9 @@ from . import child, heap, linux, namespaces, own_paths, rehearsal, wire, worker
 _PROGRAMS_HARNESS = ("program.answering", "program.main_module", "program.serving")
 _JUDGES_HARNESS = ("shared_suite", "judge.main")
 _JUDGES_LATE_MODULES = ("asyncio",)
-"""What the judges' harness imports where it needs it. Servers of heavy modules leave it out: their
-programs would copy it with each fork, and few of their judges need it."""
+"""Modules that the judges' harness imports only where it needs them. A judge that is started for one verdict finds them
+loaded. Servers of heavy modules leave them out: each fork of a program would copy them, and few of their judges need
+them."""
 
 _OOM_SCORE = "500"
 """The value of `oom_score_adj`: when the machine runs out of memory, the kernel kills programs before a trainer."""
@@ -90,9 +91,9 @@ def _start_worker(control: Socket, config: dict[str, Any], own_pids: int) -> int
 
 
 def _enter(config: dict[str, Any]) -> None:
+    """Import the modules of this package that the jail does not show, then enter the jail."""
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write(_OOM_SCORE)
-    # The view that is built below does not show this package, so these modules are imported now.
     for name in (*_PROGRAMS_HARNESS, *(_JUDGES_HARNESS if config["judges"] else ())):
         importlib.import_module(f"code_env.harness.{name}")
     for name in _JUDGES_LATE_MODULES if config["judges"] and not config["heavy"] else ():
@@ -129,6 +130,7 @@ def _enter(config: dict[str, Any]) -> None:
 
 
 def _import(config: dict[str, Any]) -> None:
+    """Import the modules of the stock from the paths that programs have, and prepare the memory for forks."""
     if config["image"] is None:
         sys.path[:] = config["path"]
         sys.prefix, sys.exec_prefix, sys.executable = config["prefix"], config["exec_prefix"], config["executable"]

@@ -163,14 +163,14 @@ class _Sessions:
         *fds, answer = fds
         origin = self._kept.get(order.interpreter)
         known = self._room_of.get(order.room)
-        room = None if origin is None else origin.room or known or self._rooms.take(self._known())
+        room = None if origin is None else origin.room or known or self._rooms.take(self._known_rooms())
         if origin is None or room is None:
             with Socket(fileno=answer) as sock:
                 sock.send(session_wire.pack(session_wire.Lost(is_full=origin is not None)))
             for fd in fds:
                 os.close(fd)
             return
-        number = order.room if room is known else self._new()
+        number = order.room if room is known else self._new_number()
         self._room_of[number] = room
         cell = Cell(origin, room, number, fds, Socket(fileno=answer))
         origin.used_at = time.monotonic()
@@ -326,7 +326,7 @@ class _Sessions:
         )
         if obstacles:
             cell.room.files = None
-        number = self._new()
+        number = self._new_number()
         self._register(number, new)
         return number
 
@@ -414,7 +414,7 @@ class _Sessions:
         """Return the processes whose end was not noted yet."""
         return {one.pid for one in self._by_pidfd.values()} | {one.pid for one in self._cells.values()}
 
-    def _known(self) -> set[Room]:
+    def _known_rooms(self) -> set[Room]:
         living = [*self._kept.values(), *(cell.origin for cell in self._cells.values())]
         return {room for one in living for room in one.known} | {cell.room for cell in self._cells.values()}
 
@@ -422,11 +422,11 @@ class _Sessions:
         """Return the number of these files, which are kept as long as an interpreter has them."""
         number = self._numbers.get(id(files))
         if number is None:
-            number = self._numbers[id(files)] = self._new()
+            number = self._numbers[id(files)] = self._new_number()
             self._files[number] = files
         return number
 
-    def _new(self) -> int:
+    def _new_number(self) -> int:
         self._next += 1
         return self._next
 

@@ -175,7 +175,7 @@ def _wait(pid: int, gate: ForkGate | None, tell: Callable[[bytes], Any]) -> tupl
     if gate is None:
         _, status, usage = _wait4(pid, 0)
     else:
-        status, usage, cpu_s, peak_kib = _serve(pid, gate, tell)
+        status, usage, cpu_s, peak_kib = _answer_until_end(pid, gate, tell)
         gate.close()
     cpu_s += usage.ru_utime + usage.ru_stime
     peak_bytes = 1024 * max(usage.ru_maxrss, peak_kib)
@@ -188,7 +188,7 @@ def _wait(pid: int, gate: ForkGate | None, tell: Callable[[bytes], Any]) -> tupl
     return status, cpu_s, peak_bytes
 
 
-def _serve(pid: int, gate: ForkGate, tell: Callable[[bytes], Any]) -> tuple[int, Any, float, int]:
+def _answer_until_end(pid: int, gate: ForkGate, tell: Callable[[bytes], Any]) -> tuple[int, Any, float, int]:
     """Answer the forks of a program, and reap its orphans, until the program has ended.
 
     Returns:

@@ -88,7 +88,7 @@ class Build:
         self._steps: list[_Step] = []
         given, instructions = _before_from(read_build_file(path))
         first, *rest = instructions
-        named = base_of(path)
+        named = _base_named(path, first, given)
         try:
             image = None if named is None else base(named)
         except ImageError as error:
@@ -274,9 +274,13 @@ def base_of(path: Path) -> str | None:
         ImageError: If the build file cannot be read.
     """
     given, instructions = _before_from(read_build_file(path))
-    words = instructions[0].words(given)
+    return _base_named(path, instructions[0], given)
+
+
+def _base_named(path: Path, first: Instruction, given: dict[str, str]) -> str | None:
+    words = first.words(given)
     if not words or (len(words) > 1 and (len(words) != 3 or words[1].lower() != "as")):
-        raise instructions[0].error("the name of an image was expected, or a path")
+        raise first.error("the name of an image was expected, or a path")
     beside = path.parent / words[0]
     return None if words[0] == "scratch" else str(beside) if beside.exists() else words[0]
 

@@ -219,7 +219,7 @@ def _prove(servers: Servers, stock: Stock) -> None:
 
 @dataclass
 class _Live:
-    """The servers and threads of an executor. They are a separate object, to end them when the executor is gone."""
+    """The servers and threads of an executor, apart from it, so that they can be ended when the executor is gone."""
 
     servers: Servers | None = None
     pool: Pool | None = None

@@ -6,8 +6,11 @@ import itertools
 import os
 from collections.abc import Sequence
 
-_USERS_FROM_WIDE, _USERS_FROM_NARROW, _NARROW = 1_000_000_000, 30_000, 30_000
-_USERS_EACH, _MOST_TRAINERS = 4096, 250_000
+_USERS_FROM_WIDE, _USERS_EACH, _MOST_TRAINERS = 1_000_000_000, 4096, 250_000
+"""Where there are many user ids: the first one, how many each trainer has, and how many trainers have their own."""
+
+_USERS_FROM_NARROW, _NARROW = 30_000, 30_000
+"""Where there are few, as in a container: the first one, and how many all trainers share."""
 
 users_taken = itertools.count()
 """Counts the workers of all executors in this process. Each worker has a user of its own."""

@@ -13,15 +13,18 @@ from code_env.harness.program.kept_cells import SOCKET
 from . import namespaces
 
 _STOP_S, _SPIN_S, _LOOK_S = 5.0, 0.0005, 0.0001
-"""How long a process may take to stop; how long to look again at once, and the pause between two looks after that, in
+"""How long a process may take to stop; for how long to check that without a pause, and the pause after that, in
 seconds."""
 
 _ABOVE = os.path.dirname(namespaces.SCRATCH) + "/"
 _SHOWN = 100
+"""How much of a file's name is shown, in characters."""
 _RIGHTS = (b"w-s ", b"wxs ")
+"""The rights in lines for shared memory that can be written to, for a quick search before that with `_SHARED`."""
 _SHARED = re.compile(rb"^\S+ .w.s ", re.MULTILINE)
+"""A line of `maps` (proc_pid_maps(5)) for shared memory that can be written to."""
 _OF_ROOMS = re.compile(rb"^\S+ \S+ \S+ \S+ \d+ +(%s.*)" % re.escape(_ABOVE.encode()), re.MULTILINE)
-"""Lines of `maps`, see proc_pid_maps(5): shared memory that can be written to; files of a room."""
+"""A line for a file of a room."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 

@@ -111,16 +111,10 @@ class ForkGate:
         return self._sockets
 
     def answer(self) -> bool:
-        """Decide on the fork or lock that the listener reports; return False if it will report no more."""
-        began_s = time.thread_time()
-        try:
-            return self._answer()
-        finally:
-            self.answering_s += time.thread_time() - began_s
-
-    def _answer(self) -> bool:
+        """Decide on the call that the listener reports; return False if it will report no more."""
         if self.listener is None:
             return False
+        began_s = time.thread_time()
         notification = bytearray(_NOTIFICATION_BYTES)
         try:
             fcntl.ioctl(self.listener, _RECEIVE, notification)
@@ -135,7 +129,12 @@ class ForkGate:
             fcntl.ioctl(self.listener, _SEND, bytearray(answer))
         except OSError:  # The thread that asked is dead, or was interrupted and will ask again.
             self._open.pop(thread, None)
+        self._charge(thread, began_s)
         return True
+
+    def _charge(self, thread: int, began_s: float) -> None:
+        """Note the CPU time that this process has spent on a call of a thread, given its CPU time before."""
+        self.answering_s += time.thread_time() - began_s
 
     def _refusal(self, thread: int, call: int, argument: int) -> int:
         """Return the error number with which a call fails; 0 to let it continue.

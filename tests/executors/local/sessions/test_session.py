@@ -14,7 +14,7 @@ from code_env import Limits, make_executor
 from code_env.errors import CheckpointRefused, ExecutorClosed, ExecutorError
 from code_env.executors import Executor, Status
 from code_env.executors.local.sessions import tree
-from code_env.harness.process.watching import descendants
+from code_env.harness.process.watching import cpu_seconds, descendants
 from code_env.sessions import Session, SessionState
 
 
@@ -164,6 +164,21 @@ def test_a_worker_that_dies_is_replaced(session: Session) -> None:
     worker = session._inner._tree._worker  # type: ignore[attr-defined]
     os.kill(worker.pid, signal.SIGKILL)
     assert text(session, "x") == "[1]"
+
+
+def test_a_cell_is_charged_for_the_calls_that_its_worker_decides_on(session: Session) -> None:
+    session.run("import os, time")
+    worker = session._inner._tree._worker  # type: ignore[attr-defined]
+    before_s = cpu_seconds(worker.pid) or 0.0
+    signals = "for _ in range(10_000): os.kill(os.getpid(), 0)"
+    result = session.run(f"begun_s = time.process_time()\n{signals}\ntime.process_time() - begun_s")
+    decided_s = (cpu_seconds(worker.pid) or 0.0) - before_s
+    assert result.cpu_s > float(result.text) + decided_s / 4 > float(result.text)
+
+
+def test_a_cell_whose_worker_works_without_end_comes_to_its_limit(session: Session) -> None:
+    session.run("import os")
+    assert session.run("while True: os.kill(os.getpid(), 0)").status is Status.TIMEOUT
 
 
 def test_states_beyond_their_memory_are_made_again(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 
 from code_env.harness.process.forks import ForkGate
 
@@ -30,10 +31,10 @@ class SessionGate(ForkGate):
             return 0
         return super()._refusal(thread, call, argument)
 
-    def _charge(self, thread: int, seconds: float) -> None:
+    def _charge(self, thread: int, began_s: float) -> None:
         process = _process_of(thread)
         if process is not None:
-            self.spent_s[process] = self.spent_s.get(process, 0.0) + seconds
+            self.spent_s[process] = self.spent_s.get(process, 0.0) + time.thread_time() - began_s
 
 
 def _belongs(target: int, thread: int) -> bool:

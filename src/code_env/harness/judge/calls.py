@@ -12,7 +12,7 @@ from ..wire.shown import brief
 from .comparing import compare_values
 from .handles import HandleMisuse, ProgramDied, TimeIsUp
 from .remote import RemoteModule
-from .telling import Told
+from .reporting import Reporter
 from .time_limit import time_limit
 
 
@@ -23,11 +23,11 @@ class Calls:
         tests: All tests of the task.
         entry_point: The function that is called.
         wall_s: The limit on wall time of a test, in seconds.
-        told: Reports the cases.
+        reporter: Reports the cases.
     """
 
-    def __init__(self, tests: list[dict[str, Any]], entry_point: str | None, wall_s: float, told: Told) -> None:
-        self._tests, self._entry_point, self._wall_s, self._told = tests, entry_point, wall_s, told
+    def __init__(self, tests: list[dict[str, Any]], entry_point: str | None, wall_s: float, reporter: Reporter) -> None:
+        self._tests, self._entry_point, self._wall_s, self._reporter = tests, entry_point, wall_s, reporter
 
     def judge(self, indexes: list[int], module: RemoteModule, *, until_failure: bool) -> None:
         """Judge these tests; each call runs in its own process.
@@ -38,11 +38,11 @@ class Calls:
         problem = module.begin(self._entry_point)
         waiting = list(indexes)
         if problem is None:
-            self._told.begin()
+            self._reporter.begin()
             try:
                 # Request all calls at once. If the first failure ends the tests, begin with one and double the number.
                 at_once = 1 if until_failure else len(indexes)
-                while waiting and not self._told.enough:
+                while waiting and not self._reporter.enough:
                     self._judge_some(waiting, at_once, module)
                     at_once *= 2
             except (ProgramDied, ChannelError):
@@ -50,11 +50,11 @@ class Calls:
         ended = module.end()
         for index in waiting:
             if problem is not None:
-                self._told.untested(index, problem)
-            elif self._told.enough:
-                self._told.skip(index)
+                self._reporter.untested(index, problem)
+            elif self._reporter.enough:
+                self._reporter.skip(index)
             else:
-                self._told.case(index, ended.fault, f"not reached: {ended.reason}", **ended.details)
+                self._reporter.case(index, ended.fault, f"not reached: {ended.reason}", **ended.details)
         module.check_alive()
 
     def begin_together(self, indexes: list[int], module: RemoteModule) -> Problem | None:
@@ -83,17 +83,17 @@ class Calls:
         """
         if problem is not None:
             for index in indexes:
-                self._told.untested(index, problem)
+                self._reporter.untested(index, problem)
         else:
-            self._told.begin()
+            self._reporter.begin()
             # The inputs of hidden tests are sent after the process has sent the results of public tests.
             for group in self._groups(indexes):
                 replies = module.replies("together", self._entry_point, self._inputs(group))
                 for index, reply in zip(group, replies, strict=False):
                     if "kept" in reply:
                         return False
-                    if self._told.enough:
-                        self._told.skip(index)
+                    if self._reporter.enough:
+                        self._reporter.skip(index)
                     else:
                         self._judge_reply(index, module, Ended(reply.get("ended")), reply.get("reply"))
         return True
@@ -111,8 +111,8 @@ class Calls:
     def _judge_some(self, waiting: list[int], most: int, module: RemoteModule) -> None:
         """Request the first `most` of the waiting calls together; judge them and remove them from the list."""
         for reply in module.replies("each", self._entry_point, self._inputs(waiting[:most])):
-            if self._told.enough:
-                self._told.skip(waiting[0])
+            if self._reporter.enough:
+                self._reporter.skip(waiting[0])
             else:
                 self._judge_reply(waiting[0], module, Ended(reply.get("ended")), reply.get("reply"))
             del waiting[0]
@@ -122,18 +122,18 @@ class Calls:
             with time_limit(self._wall_s):
                 self._judge_call(index, module, ended, reply)
         except TimeIsUp as error:
-            self._told.case(index, "timeout", str(error))
+            self._reporter.case(index, "timeout", str(error))
 
     def _judge_call(self, index: int, module: RemoteModule, ended: Ended, reply: Any) -> None:
         test = self._tests[index]
         expected, compare = Decoder().decode(test["expected"]), test["compare"]
         if ended.status != "ok" or reply is None:
-            self._told.case(index, ended.fault, ended.reason, expected=brief(expected), **ended.details)
+            self._reporter.case(index, ended.fault, ended.reason, expected=brief(expected), **ended.details)
             return
         try:
             actual = module.unpack(reply, plain_only=True)
         except NotPlain as error:
-            self._told.case(
+            self._reporter.case(
                 index, "ok", f"what came back is not plain data: {error}", expected=brief(expected), **ended.used
             )
             return
@@ -143,14 +143,14 @@ class Calls:
             message = f"{raised['name']}: {raised['message']}".strip()
             status = "memory" if isinstance(error, MemoryError) else "error"
             details = {**ended.details, "error": raised}
-            self._told.case(index, status, message, expected=brief(expected), **details)
+            self._reporter.case(index, status, message, expected=brief(expected), **details)
             return
         passed, message = False, f"expected {brief(expected)}, got {brief(actual)}"
         try:
             passed = compare_values(expected, actual, compare["rule"], compare["rel"], compare["abs"])
         except HandleMisuse as error:
             message = str(error)
-        self._told.case(
+        self._reporter.case(
             index,
             "ok",
             "" if passed else message,

@@ -50,14 +50,14 @@ class OwnException(Exception):
             raise AttributeError(f"the program's {type(self).__name__} has no plain attribute {name!r}") from None
 
 
-def told_bases(names: Sequence[str], told: Mapping[str, Any]) -> list[tuple[str, list[Any], list[Any]]]:
-    """Return the exception classes among these names, base classes first, as arguments of `own_exception`.
+def classes_to_make(names: Sequence[str], described: Mapping[str, Any]) -> list[tuple[str, list[Any], list[Any]]]:
+    """Return the first three arguments of `own_exception` for each exception class among these names, bases first.
 
     Args:
         names: Names that the tests use.
-        told: What the program has told of them; what is malformed is left out.
+        described: The program's description of each exception class among them; a malformed one is left out.
     """
-    found = [(name, *told[name]) for name in names if _is_pair_of_lists(told.get(name))]
+    found = [(name, *described[name]) for name in names if _is_pair_of_lists(described.get(name))]
     return sorted(found, key=lambda one: len(one[1]))
 
 

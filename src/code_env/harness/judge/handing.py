@@ -63,15 +63,15 @@ class Handed:
             TypeError: If the argument cannot be handed over.
             NotPlain: If it is too large.
         """
-        return self._told(Encoder(self._form, self._members.alike))(value)
+        return self._reporting(Encoder(self._form, self._members.alike))(value)
 
     def arguments(self, known: Containers) -> Callable[[object], Any]:
         """Return a function that gives the form of each argument of one call, as `argument` does."""
-        return self._told(Encoder(self._form, self._members.alike, known))
+        return self._reporting(Encoder(self._form, self._members.alike, known))
 
     @staticmethod
-    def _told(encoder: Encoder) -> Callable[[object], Any]:
-        """Return the encoder's function. If it refuses a value, the tests have failed, whatever they catch."""
+    def _reporting(encoder: Encoder) -> Callable[[object], Any]:
+        """Return `encode` of an encoder, which also reports a refusal: then the tests fail, whatever they catch."""
 
         def form_of(value: object) -> Any:
             try:

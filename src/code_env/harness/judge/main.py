@@ -55,10 +55,10 @@ from .comparing import compare_text
 from .handles import ProgramDied, TimeIsUp
 from .interpreted_suite import run_suite
 from .remote import RemoteModule
+from .reporting import Reporter
 from .session import KINDS as SESSION_KINDS
 from .session import Session
 from .suite import CompiledSuite, SuiteRun
-from .telling import Told
 from .time_limit import PATIENCE, patience_s, time_limit
 
 _REPORT_CHARS = 1 << 20
@@ -157,8 +157,8 @@ class _Judge:
         # Made here, so that faults of the tests show before the program says anything.
         suites = {} if job.is_shared else job.suites
         self._suites = {index: SuiteRun(suite, until_failure=job.until_failure) for index, suite in suites.items()}
-        self._told = Told(report, job.until_failure, self._cases_of)
-        self._calls = Calls(job.tests, job.entry_point, job.wall_s, self._told)
+        self._reporter = Reporter(report, job.until_failure, self._cases_of)
+        self._calls = Calls(job.tests, job.entry_point, job.wall_s, self._reporter)
         self._running: set[int] = set()
         self._modules: list[RemoteModule] = []
 
@@ -192,7 +192,7 @@ class _Judge:
         self.report({"hello": True})
         error = parse_json(self._expect(Kind.COMPILED))["error"]
         if error is not None:
-            self._told.uncompiled(error)
+            self._reporter.uncompiled(error)
             return True
         # Public tests run first, so what the policy sees of them cannot contain inputs of hidden tests.
         for hidden in (False, True):
@@ -201,9 +201,9 @@ class _Judge:
             session = [i for i in chosen if self._tests[i]["kind"] in SESSION_KINDS]
             for place, index in enumerate(chosen):
                 test = self._tests[index]
-                if self._told.enough:
-                    if not self._told.of(index):  # All calls are reported together.
-                        self._told.skip(index)
+                if self._reporter.enough:
+                    if not self._reporter.has_reported(index):  # All calls are reported together.
+                        self._reporter.skip(index)
                 elif test["kind"] in _RUNS:
                     if index not in self._running:
                         self._run_ahead(chosen[place:])
@@ -233,7 +233,7 @@ class _Judge:
 
     def _run_ahead(self, indexes: list[int]) -> None:
         """Have the first of the tests run, and those of `_RUNS` right after it whose inputs can be sent with it."""
-        self._told.begin()
+        self._reporter.begin()
         frames = b""
         for index in indexes:
             test = self._tests[index]
@@ -252,14 +252,14 @@ class _Judge:
             status = LOST if isinstance(error, ProgramDied) else "error"
             if isinstance(error, ChannelTimeout):
                 status = "timeout"
-            self._told.case(index, status, str(error), **self._shown(output.decode("utf-8", "replace")))
+            self._reporter.case(index, status, str(error), **self._shown(output.decode("utf-8", "replace")))
             raise
         actual = output.decode("utf-8", "surrogateescape")
         difference, expected = self._difference(test, actual)
         message = difference or ""
         if ended.status != "ok":
             message = f"{ended.reason}; {difference}" if difference and ended.was_run else ended.reason
-        self._told.case(
+        self._reporter.case(
             index,
             ended.status,
             message,
@@ -306,7 +306,7 @@ class _Judge:
 
     def _judge_session(self, indexes: list[int]) -> None:
         session = Session([self._tests[index] for index in indexes])
-        self._told.begin()
+        self._reporter.begin()
         try:
             session.run(self._channel, time.monotonic() + patience_s(self._wall_s))
         finally:
@@ -314,10 +314,10 @@ class _Judge:
             try:
                 with time_limit(self._wall_s):
                     for fields in session.judged():
-                        self._told.case(waiting.pop(0), **fields)
+                        self._reporter.case(waiting.pop(0), **fields)
             except TimeIsUp as error:
                 for index in waiting:
-                    self._told.case(index, "timeout", str(error))
+                    self._reporter.case(index, "timeout", str(error))
             shown = session.shown()
             if shown:
                 self.report({"session": shown})
@@ -336,7 +336,7 @@ class _Judge:
         problem = module.begin(job.entry_point)
         records: dict[int, dict[str, Any]] = {}
         if problem is None:
-            self._told.begin()
+            self._reporter.begin()
             asked = {"prefix": job.prefix, "setup": job.setup, "entry_point": job.entry_point}
             try:
                 for record in module.beside(code=self._tests[index]["code"], **asked):
@@ -346,11 +346,11 @@ class _Judge:
                 pass
         ended = module.end()
         if module.uncompiled is not None:
-            self._told.uncompiled(module.uncompiled)
+            self._reporter.uncompiled(module.uncompiled)
         elif problem is not None:
-            self._told.untested(index, problem, cases=len(sources))
+            self._reporter.untested(index, problem, cases=len(sources))
         else:
-            self._tell_of_records(index, len(sources), records, ended)
+            self._report_records(index, len(sources), records, ended)
         return problem is None and len(records) >= len(sources)
 
     def _judge_in_its_language(self, index: int) -> bool:
@@ -358,25 +358,25 @@ class _Judge:
         job, test = self._job, self._tests[index]
         asked = {name: test[name] for name in ("code", "sources", "sites")}
         asked |= {"name": job.entry_point, "setup": job.setup}
-        told = run_suite(self._channel, self._wall_s, asked)
-        if told.malformed is not None:
-            self.report({"malformed": told.malformed})
-        if told.problem is not None:
-            self._told.untested(index, told.problem, cases=len(test["sources"]))
+        result = run_suite(self._channel, self._wall_s, asked)
+        if result.malformed is not None:
+            self.report({"malformed": result.malformed})
+        if result.problem is not None:
+            self._reporter.untested(index, result.problem, cases=len(test["sources"]))
         else:
-            self._told.begin()
-            self._tell_of_records(index, len(test["sources"]), told.records, told.ended)
-        return told.problem is None
+            self._reporter.begin()
+            self._report_records(index, len(test["sources"]), result.records, result.ended)
+        return result.problem is None
 
-    def _tell_of_records(self, index: int, cases: int, records: dict[int, dict[str, Any]], ended: Ended) -> None:
+    def _report_records(self, index: int, cases: int, records: dict[int, dict[str, Any]], ended: Ended) -> None:
         for case in range(cases):
             if case not in records:
-                self._told.case(index, ended.fault, f"not reached: {ended.reason}", case=case, **ended.details)
+                self._reporter.case(index, ended.fault, f"not reached: {ended.reason}", case=case, **ended.details)
                 continue
             record = records[case]
             message = str(record.get("message", ""))[:MAX_MESSAGE]
             status = "error" if record.get("unfinished") is True else "ok"
-            self._told.case(index, status, message, passed=record.get("ran") is True and not message, case=case)
+            self._reporter.case(index, status, message, passed=record.get("ran") is True and not message, case=case)
 
     def _judge_suite(self, index: int) -> bool:
         """Judge a suite that runs here, where the program cannot reach it; return whether it ran to its end."""
@@ -384,9 +384,9 @@ class _Judge:
         problem, died = self._run_suite(index, module)
         ended = module.end()
         if module.uncompiled is not None:
-            self._told.uncompiled(module.uncompiled)
+            self._reporter.uncompiled(module.uncompiled)
         else:
-            self._tell_of_suite(index, problem, died, ended)
+            self._report_suite(index, problem, died, ended)
         if not self._job.one_process:
             module.check_alive()
         return died is None and problem is None
@@ -410,11 +410,11 @@ class _Judge:
             if died is not None:
                 return False
             if module.uncompiled is None:
-                self._tell_of_suite(0, problem, None, Ended({"status": "ok"}))
+                self._report_suite(0, problem, None, Ended({"status": "ok"}))
             if problem is None:
                 module.settle()
         if module.uncompiled is not None:
-            self._told.uncompiled(module.uncompiled)
+            self._reporter.uncompiled(module.uncompiled)
             return True
         return self._calls.judge_together(calls, module, problem)
 
@@ -425,17 +425,17 @@ class _Judge:
         suite = self._suites[index]
         problem = suite.begin(module, calls_follow=calls_follow)
         if problem is None:
-            self._told.begin()
+            self._reporter.begin()
             try:
                 suite.run(module)
             except ProgramDied as error:
                 return None, error
         return problem, None
 
-    def _tell_of_suite(self, index: int, problem: Problem | None, died: ProgramDied | None, ended: Ended) -> None:
+    def _report_suite(self, index: int, problem: Problem | None, died: ProgramDied | None, ended: Ended) -> None:
         suite = self._suites[index]
         if problem is not None:
-            self._told.untested(index, problem, cases=len(suite.records))
+            self._reporter.untested(index, problem, cases=len(suite.records))
         else:
             fault, details = "ok", {}
             if isinstance(died, TimeIsUp):
@@ -454,4 +454,4 @@ class _Judge:
                 if record.message or not record.ran:
                     ended_it = bool(record.message) and (record.unfinished or not record.ran)
                     more = ended.used | (details if ended_it else {})
-                    self._told.case(index, fault if ended_it else "ok", record.message, case=case, **more)
+                    self._reporter.case(index, fault if ended_it else "ok", record.message, case=case, **more)

@@ -20,7 +20,7 @@ from ..wire.containers import Containers
 from ..wire.endings import ENDED, LOST, TIME_IS_UP, Ended, Problem, described
 from ..wire.plain import Decoder, NotPlain
 from ..wire.subclasses import Members
-from .exceptions import OwnException, own_exception, rebuilt, told_bases
+from .exceptions import OwnException, classes_to_make, own_exception, rebuilt
 from .handing import Handed
 from .handles import Handle, HandleMisuse, Origin, ProgramDied, remote_coroutine, shown
 from .held_changes import HeldChanges
@@ -137,7 +137,7 @@ class RemoteModule:
         found, exceptions, classes = reply.get("callable"), reply.get("exceptions"), reply.get("classes", {})
         if not isinstance(found, dict) or not isinstance(exceptions, dict) or not isinstance(classes, dict):
             raise ChannelError("a malformed reply")
-        for name, bases, builtin_bases in told_bases(names, exceptions):
+        for name, bases, builtin_bases in classes_to_make(names, exceptions):
             own = own_exception(name, bases, builtin_bases, self._exceptions, self._make(name))
             if own is not None:
                 self._exceptions[name] = own

@@ -61,7 +61,7 @@ from .borrowing import Borrowed
 from .calling import Alone, Callee, Together
 from .lasting import Steps
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
-from .raising import names_of_bases, told
+from .raising import names_of_bases, report_of
 from .turns import Turns
 
 MODULE_NAME = "solution"
@@ -279,8 +279,8 @@ class _Answer:
                         exceptions[name] = names_of_bases(value)
             except _BaseException:  # The name does not exist, or its value raises when it is examined.
                 continue
-        told = {"callable": found, "exceptions": exceptions}
-        return {**told, "classes": classes} if classes else told
+        reply = {"callable": found, "exceptions": exceptions}
+        return {**reply, "classes": classes} if classes else reply
 
     def _described(self, name: str) -> Any:
         owner, dot, method = name.partition(".")
@@ -375,7 +375,7 @@ class _Answer:
             return {"raised": self._raised(error)}
 
     def _raised(self, error: BaseException) -> dict[str, Any]:
-        return told(error, self._borrowed)
+        return report_of(error, self._borrowed)
 
     def _encode(self, value: object, known: Containers | None = None, *, content: bool = False) -> Any:
         depth, count = _get_depth(), 0 if known is None else len(known.values)

@@ -63,7 +63,7 @@ def names_of_bases(kind: type) -> tuple[list[str], list[str]]:
     return names, builtin_bases(kind)
 
 
-def told(error: Any, borrowed: Borrowed, levels: int = 1) -> dict[str, Any]:
+def report_of(error: Any, borrowed: Borrowed, levels: int = 1) -> dict[str, Any]:
     """Return the report of an exception, and of as many levels of its causes."""
     kind = _type(error)
     report: dict[str, Any] = {**describe_error(error), "builtin": nearest_builtin(kind), "args": None}
@@ -85,10 +85,10 @@ def told(error: Any, borrowed: Borrowed, levels: int = 1) -> dict[str, Any]:
         if notes:
             report["notes"] = [note for note in _list(notes)[:_MOST_PARTS] if _type(note) is _str]
         if levels and _isinstance(error, _Group):
-            report["group"] = [told(part, borrowed, levels) for part in error.exceptions[:_MOST_PARTS]]
+            report["group"] = [report_of(part, borrowed, levels) for part in error.exceptions[:_MOST_PARTS]]
             report["args"] = [error.message]
         if levels and error.__cause__ is not None:
-            report["cause"] = told(error.__cause__, borrowed, levels - 1)
+            report["cause"] = report_of(error.__cause__, borrowed, levels - 1)
     except _BaseException:
         pass
     return report

@@ -1,4 +1,4 @@
-"""Reports cases as they are decided."""
+"""Writes the judge's report on an answer, case by case, as the cases are decided."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from ..wire.endings import Problem
 
 
-class Told:
+class Reporter:
     """Reports cases, and remembers what was reported.
 
     Args:
@@ -37,7 +37,7 @@ class Told:
         """Report that the answer does not compile."""
         self._report({"uncompiled": error})
 
-    def of(self, index: int) -> bool:
+    def has_reported(self, index: int) -> bool:
         """Whether a case of this test was reported."""
         return index in self._tests
 

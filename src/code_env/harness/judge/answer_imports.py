@@ -1,7 +1,7 @@
 """Test code that imports the answer, as `from solution import add`: the names are those of the answer.
 
-The answer is no file beside the tests, so the import statements are left out, and the names that they bind become names
-that the tests take from the answer.
+There is no such module to import. So the import statements are left out, and the names that they bind become names that
+the tests take from the answer.
 """
 
 from __future__ import annotations

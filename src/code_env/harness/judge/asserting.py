@@ -82,7 +82,7 @@ class Suite:
     leaves_check_uncalled: bool
     """Whether the code defines `check(candidate)` and leaves the call to the harness, as HumanEval does."""
     uses_candidate: bool
-    """Whether it does so, and `check` uses its argument."""
+    """Whether the code leaves the call of `check` to the harness, and `check` uses its argument."""
     foreseen: Foreseen
     """Calls of the entry point that can be foreseen."""
     leaves_nothing: bool

@@ -1,10 +1,11 @@
 """Runs test functions and the test methods of plain classes, as pytest does.
 
-A function with `assert` statements that count is no case: its statements are. Another one is a case of its own. An
-exception that is no failed `assert` ends the function, and the next one runs.
+If a function has `assert` statements that count, these are the cases; otherwise the function itself is one case. An
+exception other than a failed `assert` ends the function, and the next function runs.
 
-Of pytest's fixtures there are those that the text defines, for each test anew. `pytest.mark.parametrize` calls a
-function with each of its rows. A parameter that is no fixture gets the value of that name: `candidate`, for example.
+Fixtures work if the text defines them, and are made again for each test. `pytest.mark.parametrize` works: the function
+is called with each row. A parameter that is not a fixture gets the value of the global of that name, for example
+`candidate`. All this runs in the judge's process, on trusted test code.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def run_functions(tests: RunnerTests, names: dict[str, Any], cases: Cases) -> Ba
         cases: Records the results.
 
     Returns:
-        The first exception that ended a function which is no case, or None.
+        The first exception that ended a function whose `assert` statements are the cases, or None.
 
     Raises:
         ProgramDied: If the program's process ended.
@@ -89,7 +90,7 @@ def _call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
 
 
 def _rows(function: Any, holder: Any) -> Iterator[dict[str, Any]]:
-    """Yield the arguments of each call that marks ask for; those of one call without marks are none."""
+    """Yield the arguments of each call that `parametrize` marks ask for; without a mark, `{}` for the one call."""
     marks = [mark for one in (function, holder) for mark in getattr(one, "pytestmark", ())]
     wanted = [mark.args for mark in marks if mark.name == "parametrize"]
     for chosen in itertools.product(*(rows for _, rows in wanted)):
@@ -116,7 +117,7 @@ def _arguments(
 
 
 def _behind_fixture(value: Any) -> Callable[..., Any] | None:
-    """The function that `pytest.fixture` has wrapped, or None."""
+    """Return the function that `pytest.fixture` has wrapped; None for any other value."""
     if isinstance(value, Handle):
         return None
     wrapped = getattr(value, "__pytest_wrapped__", None)  # Before pytest 8.4.

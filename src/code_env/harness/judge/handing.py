@@ -1,4 +1,4 @@
-"""Objects that the tests hand to the program beside plain data: functions, iterators, coroutines, exceptions.
+"""Hands objects of the tests other than plain data to the program: functions, iterators, coroutines, exceptions.
 
 Each object stays here and has a number. The program gets a stand-in for it (`borrowing.py`), always the same one, which
 requests a call, a value or a step. A request must name a number that was given out, and its arguments are decoded as

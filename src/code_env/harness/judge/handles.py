@@ -28,7 +28,7 @@ from .classes import class_like
 class HandleMisuse(AssertionError):
     """A test used an object of the program in a way that would let the program decide its outcome.
 
-    A test that expects an exception might catch this one, so it is told of when it is made.
+    A test that expects an exception might catch this one, so it is reported as soon as it is made.
     """
 
     def __init__(self, message: str) -> None:
@@ -41,7 +41,7 @@ class NotHandedOver(TypeError):
 
 
 class Refusals:
-    """Who is told that something was refused to the tests."""
+    """Holds the function that reports that something was refused to the tests; each run of a suite sets its own."""
 
     tell: ClassVar[Callable[[str], None]] = staticmethod(lambda message: None)
 
@@ -68,7 +68,7 @@ class Origin(enum.Enum):
     RESULT_METHOD = enum.auto()
     """A method of a result."""
     COMPARISON = enum.auto()
-    """What the program gave for a comparison with data, which it has seen; as a result, it is not true by itself."""
+    """The result of a comparison with data, which the program has seen. Unlike other objects, it is not just true."""
 
     @property
     def of_call(self) -> Origin:
@@ -149,7 +149,7 @@ class Handle:
     def __instancecheck__(self, value: object) -> bool:
         kind = type(value)
         if hasattr(kind, CROSSED):
-            # As data it has lost its class. A class is known by its name and fields, where there is no object.
+            # A namedtuple crosses without its class. If the object did not come with it, name and fields must do.
             value = object_of(value)
             if value is None:
                 names: Any = kind
@@ -170,7 +170,7 @@ class Handle:
         return self._code_env_remote.operate("copy", (self,), self._code_env_origin)
 
     def __deepcopy__(self, memo: Any) -> Any:
-        number = memo.setdefault("code_env", next(_memos))  # Not its id, which another one gets later.
+        number = memo.setdefault("code_env", next(_memos))  # Not the memo's id: a later memo can have it.
         return self._code_env_remote.operate("deepcopy", (self, number), self._code_env_origin)
 
     def _code_env_shown(self) -> str:
@@ -234,8 +234,8 @@ _COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
 _COMPARED = _COMPARISONS | frozenset((*ARITHMETIC, *(f"i{name}" for name in ARITHMETIC)))
 _TEXTS = ("str", "repr", "format")
-"""Special methods that give a text. They are forwarded in every mode, as attributes are: the program is told nothing
-of what the tests expect, and the text itself is data."""
+"""Special methods that return a text. They are forwarded in every mode, as attributes are: the program learns nothing
+about what the tests expect, and the text itself is data."""
 
 _EXACT = {"bool": bool, "contains": bool, "len": int, "hash": int, "int": int, "index": int, "float": float}
 _EXACT |= dict.fromkeys(_TEXTS, str) | {"bytes": bytes, "complex": complex}
@@ -371,7 +371,7 @@ def _next_of(self: Handle) -> Any:
 
 
 def _iter_of(self: Handle) -> Any:
-    # The program's `__iter__` runs: it can start anew, give another iterator or raise. Python checks what it gives.
+    # The program's `__iter__` runs: it can start again, return another iterator or raise. Python checks the result.
     return self._code_env_remote.operate("iter", (self,))
 
 

@@ -1,14 +1,15 @@
 """Holds back the changes that the program makes to arguments, until a statement of the tests has ended.
 
 In `assert f(x) == sorted(x)`, `sorted` must get `x` as it was before `f` changed it. So while a statement runs, the
-tests keep their object, and a copy of it has the change. If `f` returns `x` or a part of it, the tests get the copy.
-The next call with `x` sends the copy, because the program has to find what it made of `x` before. When the statement
-has ended, all its changes are made to the tests' objects, in order.
+object of the tests stays as it is, and the change is made to a copy. If `f` returns `x` or a part of it, the tests get
+the copy. The next call with `x` sends the copy, so that the program finds the changes that it has made. When the
+statement has ended, all its changes are made to the objects of the tests, in order.
 
-The statement is the innermost one that made the call: in a helper of the tests, a statement of the helper. What
-`return f(x)` holds back goes on to the statement that called the helper. If a statement holds back changes to one
-of the arguments already, it holds back all that become of them. A call that returns nothing is made for its effect, so
-its changes are made at once. `holding.py` finds the statements; others, such as `f(x)` alone, hold nothing back.
+A change belongs to the innermost statement that made the call: if a helper of the tests called the program, to the
+statement in the helper. The changes of `return f(x)` pass to the statement that called the helper. If a running
+statement already holds back changes to one of the arguments, it also holds back all changes of the new call. A call
+that returns None is made for its effect, so its changes are made at once. `holding.py` finds the statements that hold
+back changes; others, such as `f(x)` alone, do not. All this runs in the judge's process.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ class HeldChanges:
         return known
 
     def _look_up_new(self) -> None:
-        """Have the containers that came with a change found as copies: the tests may hand them over again."""
+        """Add the containers that came with a held change to the known copies: the tests may hand them over again."""
         for entry in self._entries:
             for value in entry.known.values[entry.seen :]:
                 self._copies.setdefault(id(value), _Copy(value, None, entry.scope))

@@ -8,13 +8,13 @@ statements are rewritten so that changes wait for their end::
                                      ok[0] = @value
     return f(x)                      with @cases.returning: return f(x)
 
-Of an `if`, a `for`, a `while`, a `with` and a `match`, this concerns the header. The `assert` statements that are
-cases hold changes back by themselves. Between the parts of `a and b` and of `a or b`, changes are not held back: the
-parts are like statements that follow one another.
+In an `if`, `for`, `while`, `with` or `match` statement, only the header is rewritten. The `assert` statements that are
+cases hold back changes by themselves. Changes are made between the parts of `a and b` and of `a or b`, as if the parts
+were statements that follow one another.
 
-A statement that reads no name after its first call is left alone, as `y = f(x)`: there, `y` can be `x` itself. But a
-`return` of that kind hands its changes on to the statement that called the function, and so does such a statement if
-its function reads none of the names in it again.
+A statement that reads no name after its first call is not rewritten. An example is `y = f(x)`, after which `y` can be
+`x` itself. There are two exceptions, whose changes pass to the statement that called the function: a `return`, and a
+statement whose names the function does not read again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The objects of one answer that the tests have met, so that one object stays one object for the tests.
+"""Remembers which objects of one answer the tests have got, so that one object stays one object for the tests.
 
-An object has one handle for each way in which the tests have met it, because the way decides what they may do with the
+An object has one handle for each way in which the tests got it, because the way decides what they may do with the
 object, see `Origin`. With a single handle, a function could lie by returning an object that the tests have made:
 `describe(Node(5)).startswith("Node")` would call a method of the node. Where the tests check whether two values are the
 same object, each handle is replaced by the first one of its object.
@@ -30,7 +30,7 @@ class KnownObjects:
         self._iterators: dict[int, RemoteIterator] = {}
 
     def handle(self, target: str | int, type_name: str, methods: int, origin: Origin) -> Handle:
-        """Return the handle of an object that the tests have met in this way; for the arguments see `Handle`."""
+        """Return the handle of an object that the tests got in this way; for the arguments see `Handle`."""
         key = target, origin
         if key not in self._handles:
             type_name = type_name[:200]

@@ -228,7 +228,7 @@ class RemoteModule:
     def _values(self, number: str | int, reply: dict[str, Any]) -> tuple[list[Any], bool, BaseException | None]:
         values, raised = reply.get("values"), reply.get("raised")
         if not isinstance(values, list) or len(values) > 1:
-            raise HandleMisuse("an iterator of the program gave what is no list of values")
+            raise HandleMisuse("an iterator of the program gave no list of values")
         self._origin = Origin.RESULT
         failure: BaseException | None = None
         try:
@@ -254,7 +254,7 @@ class RemoteModule:
         # `f("a").startswith("a")` would call the attribute; if that is `bool`, the call returns True.
         by_name = isinstance(form, dict) and not {"bn", "m"}.isdisjoint(form)
         if by_name and origin is Origin.RESULT_METHOD and is_method_of_data(name):
-            raise HandleMisuse(f"the attribute {name!r} of {shown(handle)} can be called, and is no method of it")
+            raise HandleMisuse(f"the attribute {name!r} of {shown(handle)} can be called, but is not its method")
         return self._outcome(reply, origin)
 
     def operate(self, name: str, args: tuple[Any, ...], origin: Origin = Origin.RESULT) -> Any:

@@ -29,7 +29,7 @@ class RunnerTests:
     methods: list[tuple[str, str]]
     """Class and name of each `unittest` method, in the order of the text."""
     functions: list[tuple[str, str]]
-    """Class, empty for a function, and name of everything that pytest would run beside them."""
+    """Class and name of everything else that pytest would run; the class of a function is empty."""
     silent: list[tuple[str, str]]
     """Those of `functions` without an `assert` statement that counts; each is a case of its own."""
 
@@ -40,7 +40,7 @@ class RunnerTests:
 
 
 def find_tests(code: str, tree: ast.Module) -> RunnerTests:
-    """Find what a test runner would run in code, of which the tree is given."""
+    """Find what a test runner would run in code; `tree` is the tree of this code."""
     # Most suites have neither, and to look through the tree takes as long as to parse it.
     return _Finder(tree).found() if _MAY_HAVE_TESTS.search(code) else RunnerTests(frozenset(), [], [], [])
 
@@ -97,7 +97,7 @@ class _Finder:
         return any(base.endswith("TestCase") or base in self._cases for base in bases)
 
     def _with_bases(self, node: ast.ClassDef, seen: frozenset[str] = frozenset()) -> list[ast.ClassDef]:
-        """The classes of the text from which a class derives, and then the class itself."""
+        """Return the classes of the text from which a class derives, and then the class itself."""
         found = []
         for base in node.bases:
             above = self._classes.get(base.id) if isinstance(base, ast.Name) else None

@@ -1,4 +1,4 @@
-"""Lets the threads of a test take turns: there is one conversation with the program, and each request has its reply."""
+"""Lets the threads of a test take turns: all of them share one conversation with the program."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ _Class = TypeVar("_Class", bound=type[Any])
 
 
 def in_turn(*names: str) -> Callable[[_Class], _Class]:
-    """Let one thread at a time be in methods of these names of an object.
+    """Make a class let only one thread at a time run the methods with these names on an object.
 
-    A method may call another one: a function of the tests that the program calls meanwhile may use the program again.
+    That thread may call such a method within another one: the program can call a function of the tests, which then uses
+    the program again.
 
     Example:
         >>> @in_turn("ask")

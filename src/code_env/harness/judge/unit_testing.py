@@ -1,8 +1,8 @@
 """Runs the test methods of `unittest.TestCase` classes as cases.
 
 The methods are found in the text, so their number does not depend on a program. A method that is skipped has not
-passed. Methods that only the classes themselves have, because the tests make them while they run, are no cases. They
-run too, and if one fails, the tests have not run to their end.
+passed. Methods that the tests add to a class while they run are not in the text, so they are not cases. They run too,
+and if one fails, the tests have not run to their end.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def run_methods(methods: list[tuple[str, str]], names: dict[str, Any], cases: Ca
 
 
 def run_further_methods(methods: list[tuple[str, str]], names: dict[str, Any]) -> None:
-    """Run the test methods that classes of the tests have beside these.
+    """Run the test methods of the tests' classes that are not among `methods`.
 
     Raises:
         AssertionError: If one fails.

@@ -36,7 +36,7 @@ from .answer_imports import may_import_answers, without_answer_imports
 from .call_batching import Foreseen, foresee
 from .holding import hold_back, let_go_between
 from .main_blocks import run_as_script
-from .nodes import Nodes, blocks_of, parse, place_of
+from .nodes import Nodes, blocks_of, compiled, parse, place_of
 from .required import Case, Found, find_cases, source_of
 from .runner_tests import RunnerTests, find_tests
 
@@ -155,16 +155,14 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     places = _places(found)
     hold_back(tree, nodes, RECORDER, places)
     _compare_originals(nodes)
-    _make_ahead(foreseen.calls)
+    _use_foreseen(foreseen.calls)
     _record(tree.body, places)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        compiled = compile(tree, filename, "exec", dont_inherit=True)
+    code_object = compiled(tree, filename)
     sources = Sources(code, found.cases, tests)
     uncalled = bool(checks) and not _calls_check(tree)
     uses_candidate = uncalled and _uses_an_argument(checks[-1])
     return Suite(
-        compiled, sources, tests, free_names, owners, used_as_data, uncalled, uses_candidate, foreseen, harmless
+        code_object, sources, tests, free_names, owners, used_as_data, uncalled, uses_candidate, foreseen, harmless
     )
 
 
@@ -223,8 +221,8 @@ def _used_as_data(nodes: Nodes) -> frozenset[str]:
     return frozenset(function.id for function in calls if isinstance(function, ast.Name))
 
 
-def _make_ahead(calls: list[ast.Call]) -> None:
-    """Rewrite the calls that are foreseen. Their arguments are known, so they are not evaluated again."""
+def _use_foreseen(calls: list[ast.Call]) -> None:
+    """Rewrite the foreseen calls to calls of `CALL`. Their arguments are known, so they are not evaluated again."""
     for index, node in enumerate(calls):
         at = place_of(node)
         node.func, node.args, node.keywords = ast.Name(CALL, _LOAD, **at), [ast.Constant(index, **at), node.func], []
@@ -339,6 +337,4 @@ def compile_helpers(code: str, filename: str) -> tuple[CodeType, bool]:
     harmless = leaves_nothing(nodes)
     hold_back(tree, nodes, RECORDER)
     _compare_originals(nodes)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return compile(tree, filename, "exec", dont_inherit=True), harmless
+    return compiled(tree, filename), harmless

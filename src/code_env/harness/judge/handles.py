@@ -68,7 +68,8 @@ class Origin(enum.Enum):
     RESULT_METHOD = enum.auto()
     """A method of a result."""
     COMPARISON = enum.auto()
-    """The result of a comparison with data, which the program has seen. Unlike other objects, it is not just true."""
+    """The result of a comparison with data, which the program has seen. Its truth value is refused, unless its class
+    defines one: other objects are true by default."""
 
     @property
     def of_call(self) -> Origin:

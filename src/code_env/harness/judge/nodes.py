@@ -7,6 +7,7 @@ import contextlib
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
+from types import CodeType
 from typing import Any, TypeVar
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -34,6 +35,13 @@ def parse(code: str) -> ast.Module:
             with contextlib.suppress(SystemError):
                 return ast.parse(code)
         return ast.parse(code)
+
+
+def compiled(tree: ast.Module, filename: str) -> CodeType:
+    """Compile a tree of trusted code, which may have been rewritten, without warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compile(tree, filename, "exec", dont_inherit=True)
 
 
 def blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:

@@ -22,7 +22,7 @@ _TYPES = (
 
 
 _CONSTANTS = {"Ellipsis": ..., "NotImplemented": NotImplemented}
-"""Objects of which Python has one each."""
+"""Objects that exist only once in a process."""
 
 
 def _pure_objects() -> dict[str, Any]:

@@ -226,7 +226,7 @@ def frame(kind: int, payload: bytes = b"") -> bytes:
 
 
 def _no_json(value: Any) -> Any:
-    raise TypeError(f"a {type(value).__name__} is no JSON value")
+    raise TypeError(f"a {type(value).__name__} is not a JSON value")
 
 
 # The function in C that `json.dumps` calls in the end. A program can replace the classes and methods in between.
@@ -265,7 +265,7 @@ class Conversation(NamedTuple):
     """The descriptors that join a peer to one of its programs."""
 
     channel: int
-    bell: int | None
+    bell: int | None = None
     """The end of the program's bell to listen to; None if it has no bell."""
     stdin: int | None = None
     """A file with the new standard input of the peer; None if the input is the same as before. The caller closes it."""
@@ -286,7 +286,7 @@ def conversations(*, takes_input: bool = False) -> Iterator[Conversation]:
     """
     channel, bell = open_channel().fd, os.environ.get(BELL_VARIABLE)
     fds = [channel] if bell is None else [channel, int(bell)]
-    yield Conversation(*fds) if len(fds) > 1 else Conversation(fds[0], None)
+    yield Conversation(*fds)
     number = os.environ.get(CONVERSATIONS_VARIABLE)
     if number is None:
         return
@@ -299,7 +299,7 @@ def conversations(*, takes_input: bool = False) -> Iterator[Conversation]:
             if not fds:
                 return
             stdin = fds.pop(0) if said == TAKES_INPUT else None
-            yield Conversation(fds[0], fds[1] if len(fds) > 1 else None, stdin)
+            yield Conversation(*fds)._replace(stdin=stdin)
 
 
 def open_channel() -> Channel:

@@ -18,7 +18,7 @@ def _copy(value: Any) -> Any:
 
 
 _memo: list[Any] = [None, {}]
-"""The number of the tests' memo, and what stands for it here."""
+"""The number of a memo of the tests' `deepcopy`, and the memo that is used for it here."""
 
 
 def _deepcopy(value: Any, number: int) -> Any:

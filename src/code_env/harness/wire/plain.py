@@ -199,9 +199,13 @@ def _factory_name(value: Any) -> str | None:
     return next((name for name, known in _FACTORIES.items() if known is factory), None)
 
 
+def _is_too_long(value: range) -> bool:
+    """Return whether a range has too many values: one builtin operation goes through all of them."""
+    return bool(value) and abs(value[-1] - value[0]) // abs(value.step) >= MAX_NODES  # `len` fails for very long ones.
+
+
 def _range(self: Encoder, value: range) -> Any:
-    # One builtin operation goes through a whole range, however long the range is.
-    if value and abs(value[-1] - value[0]) // abs(value.step) >= MAX_NODES:
+    if _is_too_long(value):
         return self.refuse(value, f"range of more than {MAX_NODES} values")
     return {"rg": [hex(value.start), hex(value.stop), hex(value.step)]}
 
@@ -359,7 +363,7 @@ def _hashable(members: list[Any]) -> list[Any]:
 
 def _decoded_range(body: Any) -> range:
     value = range(*map(int_of, body))
-    if value and abs(value[-1] - value[0]) // abs(value.step) >= MAX_NODES:
+    if _is_too_long(value):
         raise NotPlain(f"a range of more than {MAX_NODES} values")
     return value
 

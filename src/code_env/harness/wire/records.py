@@ -27,7 +27,7 @@ Record = dict[str, Any]
 
 
 def clean_record(record: Any) -> Record | None:
-    """Return a record in which everything has the right shape, or None if it is no record.
+    """Return a record in which everything has the right shape, or None if it is not a record.
 
     A program can have written the record. Parts that do not have the right shape are left out. In every text, lone
     surrogates are replaced.

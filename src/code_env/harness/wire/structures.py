@@ -274,7 +274,7 @@ def _namedtuple(self: Decoder, body: Any, depth: int) -> Any:
     key = (str(name), tuple(map(str, fields)))
     # Tests that expect text would call a field as if it were a method of the text: `f(x).startswith("a")`.
     if any(type(form) is dict and not _NO_FIELDS.isdisjoint(form) for form in values):
-        raise NotPlain("a namedtuple with what can be called for a field")
+        raise NotPlain("a namedtuple with a field that can be called")
     if len(key[1]) > 100:
         raise NotPlain("a namedtuple with more than 100 fields")
     if key not in _named:
@@ -282,7 +282,7 @@ def _namedtuple(self: Decoder, body: Any, depth: int) -> Any:
             _named.clear()
         kind = collections.namedtuple(key[0], key[1], rename=True)  # type: ignore[misc]
         if kind._fields != key[1]:
-            raise NotPlain("a namedtuple with fields that are no names")
+            raise NotPlain("a namedtuple whose fields are not names")
         setattr(kind, CROSSED, True)
         _named[key] = kind, _with_object(kind)
     plain, with_object = _named[key]

@@ -87,10 +87,18 @@ def foresee(tree: ast.Module, nodes: Nodes, entry_point: str) -> Foreseen:
 
 
 class _Unforeseeable(Exception):
-    pass
+    """Raised for a statement with a call that must not be sent ahead."""
 
 
 class _Runs:
+    """Adds the calls of one block; a run is a sequence of statements whose calls can be sent together.
+
+    Args:
+        foreseen: Gets the calls.
+        names: The names under which the tests call the entry point.
+        harmless: Those of `_HARMLESS` that the tests do not define themselves.
+    """
+
     def __init__(self, foreseen: Foreseen, names: set[str], harmless: frozenset[str] | set[str]) -> None:
         self._foreseen, self._names, self._harmless = foreseen, names, harmless
         self._type_names = _TYPE_NAMES & harmless

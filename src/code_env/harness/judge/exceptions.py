@@ -12,17 +12,18 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..process.limits import MAX_TEXT
 from ..wire.plain import Decoder
-from .handing import TEXT, Handed, standard_exception
+from .handing import TEXT, Handed
 
-ENDS_OF_LOOPS = (StopIteration, StopAsyncIteration)
+_ENDS_OF_LOOPS = (StopIteration, StopAsyncIteration)
 """Exceptions of the program that must not end a loop in the tests."""
 
-_MAY_BE_EXPECTED = (SystemExit, *ENDS_OF_LOOPS)
+_MAY_BE_EXPECTED = (SystemExit, *_ENDS_OF_LOOPS)
 
 
 class ProgramError(Exception):
@@ -99,7 +100,7 @@ def _builtin_classes(names: Any) -> list[type[Exception]]:
     """Return the builtin exception classes with these names, without those that end loops."""
     found = [getattr(builtins, str(name), None) for name in (names if isinstance(names, list) else ())]
     kinds = [kind for kind in found if isinstance(kind, type) and issubclass(kind, Exception)]
-    return [kind for kind in kinds if not issubclass(kind, ENDS_OF_LOOPS)]
+    return [kind for kind in kinds if not issubclass(kind, _ENDS_OF_LOOPS)]
 
 
 class _Text:
@@ -182,10 +183,10 @@ def _made(
 ) -> BaseException:
     form = raised.get("args")
     args = None if form is None else decoder.items(form, 0)
-    error = rebuild_exception(raised, args, expected)
+    error = _as_builtin(raised, args, expected)
     if "given" in raised:
         kind = handed.given(raised["given"])
-        if isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, ENDS_OF_LOOPS):
+        if isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, _ENDS_OF_LOOPS):
             with contextlib.suppress(Exception):  # The class takes other arguments than it keeps.
                 return kind(*args or ())
     classes = raised.get("classes")
@@ -197,7 +198,7 @@ def _made(
             return known
     standard = raised.get("standard")
     if isinstance(standard, list) and len(standard) == 2:
-        kind = standard_exception(*standard)
+        kind = _standard_exception(*standard)
         if kind is not None and (type(error) in kind.__mro__ or isinstance(error, ProgramError)):
             error = kind.__new__(kind)
             error.args = tuple(args or [str(raised.get("message"))])
@@ -211,6 +212,22 @@ def _made(
         error = _of_unnamed_class(error, raised, args)
     _set_attributes(error, raised.get("attributes"))
     return error
+
+
+def _standard_exception(module: Any, name: Any) -> type[Exception] | None:
+    """Return an exception class of the standard library if its module is loaded here; otherwise None."""
+    if not isinstance(module, str) or not isinstance(name, str) or name[:1] == "_":
+        return None
+    if module.partition(".")[0] not in sys.stdlib_module_names or module.partition(".")[0] in _NOT_RAISED:
+        return None
+    kind = vars(sys.modules.get(module, builtins)).get(name)
+    if not isinstance(kind, type) or not issubclass(kind, Exception):
+        return None
+    return None if issubclass(kind, _ENDS_OF_LOOPS) else kind
+
+
+_NOT_RAISED = frozenset(("builtins", "unittest", "doctest", "bdb", "pdb"))
+"""Modules whose exceptions control how tests run."""
 
 
 def _fill(error: OwnException, raised: dict[str, Any], decoder: Decoder) -> None:
@@ -235,10 +252,10 @@ def _set_attributes(error: BaseException, attributes: Any) -> None:
                 setattr(error, name, Decoder().decode(form))
 
 
-def rebuild_exception(
+def _as_builtin(
     raised: dict[str, Any], args: list[Any] | None, expected: frozenset[str] = frozenset()
 ) -> BaseException:
-    """Return the exception that a call raised, as the nearest builtin class.
+    """Return the exception that a call raised, as an exception of the nearest builtin class.
 
     Exits and interrupts become a `ProgramError`, because they must not end the tests' own process. The end of a loop
     becomes a `RuntimeError`, as in a generator (PEP 479). If the tests look for one of these, they get it unchanged.
@@ -248,7 +265,7 @@ def rebuild_exception(
     may_be = isinstance(kind, type) and kind.__name__ in expected and issubclass(kind, _MAY_BE_EXPECTED)
     if not (isinstance(kind, type) and (issubclass(kind, Exception) or may_be)):
         return ProgramError(f"{name}: {message}")
-    if issubclass(kind, ENDS_OF_LOOPS) and not may_be:
+    if issubclass(kind, _ENDS_OF_LOOPS) and not may_be:
         return RuntimeError(f"the program raised {name}")
     try:
         error: BaseException = kind(*(args if args is not None else [message]))

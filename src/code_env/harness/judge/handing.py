@@ -7,7 +7,6 @@ strictly as any reply. When a stand-in comes back, the tests get the object that
 
 from __future__ import annotations
 
-import builtins
 import sys
 import time
 import types
@@ -370,19 +369,3 @@ def _is_standard(kind: type) -> bool:
 
 def _is_shown(value: Any) -> bool:
     return isinstance(value, str) or name_for_program(value) is not None
-
-
-def standard_exception(module: Any, name: Any) -> type[Exception] | None:
-    """Return an exception class of the standard library if its module is loaded here; otherwise None."""
-    if not isinstance(module, str) or not isinstance(name, str) or name[:1] == "_":
-        return None
-    if module.partition(".")[0] not in sys.stdlib_module_names or module.partition(".")[0] in _NOT_RAISED:
-        return None
-    kind = vars(sys.modules.get(module, builtins)).get(name)
-    if not isinstance(kind, type) or not issubclass(kind, Exception):
-        return None
-    return None if issubclass(kind, StopIteration | StopAsyncIteration) else kind
-
-
-_NOT_RAISED = frozenset(("builtins", "unittest", "doctest", "bdb", "pdb"))
-"""Modules whose exceptions control how tests run."""

@@ -134,13 +134,11 @@ class Handle:
         return self._code_env_remote.get(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self._code_env_origin is not Origin.INSTANCE and not issubclass(type(self), ObjectHandle):
-            raise HandleMisuse(f"setting {name!r} on {shown(self)}: only objects of a class under test can be changed")
+        _check_may_change(self, f"setting {name!r} on")
         self._code_env_remote.operate("setattr", (self, name, value))
 
     def __delattr__(self, name: str) -> None:
-        if self._code_env_origin is not Origin.INSTANCE and not issubclass(type(self), ObjectHandle):
-            raise HandleMisuse(f"deleting {name!r} of {shown(self)}: only objects of a class under test can be changed")
+        _check_may_change(self, f"deleting {name!r} of")
         self._code_env_remote.operate("delattr", (self, name))
 
     def __dir__(self) -> Any:
@@ -181,6 +179,11 @@ class Handle:
 def shown(handle: Handle) -> str:
     """Return what messages show of a handle, without a request to the program."""
     return f"<the program's {handle._code_env_type}>"
+
+
+def _check_may_change(handle: Handle, what: str) -> None:
+    if handle._code_env_origin is not Origin.INSTANCE and not issubclass(type(handle), ObjectHandle):
+        raise HandleMisuse(f"{what} {shown(handle)}: only objects of a class under test can be changed")
 
 
 def is_subclass(kind: Any, of: Any) -> bool:

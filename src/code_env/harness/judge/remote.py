@@ -217,11 +217,11 @@ class RemoteModule:
             self._receive(number)
 
     def next_values(self, number: str | int) -> tuple[list[Any], bool, BaseException | None]:
-        """Return the next value of an iterator of the program, whether more can follow, and if not, what ended it."""
+        """Have an iterator of the program continue; see `Remote`."""
         return self._values(number, self._ask("next", target=number, **self._lasting.request(number)))
 
     def resume(self, number: int, do: str, args: tuple[Any, ...]) -> tuple[list[Any], bool, BaseException | None]:
-        """Have a generator of the program continue with a value or an exception, or close; returns as `next_values`."""
+        """Have a generator of the program continue or close; see `Remote`."""
         fields = {"do": do, "args": [self._handed.argument(arg) for arg in args], **self._lasting.request(number)}
         return self._values(number, self._ask("resume", target=number, **fields))
 

@@ -107,7 +107,7 @@ class Members:
             return lambda e, v, d: {"en": [name, name, [], v._value_]}
         try:
             body = _members(value, kind)
-            key = encode_key(body)
+            key = _key_of(body)
         except (NotPlain, AttributeError):
             return None
         self._classes[key] = kind  # The original class, also in place of a class that `_made` returned.
@@ -125,7 +125,7 @@ class Members:
                 import http
 
                 return getattr(http, sort)(Decoder().decode(form))
-            key = encode_key(body)
+            key = _key_of(body)
             if key not in self._classes:
                 if len(self._classes) >= 1000:  # A program that invents classes must not fill the judge's memory.
                     self._classes.clear()
@@ -137,7 +137,7 @@ class Members:
             raise NotPlain(f"a malformed member of an enumeration: {type(error).__name__}") from error
 
 
-def encode_key(body: Any) -> str:
+def _key_of(body: Any) -> str:
     """Return a key that is different for different classes of enumerations."""
     return repr(body[:3])
 

@@ -291,14 +291,15 @@ class _Judge:
         """Add a run's output to `output` as it arrives; return how the run ended."""
         deadline = time.monotonic() + patience_s(self._wall_s)
         while True:
-            frame = self._channel.receive(max(0.0, deadline - time.monotonic()))
-            if frame is None:
+            received = self._channel.receive(max(0.0, deadline - time.monotonic()))
+            if received is None:
                 raise ProgramDied(ENDED)
-            if frame[0] == Kind.ENDED:
-                return Ended(parse_json(frame[1]))
-            if frame[0] != Kind.OUTPUT or len(output) + len(frame[1]) > MAX_STREAM_BYTES:
+            kind, payload = received
+            if kind == Kind.ENDED:
+                return Ended(parse_json(payload))
+            if kind != Kind.OUTPUT or len(output) + len(payload) > MAX_STREAM_BYTES:
                 raise ChannelError("the program's process sent an unexpected frame")
-            output += frame[1]
+            output += payload
 
     def _shown(self, output: str, *, whole: bool = True) -> dict[str, Any]:
         """Return what a report shows of an output; only a short piece if not `whole`, for an output that is right."""

@@ -161,6 +161,8 @@ def _flush() -> None:
 
 
 class _Answer:
+    """A loaded answer: does what the peer requests, and knows the objects that each side has handles of."""
+
     def __init__(
         self,
         names: dict[str, Any],
@@ -325,7 +327,7 @@ class _Answer:
         depth = _get_depth()
         _set_depth(max(depth, _ENCODING_DEPTH))
         try:
-            encode = Encoder(self._stand_in, self._subclass, Containers()).encode
+            encode = Encoder(self._form_of_other, self._subclass, Containers()).encode
             return _any(encode(value) != form for form, value in arguments)
         except NotPlain:
             return True
@@ -350,9 +352,6 @@ class _Answer:
     def _ask(self, form: dict[str, Any]) -> Any:
         """Ask the tests for something that a stand-in needs, and return their reply."""
         self._channel.send(Kind.MESSAGE, self._pack(form))
-        return self._reply_to_callback()
-
-    def _reply_to_callback(self) -> Any:
         while True:
             frame = self._channel.receive()
             if frame is None:
@@ -381,17 +380,17 @@ class _Answer:
         depth, count = _get_depth(), 0 if known is None else len(known.values)
         _set_depth(max(depth, _ENCODING_DEPTH))
         try:
-            encoder = Encoder(self._stand_in, self._subclass, known)
+            encoder = Encoder(self._form_of_other, self._subclass, known)
             encoder.attaches = self._subclass is not any_subclass
             return encoder.encode(value, content=content)
         except NotPlain as error:
             if known is not None:
                 known.cut(count)
-            return self._stand_in(value, f"{type_name(value)} ({error})")
+            return self._form_of_other(value, f"{type_name(value)} ({error})")
         finally:
             _set_depth(depth)
 
-    def _stand_in(self, value: Any, why: str) -> dict[str, Any]:
+    def _form_of_other(self, value: Any, why: str) -> dict[str, Any]:
         """Return the form that goes to the peer in place of a value that is not plain data."""
         given = self._borrowed.number_of(value)
         if given is not None:

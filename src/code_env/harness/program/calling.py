@@ -1,4 +1,4 @@
-"""Calls a function of an answer for `call` tests, so that no call sees what another left behind.
+"""Calls a function of an answer for `call` tests, so that no call sees the effects of another.
 
 Each call has a child of its own, with a directory of its own. If the answer's functions keep nothing, as far as
 `forgetting.py` can tell, the process that has loaded the answer can make the calls itself, because a child costs more

@@ -29,7 +29,7 @@ _QUIET_MS = 10
 """How long to wait only for a test's end, in milliseconds: most tests end before their pipes are full."""
 
 
-class LeanRuns(Runs):
+class FastRuns(Runs):
     """Like `Runs`, for a confinement that has `steps`."""
 
     _pidfd = -1

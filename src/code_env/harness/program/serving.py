@@ -36,7 +36,7 @@ from ..process.workspace import Workspace
 from ..wire.channel import PER_MESSAGE, Channel, ChannelError, Kind, frame, json_bytes, parse_json
 from ..wire.endings import Ended
 from .answering import answer
-from .fast_runs import LeanRuns
+from .fast_runs import FastRuns
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, may_draw
 from .runs import CompiledAnswer, Runs
 
@@ -87,7 +87,7 @@ def serve(
     workspace = Workspace(files, confinement.scratch, confinement.notice_changes)
     draws = may_draw(files[filename], brings_files=len(files) > 1)
     answer = CompiledAnswer(files[filename], code, argv, limits, rlimits, draws)
-    runs_kind = Runs if confinement.steps is None else LeanRuns
+    runs_kind = Runs if confinement.steps is None else FastRuns
     server = _Server(channel, runs_kind(answer, confinement, workspace))
     try:
         while (received := channel.pop() or server.wait()) is not None:
@@ -104,6 +104,13 @@ def serve(
 
 
 class _Server:
+    """Does what the peer requests with one answer.
+
+    Args:
+        channel: The channel to the peer.
+        runs: The runs of the answer as a program.
+    """
+
     def __init__(self, channel: Channel, runs: Runs) -> None:
         self._channel, self._runs = channel, runs
         self._confinement, self._workspace = runs.confinement, runs.workspace
@@ -147,7 +154,7 @@ class _Server:
         """
         self.flush()
         self._runs.leave_streams()
-        asked, budget = self._runs.answer, self._runs.budget
+        compiled, budget = self._runs.answer, self._runs.budget
         limits = budget.next_limits()
         if limits is None:
             self._channel.send_json(Kind.ENDED, NOT_RUN)
@@ -161,7 +168,7 @@ class _Server:
             if not self._confinement.measures:
                 # This process limits the wall time instead, because it can tell waiting from working; see below.
                 budget.limits = budget.limits._replace(wall_s=math.inf)
-            answer(asked.code, asked.argv, Channel(theirs.detach()), budget, workspace)
+            answer(compiled.code, compiled.argv, Channel(theirs.detach()), budget, workspace)
 
         # If the answer may start no processes, and the module starts none for tests, there is nothing to count.
         gate = self._confinement.gate() if per_message or not self._confinement.refuses_forks else None
@@ -171,7 +178,7 @@ class _Server:
             self._workspace.enter(room)
             self._confinement.enter(parent, gate)
 
-        child = start_child(limits, body, enter=enter, gate=gate, rlimits=asked.rlimits)
+        child = start_child(limits, body, enter=enter, gate=gate, rlimits=compiled.rlimits)
         tests = _ModulesTests(child, mine.fileno(), budget, gate)
         child.forks_tests = per_message
         if per_message:
@@ -186,7 +193,7 @@ class _Server:
         mine.close()
         if not per_message:
             budget.note(ended["status"], ended["cpu_s"])
-        if limits.cpu_s < asked.limits.cpu_s:
+        if limits.cpu_s < compiled.limits.cpu_s:
             ended["rest"] = CUT
         self._channel.send_json(Kind.ENDED, {**ended, "error": None, "stderr": ""})
 

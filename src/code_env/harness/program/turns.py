@@ -1,14 +1,14 @@
-"""Lets the threads of a program use the one conversation with the tests, each in its turn.
+"""Lets the threads of a program take turns: all of them share one conversation with the tests.
 
-A thread has the turn while it uses the conversation. The thread that serves the tests has it from the start. It gives
-the turn up only while it runs code of the program on a request. Meanwhile other threads of the program can take it, one
-after the other, to call functions of the tests. So:
+A thread has the turn while it uses the conversation. The thread that serves the tests has it from the start, and gives
+it up only while it runs code of the program on a request. Meanwhile other threads of the program can take it, one after
+the other, to call functions of the tests. So:
 
 * A reply waits until no thread is within such a call. And a function of the tests that a thread calls can use the
   program again: the thread serves that request, and its reply comes before the replies to earlier requests.
 * A thread that calls a function of the tests when no request is served waits until the next one.
 
-The lock is that of `_thread`, because few programs import `threading`, and the import would be paid by all.
+The lock is from `_thread`, because few programs import `threading`, and the import would cost all of them time.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ from code_env.executors import Program, make_executor
 from code_env.executors.loader import loader_environment
 from code_env.executors.local.executor import LocalExecutor
 from code_env.executors.local.interpreter import ENVIRONMENT, find_interpreter
-from code_env.executors.local.servers import BOOT, LEVELS
+from code_env.executors.local.server import BOOT
+from code_env.executors.local.servers import LEVELS
 from code_env.executors.local.users import programs_user
 from code_env.judging import judge
 from code_env.tasks import CallTest, Task

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 import code_env.executors.local.file_watch as file_watch
-import code_env.executors.local.servers as servers
+import code_env.executors.local.server as trainers_side
 from code_env import AssertTest, Limits, Program, Status, Task, judge_many
 from code_env.harness.process.watching import children_of, descendants
 from support import LEVELS, PATIENCE_S, ROOT, local, wait_until, workers_of
@@ -63,8 +63,8 @@ def test_killed_in_mid_batch(victim, level, monkeypatch):
     """Whatever dies, and however often, each program and each answer gets its result, and each just one."""
     number = random.Random(7)
     directories = []
-    make_base = servers.make_base
-    monkeypatch.setattr(servers, "make_base", lambda: directories.append(make_base()) or directories[-1])
+    make_base = trainers_side.make_base
+    monkeypatch.setattr(trainers_side, "make_base", lambda: directories.append(make_base()) or directories[-1])
     others = descendants(os.getpid())
     executor = local(level)
 

@@ -9,7 +9,7 @@ import pytest
 
 import code_env
 from code_env import Program
-from code_env.executors.local import servers, worker
+from code_env.executors.local import server, worker
 from code_env.executors.local.jail.namespaces import SCRATCH
 from code_env.harness.process.watching import descendants
 from support import local, wait_until
@@ -83,7 +83,7 @@ print('le' + 'ft' in open('main.py').read().partition('#')[0])
 
 @pytest.mark.parametrize("level", ["full", "contained"])
 def test_where_the_kernel_tells_of_no_changes_all_is_made_anew(level, monkeypatch):
-    monkeypatch.setattr(servers, "may_notice", lambda: False)
+    monkeypatch.setattr(server, "may_notice", lambda: False)
     look = "import os\nprint(sorted(os.listdir()), os.listdir('..'))\n"
     with local(level, workers=1) as executor:
         for _ in range(3):

@@ -82,9 +82,9 @@ AS_USER = """
 import json, os, sys
 from code_env import Program, make_executor
 import code_env.abuses, code_env.executors.local.executor, code_env.testing
-import code_env.executors.local.servers as servers
+import code_env.executors.local.server as server
 python, package, user, checks, *names = sys.argv[1:]
-servers.BOOT = type(servers.BOOT)(package) / "executors/local/jail/boot.py"
+server.BOOT = type(server.BOOT)(package) / "executors/local/jail/boot.py"
 os.setgroups([])
 os.setresgid(int(user), int(user), int(user))
 os.setresuid(int(user), int(user), int(user))

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from code_env import AssertTest, CallTest, Limits, Program, Status, StdinTest, Task, judge_many
-from code_env.executors.local.servers import Server
+from code_env.executors.local.server import Server
 from code_env.harness.process.watching import children_of
 from support import LEVELS, PATIENCE_S, local, wait_until
 

@@ -14,7 +14,8 @@ from typing import IO, Any, NamedTuple
 from code_env.errors import ExecutorError
 
 from .jail.box import INTERRUPT, receive, send
-from .servers import BOOT, refuse_unsupported_machine
+from .server import BOOT
+from .servers import refuse_unsupported_machine
 from .users import box_user
 
 _PATIENCE_S = 600.0

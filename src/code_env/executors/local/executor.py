@@ -17,7 +17,7 @@ import logging
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,10 +35,11 @@ from code_env.executors.running_program import joined, role_of, watch
 
 from .images import require_full, stock_in
 from .interpreter import find_interpreter
+from .jail.configuration import Level, SessionConfiguration
 from .jailed_program import JailedProgram
 from .neighbours import Neighbours, found_no_space
 from .peer import PeerKeeper
-from .servers import LEVELS, Level, Servers, refuse_unsupported_machine
+from .servers import LEVELS, Servers, refuse_unsupported_machine
 from .stocks import COMMON, SESSIONS, Stock, stock_for
 from .worker import ServerDied, Worker, blamed_on
 
@@ -177,7 +178,7 @@ class LocalExecutor(Executor):
 
         return LiveSession(SessionTree(partial(self._open_session_worker, first), first), first)
 
-    def _open_session_worker(self, first: Program, order: Mapping[str, Any]) -> Worker:
+    def _open_session_worker(self, first: Program, session: SessionConfiguration) -> Worker:
         with self._lock:
             servers = self._started()
         stock = SESSIONS._replace(image=first.image)
@@ -185,7 +186,7 @@ class LocalExecutor(Executor):
             _prove(servers, stock)
         if first.packages:
             stock = servers.environments.stock(stock, first.packages)
-        return servers.open_worker(stock, order)
+        return servers.open_worker(stock, session)
 
     def close(self) -> None:
         """End all programs that still run, and all servers. Idempotent."""

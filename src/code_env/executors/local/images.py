@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import code_env
 from code_env.caches import FileLock
@@ -14,6 +13,7 @@ from code_env.languages import PYTHON
 
 from .interpreter import ENVIRONMENT
 from .jail import namespaces
+from .jail.configuration import ImageConfiguration
 from .stocks import COMMON, LEAN, Stock
 
 
@@ -53,15 +53,15 @@ class Images:
             raise
 
 
-def start_in(image: Image) -> dict[str, Any]:
+def start_in(image: Image) -> ImageConfiguration:
     """Return how a server starts in an image: its interpreter, and its variables except those that ours replace."""
     where = {"HOME": namespaces.WORK_DIRECTORY, "TMPDIR": namespaces.SCRATCH, "PATH": image.search_path}
-    return {
-        "root": image.root,
-        "package": os.path.dirname(os.path.abspath(code_env.__file__)),
-        "python": image.python(),
-        "environment": {**image.variables, **ENVIRONMENT, **where, "LD_BIND_NOW": "1"},
-    }
+    return ImageConfiguration(
+        root=image.root,
+        package=os.path.dirname(os.path.abspath(code_env.__file__)),
+        python=image.python(),
+        environment={**image.variables, **ENVIRONMENT, **where, "LD_BIND_NOW": "1"},
+    )
 
 
 def require_full(level: str) -> None:

@@ -19,8 +19,9 @@ from code_env.executors.result import ExecutionResult
 from code_env.executors.running_program import Caller, joined, watch
 
 from .interpreter import find_interpreter
+from .jail.configuration import Level
 from .peer import PeerKeeper
-from .servers import LEVELS, Level, Servers, refuse_unsupported_machine
+from .servers import LEVELS, Servers, refuse_unsupported_machine
 from .stocks import COMMON
 from .worker import ServerDied, blamed_on
 

@@ -17,7 +17,7 @@ from .jail import wire
 from .work_directory import WorkDirectory
 
 if TYPE_CHECKING:
-    from .servers import Server
+    from .server import Server
 
 
 class ServerDied(Exception):

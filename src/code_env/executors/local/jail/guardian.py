@@ -14,7 +14,7 @@ import os
 import select
 import signal
 import sys
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from code_env.harness.process.limits import die_with_parent
 from code_env.harness.process.memory_file import memory_file
@@ -23,6 +23,9 @@ from code_env.harness.process.watching import end_descendants, open_pidfd
 from code_env.harness.process.workspace import empty_directory
 
 from . import linux, namespaces, wire
+
+if TYPE_CHECKING:
+    from .configuration import ImageConfiguration, ServerConfiguration
 
 
 def main(control_fd: int, trainer_fd: int) -> NoReturn:
@@ -33,7 +36,7 @@ def main(control_fd: int, trainer_fd: int) -> NoReturn:
         trainer_fd: A pidfd of the trainer's process.
     """
     control = Socket(fileno=control_fd)
-    config = json.loads(control.recv(wire.MAX_MESSAGE))
+    config: ServerConfiguration = json.loads(control.recv(wire.MAX_MESSAGE))
     try:
         server_pid = _start(config, control, trainer_fd)
     except OSError as error:
@@ -57,7 +60,7 @@ def main(control_fd: int, trainer_fd: int) -> NoReturn:
     os._exit(0)
 
 
-def _start(config: dict[str, Any], control: Socket, trainer_fd: int) -> int:
+def _start(config: ServerConfiguration, control: Socket, trainer_fd: int) -> int:
     if config["level"] == "full":
         namespaces.enter(config["user"], config["group"])
     else:
@@ -76,7 +79,7 @@ def _start(config: dict[str, Any], control: Socket, trainer_fd: int) -> int:
     return pid
 
 
-def _become_server(control: Socket, config: dict[str, Any]) -> NoReturn:
+def _become_server(control: Socket, config: ServerConfiguration) -> NoReturn:
     """Start the server in a fresh interpreter.
 
     Each fork copies what memory keeps of all forks before it, so one fork less is worth the start.
@@ -89,15 +92,14 @@ def _become_server(control: Socket, config: dict[str, Any]) -> NoReturn:
     command = [*sys.orig_argv[: -len(sys.argv) + 1], "server", *map(str, descriptors)]
     if config["image"] is None:
         os.execv(sys.executable, command)
-    _start_in_image(config, command)
+    _start_in_image(config, config["image"], command)
 
 
-def _start_in_image(config: dict[str, Any], command: list[str]) -> NoReturn:
+def _start_in_image(config: ServerConfiguration, image: ImageConfiguration, command: list[str]) -> NoReturn:
     """Start the server by the interpreter of an image, which is found and works only within the image.
 
     Somebody else made the image, so nothing of it runs before the view is locked.
     """
-    image = config["image"]
     namespaces.build_view(
         config["readable"], config["masked"], config["drivers"], image=image["root"], package=image["package"]
     )

@@ -18,13 +18,16 @@ import select
 import site
 import sys
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from code_env.harness.process.limits import die_with_parent
 from code_env.harness.process.sockets import Socket
 from code_env.harness.process.watching import open_pidfd
 
 from . import child, heap, linux, namespaces, own_paths, rehearsal, wire, worker
+
+if TYPE_CHECKING:
+    from .configuration import ServerConfiguration
 
 _PROGRAMS_HARNESS = ("program.answering", "program.main_module", "program.serving")
 _JUDGES_HARNESS = ("shared_suite", "judge.main")
@@ -47,7 +50,7 @@ def main(control_fd: int, config_fd: int) -> NoReturn:
     control = Socket(fileno=control_fd)
     os.set_inheritable(control_fd, False)
     with open(config_fd, "rb") as file:
-        config = json.load(file)
+        config: ServerConfiguration = json.load(file)
     try:
         _enter(config)
         _import(config)
@@ -73,7 +76,7 @@ def main(control_fd: int, config_fd: int) -> NoReturn:
                 os.waitpid(workers.pop(fd), 0)
 
 
-def _start_worker(control: Socket, config: dict[str, Any], own_pids: int) -> int:
+def _start_worker(control: Socket, config: ServerConfiguration, own_pids: int) -> int:
     """Start the worker that the next message asks for and return its pid; end this process if the trainer is gone."""
     data, fds = wire.receive(control)
     if not data:
@@ -90,7 +93,7 @@ def _start_worker(control: Socket, config: dict[str, Any], own_pids: int) -> int
     return pid
 
 
-def _enter(config: dict[str, Any]) -> None:
+def _enter(config: ServerConfiguration) -> None:
     """Import the modules of this package that the jail does not show, then enter the jail."""
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write(_OOM_SCORE)
@@ -129,7 +132,7 @@ def _enter(config: dict[str, Any]) -> None:
     die_with_parent(0 if config["level"] == "full" else os.getppid())
 
 
-def _import(config: dict[str, Any]) -> None:
+def _import(config: ServerConfiguration) -> None:
     """Import the modules of the stock from the paths that programs have, and prepare the memory for forks."""
     if config["image"] is None:
         sys.path[:] = config["path"]
@@ -159,7 +162,7 @@ def _import(config: dict[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def _directories_of_imports(config: dict[str, Any]) -> Iterator[None]:
+def _directories_of_imports(config: ServerConfiguration) -> Iterator[None]:
     """Give modules the directories that they would find in a program, for what they keep of these and write there.
 
     For example, matplotlib writes a list of fonts when it is imported.

@@ -16,7 +16,7 @@ import select
 import signal
 import time
 from _socket import CMSG_SPACE
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from code_env.harness.process.limits import die_with_parent
 from code_env.harness.process.memory_file import memory_file
@@ -31,6 +31,9 @@ from .rooms import Files, Room, Rooms, Unkeepable, file_in, files_from
 from .session_child import become_interpreter
 from .session_gate import SessionGate
 
+if TYPE_CHECKING:
+    from .configuration import ServerConfiguration, SessionConfiguration
+
 _FORK_S = 5.0
 """How long an interpreter may take to fork, in seconds of any clock: it is stopped at other times."""
 
@@ -41,10 +44,10 @@ _TELL_S = 0.01
 """The trainer is told each time that the calls of a cell have used this much more of the worker's time, in seconds."""
 
 
-def serve(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoReturn:
+def serve(sock: Socket, config: ServerConfiguration, session: SessionConfiguration) -> NoReturn:
     """Enter the worker's part of the jail, start the first interpreter, and serve the trainer until it is gone."""
     try:
-        sessions = _Sessions(sock, config, order["session"])
+        sessions = _Sessions(sock, config, session)
     except Exception as error:
         sock.send(f"{type(error).__name__}: {error}".encode()[:4096])
         os._exit(1)
@@ -55,8 +58,8 @@ def serve(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoRetu
 class _Sessions:
     """A session and its branches: the interpreters that are kept, their files and rooms, and the cells that run."""
 
-    def __init__(self, sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> None:
-        self._sock, self._room_bytes, self._kept_bytes = sock, order["room_bytes"], order["kept_bytes"]
+    def __init__(self, sock: Socket, config: ServerConfiguration, session: SessionConfiguration) -> None:
+        self._sock, self._room_bytes, self._kept_bytes = sock, session["room_bytes"], session["kept_bytes"]
         namespaces.Scratch(notices=False)
         die_with_parent(0)
         worker.keep_interrupts_away()
@@ -84,9 +87,9 @@ class _Sessions:
         self._forking: dict[int, Interpreter] = {}
         """Interpreters that were told to fork, by their sockets."""
         self._next = 0
-        self._first(layers, order["rlimits"])
+        self._first(layers, session["rlimits"])
 
-    def _first(self, layers: ChildLayers, rlimits: list[list[int]]) -> None:
+    def _first(self, layers: ChildLayers, rlimits: list[tuple[int, int, int]]) -> None:
         """Start the first interpreter."""
         ours, theirs = connected()
         self._gate.open()

@@ -1,11 +1,11 @@
 """The messages between the trainer and the jail.
 
-There are two kinds of socket. Both keep the borders of messages (SOCK_SEQPACKET)::
+There are two kinds of socket. Both keep the borders of messages (SOCK_SEQPACKET); `configuration.py` describes the
+configurations::
 
-    control, one for each server        trainer -> guardian   configuration, JSON, once
+    control, one for each server        trainer -> guardian   ServerConfiguration, JSON, once
                                         server  -> trainer    {"level": ...} or {"error": ...}, JSON, once
-                                        trainer -> server     {"user": ..., "directory": ..., "notices": ...,
-                                                              "session": ...} and a worker's socket
+                                        trainer -> server     WorkerConfiguration, JSON, and a worker's socket
     worker's, one for each worker       worker  -> trainer    READY or an error's text, once
                                         trainer -> worker     ORDER and its descriptors, or an ORDER to CLEAR
                                         worker  -> trainer    SPENT, while the program runs, as often as needed

@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from code_env.harness.process.forks import ForkGate
 from code_env.harness.process.limits import MAX_TASKS, die_with_parent, lower_limit
@@ -26,13 +26,16 @@ from . import landlock, linux, namespaces, seccomp, wire
 from .child import ChildLayers, become_program
 from .own_paths import OwnPaths
 
+if TYPE_CHECKING:
+    from .configuration import ServerConfiguration, SessionConfiguration, WorkerConfiguration
+
 _fork, _wait4, _kill, _exit, _closerange, _getpid = os.fork, os.wait4, os.kill, os._exit, os.closerange, os.getpid
 
 become_command: Callable[[ChildLayers, int, int, ForkGate | None], NoReturn] = become_program
 """As `become_program`, for programs that are not Python. A server sets it only if it runs such programs, so that other
 servers do not load that module."""
 
-serve_session: Callable[[Socket, dict[str, Any], dict[str, Any]], NoReturn] | None = None
+serve_session: Callable[[Socket, ServerConfiguration, SessionConfiguration], NoReturn] | None = None
 """As `main`, for a session. A server sets it only if it serves sessions."""
 
 own_paths: OwnPaths | None = None
@@ -53,24 +56,21 @@ _MAX_PENDING = 1024  # Pending signals, and timers.
 _STACK_BYTES = 8 << 20
 
 
-def main(sock: Socket, config: dict[str, Any], order: dict[str, Any]) -> NoReturn:
+def main(sock: Socket, config: ServerConfiguration, order: WorkerConfiguration) -> NoReturn:
     """Enter the worker's part of the jail, then run the programs that are ordered, until the trainer is gone.
 
     Args:
         sock: The worker's socket.
         config: The server's configuration.
-        order: `session`, if the worker serves a session: its limits, see `session_worker.py`; and
-            `user`, at level `contained`: the user that programs of this worker run as, or None for the current user.
-            `directory`, at level `contained`: the directory that they may write to. `notices`: whether the kernel
-            reports changes to files.
+        order: The worker's own configuration.
     """
     full = config["level"] == "full"
     # This keeps the low numbers free for descriptors that come with orders.
     sock = Socket(fileno=linux.move_descriptor(sock.detach(), wire.OWN))
     os.closerange(wire.FIRST, sock.fileno())
     os.closerange(sock.fileno() + 1, 1 << 30)
-    if serve_session is not None:
-        serve_session(sock, config, order)
+    if serve_session is not None and order["session"] is not None:
+        serve_session(sock, config, order["session"])
     try:
         scratch = namespaces.Scratch(notices=order["notices"]) if full else None
         die_with_parent(0 if full else os.getppid())
@@ -226,7 +226,7 @@ def _answer_until_end(pid: int, gate: ForkGate, tell: Callable[[bytes], Any]) ->
         os.close(ended)
 
 
-def _layers(config: dict[str, Any], order: dict[str, Any]) -> ChildLayers:
+def _layers(config: ServerConfiguration, order: WorkerConfiguration) -> ChildLayers:
     """Prepare, as far as possible, what this worker's programs give up."""
     null = ("/dev/null", landlock.READ_FILE | landlock.WRITE_FILE)
     if config["level"] == "full":

@@ -7,9 +7,8 @@ import os
 import socket
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from code_env.errors import ExecutorError
 from code_env.executors.program import Program
@@ -18,6 +17,7 @@ from code_env.executors.running_program import Caller, process_limits, watch
 from code_env.harness.process.memory_file import memory_file
 
 from ..jail import session_wire, wire
+from ..jail.configuration import SessionConfiguration
 from ..jail.session_wire import CellOrder, Ended, Forget, Put, Read, Run
 from ..worker import ServerDied, Worker
 from .cell import LiveCell
@@ -27,7 +27,7 @@ KEPT_BYTES = 1 << 30
 
 _PAGE = 4096
 
-OpenWorker = Callable[[Mapping[str, Any]], Worker]
+OpenWorker = Callable[[SessionConfiguration], Worker]
 
 
 class StateLost(Exception):
@@ -72,7 +72,7 @@ class SessionTree:
         # The kernel counts a process's CPU time over all cells that run in it, so only the trainer limits that.
         rlimits = process_limits(program.limits, 1)._replace(cpu_s=_NO_LIMIT_S).rlimits()
         size = program.limits.file_bytes + sum(len(content) + _PAGE for content in program.files.values()) + _PAGE
-        self._order = {"rlimits": rlimits, "room_bytes": size, "kept_bytes": KEPT_BYTES}
+        self._configuration = SessionConfiguration(room_bytes=size, kept_bytes=KEPT_BYTES, rlimits=rlimits)
         self._lock = threading.Lock()
         self._worker: Worker | None = None
 
@@ -85,7 +85,7 @@ class SessionTree:
         """
         with self._lock:
             if self._worker is None or not self._worker.usable:
-                self._worker = self._open_worker(self._order)
+                self._worker = self._open_worker(self._configuration)
                 weakref.finalize(self, self._worker.close)
                 if self._files:
                     files = memory_file("files", session_wire.pack_files(self._files))

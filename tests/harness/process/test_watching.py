@@ -83,6 +83,45 @@ def test_time_without_a_core_is_given_back_also_where_children_had_it(monkeypatc
     assert watch.overrun() == "timeout"
 
 
+@pytest.mark.parametrize("processes", [1, 16])
+@pytest.mark.parametrize("waiting", [1, 16])
+def test_what_processes_wait_at_once_is_given_back_once(monkeypatch, now, processes, waiting):
+    """In turn, one or all of them wait half of the time. All use a little of a core, and sleep the rest."""
+    looks, times = 0, {}
+    pids = range(10, 10 + processes)
+    monkeypatch.setattr(watching, "cpu_seconds", lambda pid: times.get(pid, (0.0, 0.0))[0])
+    monkeypatch.setattr(watching, "waited_for_cpu_s", lambda pid: 0.0)
+    monkeypatch.setattr(watching, "core_times", lambda pid: CoreTimes(*times.get(pid, (0.0, 0.0))))
+    watch = Watch(lambda: list(pids), LIMITS)
+    while watch.overrun() is None:
+        now[0] += 0.1
+        looks += 1
+        for pid in pids:
+            had_s, waited_s = times.get(pid, (0.0, 0.0))
+            waits = (pid - 10 + looks) % processes < waiting
+            times[pid] = (had_s + 1e-5, waited_s + 0.05 * waits)
+    most_s = 20.0 if waiting >= processes else 10.0 * 1.04  # One of 16: half a sixteenth.
+    assert LIMITS.wall_s < now[0] - 100.0 < most_s + 0.5
+
+
+def test_a_program_is_given_back_no_more_time_than_passed(monkeypatch, now):
+    """Waits that begin at different times can be longer than the time in which they end."""
+    times = {10: [0.0, 0.0], 11: [0.0, 0.0]}
+    monkeypatch.setattr(watching, "cpu_seconds", lambda pid: times[pid][0])
+    monkeypatch.setattr(watching, "core_times", lambda pid: CoreTimes(*times[pid]))
+    watch = Watch(lambda: list(times), LIMITS)
+    now[0] += 1.0
+    assert watch.overrun() is None
+    for one in times.values():
+        one[0], one[1] = 0.01, 5.0
+    now[0] += 0.5
+    assert watch.overrun() is None
+    now[0] += 9.9
+    assert watch.overrun() is None
+    now[0] += 0.2
+    assert watch.overrun() == "timeout"
+
+
 class Core:
     """A core for which a program of one thread waits; the kernel adds a wait when it ends."""
 

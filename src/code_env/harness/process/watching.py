@@ -138,6 +138,15 @@ class CoreTimes(NamedTuple):
 _NO_TIMES = CoreTimes(0.0, 0.0)
 
 
+def mean_wait_s(times: list[CoreTimes]) -> float:
+    """Return how long those processes that had or wanted a core waited for it on average, in seconds.
+
+    The waits of processes that wait at once are one delay of their program, however many they are.
+    """
+    waits = [one.waited_s for one in times if any(one)]
+    return sum(waits) / len(waits) if waits else 0.0
+
+
 def core_times(pid: int) -> CoreTimes:
     """Return the first two fields of `schedstat` (proc_pid_schedstat(5)); zeros where unknown."""
     try:
@@ -208,7 +217,7 @@ class Watch:
         self._patience_s = limits.wall_s
         self._had_s = self._slept_s = 0.0
         self._times: dict[int, CoreTimes] = {}
-        self._coreless_s = self._excused_s = 0.0
+        self._coreless_s = self._excused_s = self._idle_s = 0.0
         self.partner: Watch | None = None
         """The watch of the run that this run talks with. Time in which the other run waits for a core is given back."""
 
@@ -221,7 +230,7 @@ class Watch:
         """Give the run its whole wall time again."""
         self._started = _monotonic()
         self._patience_s = self.limits.wall_s
-        self._slept_s = self._coreless_s = self._excused_s = 0.0
+        self._slept_s = self._coreless_s = self._excused_s = self._idle_s = 0.0
 
     def excuse(self, seconds: float) -> None:
         """Give back time that the run spent waiting for others; only one thread may call this."""
@@ -286,8 +295,13 @@ class Watch:
     def _waits(self) -> tuple[float, list[int]]:
         """Return how long the run has waited for a core until now, in seconds, and its processes."""
         pids = self.pids()
-        since = (core_times(pid).waited_s - self._times.get(pid, _NO_TIMES).waited_s for pid in pids)
-        return max(0.0, self._coreless_s) + max(since, default=0.0), pids
+        since = self._since({pid: core_times(pid) for pid in pids})
+        most_s = self._idle_s + _monotonic() - self._last_look
+        return max(0.0, self._coreless_s) + min(mean_wait_s(since), most_s), pids
+
+    def _since(self, times: dict[int, CoreTimes]) -> list[CoreTimes]:
+        """Return how long each process has had and wanted a core since the last check."""
+        return [CoreTimes(*map(sub, now, self._times.get(pid, _NO_TIMES))) for pid, now in times.items()]
 
     def outgrew(self, peak_bytes: int) -> bool:
         """Return whether a process has held more memory than it may, if a check could not read how much it held.
@@ -306,14 +320,16 @@ class Watch:
             had_s: CPU time of all these processes since the last check, in seconds.
             since_s: The time since the last check, in seconds.
         """
-        before, self._times = self._times, {pid: core_times(pid) for pid in pids}
         # Computed at each check, because a child that has ended since no longer shows how long it waited.
-        since = [CoreTimes(*map(sub, times, before.get(pid, _NO_TIMES))) for pid, times in self._times.items()]
+        times = {pid: core_times(pid) for pid in pids}
+        since, self._times = self._since(times), times
         longest = max(since, key=attrgetter("waited_s"), default=_NO_TIMES)
+        # The kernel adds a wait when it ends. So it can have begun at earlier checks that saw nothing of the run.
+        most_s, self._idle_s = self._idle_s + since_s, 0.0 if any(map(any, since)) else self._idle_s + since_s
         # Without the time in which other processes of the run had the core.
-        self._coreless_s += longest.waited_s - (had_s - longest.had_s)
+        self._coreless_s += min(longest.waited_s - (had_s - longest.had_s), mean_wait_s(since), most_s)
         wanted_s = had_s + sum(times.waited_s for times in since)
-        # The kernel adds a wait when it ends, so one that still waits for a core seems to sleep.
+        # One that still waits for a core seems to sleep.
         sleeps = wanted_s < _DOZING * since_s and not any(map(is_ready, pids))
         self._slept_s = self._slept_s + since_s if sleeps else 0.0
 

@@ -7,6 +7,7 @@ import pytest
 
 from code_env.executors.files import Look, mapped_without_name, open_without_name, remove_directory
 from code_env.harness.process.limits import MAX_NAMES
+from code_env.harness.process.workspace import empty_directory
 
 PLENTY = 1 << 40
 
@@ -78,6 +79,43 @@ def test_directories_count_with_what_they_take(tmp_path):
     assert look.names == len(directories) - 1 == 100
     taken = sum(max(4096, 512 * os.stat(directory).st_blocks) for directory in directories)
     assert look.bytes == taken - (64 << 10) > 0
+
+
+@pytest.fixture
+def ordinary_user(tmp_path):
+    """Root may read everything; so this process acts as another user meanwhile, who owns the directory."""
+    if os.geteuid() != 0:
+        yield
+        return
+    for above in tmp_path.parents[:3]:
+        above.chmod(0o755)
+    os.chown(tmp_path, 65534, 65534)
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize("mode", [0, 0o100, 0o200, 0o300, 0o400, 0o500])
+def test_closed_directories_hide_nothing_and_stay_closed(mode, tmp_path, ordinary_user):
+    closed = tmp_path / "closed"
+    (closed / "below").mkdir(parents=True)
+    (closed / "below" / "f").write_bytes(bytes(1 << 20))
+    (closed / "f").touch(0)
+    (closed / "below").chmod(mode)
+    closed.chmod(mode)
+    (tmp_path / "last").mkdir()
+    look = Look(tmp_path, PLENTY)
+    while not look.go_on(1):
+        pass
+    assert (look.names, look.bytes >= 1 << 20, look.is_too_much) == (5, True, False)
+    assert closed.stat().st_mode & 0o777 == mode
+    closed.chmod(0o700)
+    assert (closed / "below").stat().st_mode & 0o777 == mode
+    closed.chmod(mode)
+    empty_directory(str(tmp_path))
+    assert not os.listdir(tmp_path)
 
 
 def test_no_link_is_followed_and_a_file_counts_once(tmp_path):

@@ -112,23 +112,23 @@ class Look:
 
     def _walked(self) -> Generator[None, None, None]:
         """Walk through the directory tree, down and up again; it yields once for each name."""
-        above: list[tuple[tuple[int, int], list[str]]] = []
-        fd = os.open(self._directory, _DIRECTORY)
+        above: list[tuple[tuple[int, int], list[str], int | None]] = []
+        fd, mode = os.open(self._directory, _DIRECTORY), None
         try:
             below = yield from self._count(fd)
             while below or above:
                 if not below:
-                    there, below = above.pop()
-                    fd = _move(fd, "..")
+                    fd = _leave(fd, mode)
+                    there, below, mode = above.pop()
                     if _identity(fd) != there:
                         return  # The program has moved the directory.
                     continue
-                here = _identity(fd)
+                here, mode_here = _identity(fd), mode
                 try:
-                    fd = _move(fd, below.pop())
+                    fd, mode = _enter(fd, below.pop())
                 except (FileNotFoundError, NotADirectoryError):
                     continue
-                above.append((here, below))
+                above.append((here, below, mode_here))
                 below = yield from self._count(fd)
         finally:
             os.close(fd)
@@ -164,9 +164,36 @@ def _identity(fd: int) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _move(fd: int, name: str) -> int:
-    """Close the file descriptor of a directory; return that of its parent or of a directory in it."""
-    there = os.open(name, _DIRECTORY, dir_fd=fd)
+def _enter(fd: int, name: str) -> tuple[int, int | None]:
+    """Close the file descriptor of a directory; return that of a directory in it, and the mode to restore, if any.
+
+    A program of this process's own user can make directories that this user may not read. These are made readable for
+    as long as the look is in them.
+    """
+    try:
+        there = os.open(name, _DIRECTORY, dir_fd=fd)
+    except PermissionError:
+        unread = os.open(name, os.O_PATH | _DIRECTORY, dir_fd=fd)
+        try:
+            mode = os.fstat(unread).st_mode
+            os.chmod(f"/proc/self/fd/{unread}", 0o700)
+            there = os.open(f"/proc/self/fd/{unread}/.", _DIRECTORY)
+        finally:
+            os.close(unread)
+    else:
+        status = os.fstat(there)
+        mode = status.st_mode if status.st_uid == os.geteuid() and not status.st_mode & stat.S_IXUSR else 0
+        if mode:
+            os.fchmod(there, 0o700)
+    os.close(fd)
+    return there, stat.S_IMODE(mode) if mode else None
+
+
+def _leave(fd: int, mode: int | None) -> int:
+    """Close the file descriptor of a directory, and restore its mode; return the descriptor of its parent."""
+    there = os.open("..", _DIRECTORY, dir_fd=fd)
+    if mode is not None:
+        os.fchmod(fd, mode)
     os.close(fd)
     return there
 

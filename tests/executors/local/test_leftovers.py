@@ -55,6 +55,8 @@ CHANGES = {
     "the mode of its text": "os.chmod('main.py', 0)",
     "times": "os.utime('.', (1, 1)); os.utime('main.py', (1, 1))",
     "a pipe": "os.mkfifo('left')",
+    "what nobody may read": "os.mkdir('left', 0); open(os.open('kept', os.O_CREAT | os.O_WRONLY, 0), 'w').write('x')",
+    "a full directory that nobody may read": "import time; os.mkdir('left', 0o300); open('left/x', 'w').close(); time.sleep(0.1)",
 }
 
 

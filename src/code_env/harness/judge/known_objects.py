@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .handles import Handle, ObjectHandle, Origin, Remote, RemoteGenerator, RemoteIterator, handle_class
+from .handles import Handle, ObjectHandle, Remote, RemoteGenerator, RemoteIterator, handle_class
+from .origin import Origin
 
 _ITERATORS = {"it": RemoteIterator, "ge": RemoteGenerator}
 

@@ -22,11 +22,12 @@ from ..wire.plain import Decoder, NotPlain
 from ..wire.subclasses import Members
 from .exceptions import OwnException, classes_to_make, own_exception, rebuilt
 from .handing import Handed
-from .handles import Handle, HandleMisuse, Origin, ProgramDied, remote_coroutine, shown
+from .handles import Handle, HandleMisuse, ProgramDied, remote_coroutine, shown
 from .held_changes import HeldChanges
 from .known_objects import KnownObjects
 from .lasting import LastingContainers, containers_in
 from .methods_of_data import is_method_of_data
+from .origin import Origin
 from .time_limit import GRACE_S, patience_s
 from .turns import in_turn
 

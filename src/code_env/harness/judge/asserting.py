@@ -37,6 +37,7 @@ from .call_batching import Foreseen, foresee
 from .holding import hold_back, let_go_between
 from .main_blocks import run_as_script
 from .nodes import Nodes, blocks_of, compiled, parse, place_of
+from .parts import change_parts
 from .required import Case, Found, find_cases, source_of
 from .runner_tests import RunnerTests, find_tests
 
@@ -155,6 +156,7 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     places = _places(found)
     hold_back(tree, nodes, RECORDER, places)
     _compare_originals(nodes)
+    change_parts(nodes, RECORDER)
     _use_foreseen(foreseen.calls)
     _record(tree.body, places)
     code_object = compiled(tree, filename)
@@ -337,4 +339,5 @@ def compile_helpers(code: str, filename: str) -> tuple[CodeType, bool]:
     harmless = leaves_nothing(nodes)
     hold_back(tree, nodes, RECORDER)
     _compare_originals(nodes)
+    change_parts(nodes, RECORDER)
     return compiled(tree, filename), harmless

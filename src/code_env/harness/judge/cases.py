@@ -10,6 +10,7 @@ from typing import Any
 from ..wire.shown import brief
 from .asserting import NO_CASES, Sources
 from .handles import ProgramDied
+from .parts import part
 from .required import Needed, is_met
 
 MAX_MESSAGE = 2000
@@ -76,6 +77,7 @@ class Cases:
         self._sources = sources
         self._around = around
         self.original = original
+        self.part = part
         self.held, self.returning = _Statement(around), _Statement(around, returns=True)
         """Context managers for a statement that holds back changes, and for a `return` that does."""
         self.program_is_dead: Callable[[], bool] = lambda: False

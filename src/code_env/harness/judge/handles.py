@@ -98,11 +98,11 @@ class Handle:
         return self._code_env_remote.get(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        _check_may_change(self, f"setting {name!r} on")
+        check_change(self, f"setting {name!r} on", value)
         self._code_env_remote.operate("setattr", (self, name, value))
 
     def __delattr__(self, name: str) -> None:
-        _check_may_change(self, f"deleting {name!r} of")
+        check_change(self, f"deleting {name!r} of")
         self._code_env_remote.operate("delattr", (self, name))
 
     def __dir__(self) -> Any:
@@ -145,9 +145,24 @@ def shown(handle: Handle) -> str:
     return f"<the program's {handle._code_env_type}>"
 
 
-def _check_may_change(handle: Handle, what: str) -> None:
-    if handle._code_env_origin is not Origin.INSTANCE and not issubclass(type(handle), ObjectHandle):
-        raise HandleMisuse(f"{what} {shown(handle)}: only objects of a class under test can be changed")
+_DEFINED = (Origin.FUNCTION, Origin.CLASS)
+
+
+def check_change(handle: Handle, what: str, value: object = None) -> None:
+    """Check that the tests may change an object of the program; `what` says how, and `value` is what they put there.
+
+    Raises:
+        HandleMisuse: If they may not.
+    """
+    origin = handle._code_env_origin
+    if origin not in (*_DEFINED, Origin.INSTANCE) and not issubclass(type(handle), ObjectHandle):
+        why = 'only what is under test, and objects that it makes, can be changed; judge="objects" allows it'
+        raise HandleMisuse(f"{what} {shown(handle)}: {why}")
+    # In a class, the stand-in of a mock would bind the object that it is called on, as a function does.
+    crosses_as_itself = isinstance(value, types.FunctionType) or issubclass(type(value), Handle)
+    if origin in _DEFINED and callable(value) and not crosses_as_itself:
+        why = 'only data and functions can be put there; judge="shared" allows it'
+        raise HandleMisuse(f"{what} {shown(handle)}: {why}")
 
 
 def is_subclass(kind: Any, of: Any) -> bool:

@@ -17,6 +17,15 @@ def _copy(value: Any) -> Any:
     return copy.copy(value)
 
 
+def _change(value: Any, path: list[Any], method: str, *args: Any) -> Any:
+    """Change a container that is an attribute of an object, or lies in one; `path` has the name, then the keys."""
+    name, *keys = path
+    container = getattr(value, name)
+    for key in keys:
+        container = container[key]
+    return getattr(container, method)(*args)
+
+
 _memo: list[Any] = [None, {}]
 """The number of a memo of the tests' `deepcopy`, and the memo that is used for it here."""
 
@@ -56,6 +65,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "bool": bool,
     "bytes": bytes,
     "ceil": math.ceil,
+    "change": _change,
     "classes": lambda o: class_names(type(o)),
     "classes_of_class": lambda o: class_names(o) if isinstance(o, type) else [],
     "complex": complex,

@@ -7,6 +7,7 @@ strictly as any reply. When a stand-in comes back, the tests get the object that
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 import types
@@ -15,8 +16,11 @@ from typing import Any
 
 from ..wire.by_name import is_coroutine, name_for_program
 from ..wire.containers import Containers
+from ..wire.operations import OPERATIONS
 from ..wire.plain import Decoder, Encoder, NotPlain, encode
+from ..wire.shapes import BASIC, SPECIAL
 from ..wire.subclasses import Members
+from .binding import Receiver
 from .handles import Handle, HandleMisuse, NotHandedOver, ProgramDied, Refusals, RemoteIterator, number_of_coroutine
 
 TRUSTED_CODE = ("<tests>", "<setup>", "<prefix>")
@@ -50,6 +54,9 @@ class Handed:
         self._descriptions: dict[int, Any] = {}
         self._chosen: set[int] = set()
         """Numbers of generators that a function of the tests returned to the program, which chose the arguments."""
+        self._tokens: set[int] = set()
+        """Numbers of objects that the program can only hand on, compare and give back."""
+        self._kinds: dict[int, int] = {}
         self._tasks: dict[int, Any] = {}
         self._loops: list[Any] = []
         self._stepped_at = time.monotonic()
@@ -129,6 +136,8 @@ class Handed:
     def _do(self, request: dict[str, Any], handed: Any) -> dict[str, Any]:
         """Do what a stand-in requests of an object, and return the reply if it raises nothing."""
         do = request.get("do", "call")
+        if do == "use" or request["callback"] in self._tokens:
+            return self._used(handed, request.get("name", "__call__"), request.get("args"))
         if do == "next":
             form = self.result if request["callback"] in self._chosen else self.argument
             return self._values(handed, request.get("count"), form)
@@ -152,6 +161,21 @@ class Handed:
         after = [self._seen(value, known) for value in given]
         changed = [[at, form] for at, form in enumerate(after) if form is not None and form != before[at]]
         return {**reply, "changed": changed} if changed else reply
+
+    def _used(self, handed: Any, name: Any, forms: Any) -> dict[str, Any]:
+        """Do what a stand-in asks of an object that does not cross: it can be compared, and all else is refused."""
+        name, kind = str(name)[:100], type(handed).__name__
+        if name in _COMPARED:
+            return {"value": self.result(OPERATIONS[name[2:-2]](handed, *map(self._decoder.decode, forms)))}
+        if name in _NAMES and callable(handed) and hasattr(handed, name):
+            return {"value": self.result(getattr(handed, name))}
+        if name == "__dict__" and callable(handed) and not isinstance(handed, type):
+            return {"value": self.result({})}  # `functools.wraps` copies it.
+        if not hasattr(handed, name):
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+        message = f'the program used {name!r} of a {kind}, for which it has only a stand-in; judge="shared" allows it'
+        Refusals.tell(message)
+        raise NotHandedOver(message)
 
     def _seen(self, value: Any, known: Containers) -> Any:
         """Return the form of a container's content, to see whether a function changes it; None if it has no form."""
@@ -222,9 +246,11 @@ class Handed:
             return {"bn": known}
         if isinstance(value, Handle | RemoteIterator):
             return self._form_of_result(value, why)
+        if type(value) is Receiver:
+            return self._form(value.value, why) if isinstance(value.value, Handle) else self._token(value.value)
         if type(value) is slice:
             return {"sl": [self._number(value), [encode(part) for part in (value.start, value.stop, value.step)]]}
-        if isinstance(value, Iterator):
+        if isinstance(value, Iterator) and not callable(value):  # A `MagicMock` is both.
             return {"it": [self._number(value), isinstance(value, types.GeneratorType)]}
         if callable(value) and not isinstance(value, type):
             return self._function(value)
@@ -254,7 +280,25 @@ class Handed:
             return self._class(value) if value is kind else self._error(value)
         if type(value) is object:
             return {"ob": [self._number(value)]}
-        raise NotHandedOver(f"a test handed the program a {why}; only plain data can be handed over")
+        if _is_token(kind):
+            return self._token(value)
+        why = f"a test handed the program a {why}"
+        raise NotHandedOver(f'{why}; only plain data can be handed over; judge="shared" allows it')
+
+    def _token(self, value: object) -> Any:
+        """Return the form of an object that the program can only hand on, compare and give back."""
+        number = self._number(value)
+        if number in self._descriptions:
+            return self._function(value)
+        self._tokens.add(number)
+        return {"ob": [number, *self._shape(value)]}
+
+    def _shape(self, value: object) -> list[Any]:
+        """Return what a stand-in needs of an object's class: a number, its name and its special methods."""
+        kind = type(value)  # It lives as long as its object, which is kept.
+        names = [vars(base) for base in kind.__mro__ if base is not object]
+        special = [name for name in _USES if any(one.get(name) is not None for one in names)]
+        return [self._kinds.setdefault(id(kind), len(self._kinds)), kind.__name__, special]
 
     def _number(self, value: Any) -> int:
         # Each lookup of a method gives a new object.
@@ -280,7 +324,7 @@ class Handed:
         described: dict[str, Any] = {name: text for name, text in texts.items() if isinstance(text, str)}
         own = function.__func__ if type(function) is types.MethodType else function
         if type(own) is not types.FunctionType:
-            return described
+            return described if type(own) in _FUNCTIONS else {**described, "shape": self._shape(function)}
         code, form = own.__code__, Encoder(self._shown).encode
         names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         more = list(code.co_varnames[len(names) : len(names) + 2])
@@ -343,6 +387,26 @@ class Handed:
                 continue
         error.__traceback__ = None  # Do not keep the objects that it refers to.
         return {"er": [self._number(error), self._class(type(error)), args, attributes]}
+
+
+_USES = tuple(f"__{name}__" for name in (*SPECIAL, *BASIC))
+
+_COMPARED = frozenset(f"__{name}__" for name in (*BASIC, "bool", "hash"))
+
+_NAMES = ("__name__", "__qualname__")
+
+_FUNCTIONS = (types.BuiltinFunctionType, functools.partial, type(functools.lru_cache(len)))
+"""Types of callable objects, beside functions, that have nothing of their own but calls."""
+
+_OF_TOKENS = frozenset(("tests", "unittest.mock", "abc", "typing"))
+
+
+def _is_token(kind: type) -> bool:
+    """Whether objects of a class cross as objects of which the program knows nothing.
+
+    The class derives from nothing that the program could look for, such as `dict` or `Mapping`.
+    """
+    return all(base is object or base.__module__ in _OF_TOKENS for base in kind.__mro__)
 
 
 def _raised_in(error: BaseException) -> str:

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Protocol
 from ..wire.operations import OPERATIONS
 from ..wire.shapes import ARITHMETIC, REFLECTED, SPECIAL, names_of, special_methods
 from ..wire.structures import CROSSED, object_of
+from .binding import bind, set_name
 from .classes import class_like
 from .origin import Origin
 
@@ -267,6 +268,21 @@ def _forward(name: str, *, reflected: bool = False) -> Callable[..., Any]:
     return method
 
 
+def _refuse_setting(self: Handle, *_: Any) -> None:
+    why = 'its code cannot reach objects of a class of the tests; judge="shared" allows it'
+    raise HandleMisuse(f"an attribute that {shown(self)} manages was changed: {why}")
+
+
+_IN_CLASSES: dict[str, Callable[..., Any]] = {
+    "call": _call,
+    "get": bind,
+    "set_name": set_name,
+    "set": _refuse_setting,
+    "delete": _refuse_setting,
+}
+"""Special methods of handles in every mode. All but the first are called for what is in the body of a class."""
+
+
 async def _next_awaited(self: Handle) -> Any:
     more, value = await self._code_env_remote.operate("anext", (self,))
     if more is not True:
@@ -282,8 +298,8 @@ def _is_true(self: Handle) -> bool:
 
 def _method(base: type[Handle], name: str) -> Callable[..., Any]:
     """Return the special method called `name` for the handles of a class."""
-    if name == "call":
-        return _call
+    if name in _IN_CLASSES:
+        return _IN_CLASSES[name]
     if base is ObjectHandle:
         if name == "anext":
             return _next_awaited
@@ -328,7 +344,7 @@ def handle_class(base: type[Handle], type_name: str, methods: int) -> type[Handl
     return made
 
 
-_OF_FUNCTIONS = special_methods(lambda: None)
+_OF_FUNCTIONS = special_methods(len)  # Not of a function, which would bind: the name can stand for a class.
 
 
 def named_handle(remote: Remote, name: str, origin: Origin, methods: int | None = None, *, forwards: bool) -> Handle:

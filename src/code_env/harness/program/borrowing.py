@@ -45,6 +45,8 @@ class Borrowed:
         self._decoder = decoder
         self._stand_ins: dict[int, Any] = {}
         self._numbers: dict[int, int] = {}
+        self.kinds: dict[int, type] = {}
+        """The classes of stand-ins for objects that do not cross."""
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Send a request to the tests and return their reply."""
@@ -54,6 +56,10 @@ class Borrowed:
     def number_of(self, value: object) -> int | None:
         """Return the number of the object that a stand-in represents; None if the value is not a stand-in."""
         return self._numbers.get(_ID(value))
+
+    def given(self, stand_in: object) -> int:
+        """Return the number of the object that a stand-in represents."""
+        return self._numbers[_ID(stand_in)]
 
     def stand_in(self, tag: str, body: Any) -> Any:
         """Return the stand-in for an object that the tests handed over."""
@@ -84,9 +90,20 @@ class Borrowed:
             }
             return self.value_of(self._ask({"callback": number, **forms}), known)
 
+    def use(self, stand_in: object, name: str, args: tuple[Any, ...]) -> Any:
+        """Do something with an object of the tests that does not cross; the tests refuse most of it."""
+        with self.turn:
+            forms = [self.encode(arg) for arg in args] if name[:2] == "__" else []
+            request = {"callback": self.given(stand_in), "do": "use", "name": name, "args": forms}
+            return self.value_of(self._ask(request))
+
 
 def _function(borrowed: Borrowed, body: Any) -> Any:
     number, described = body
+    if described and "shape" in described:
+        function = _object(borrowed, [number, *described["shape"]])
+        type(function).__call__ = lambda self, *args, **kwargs: borrowed.call(borrowed.given(self), args, kwargs)
+        return function
     if not described or "names" not in described:
 
         def function(*args: Any, **kwargs: Any) -> Any:
@@ -262,12 +279,36 @@ def _error(borrowed: Borrowed, body: Any) -> Any:
     return error
 
 
+def _object(borrowed: Borrowed, body: Any) -> Any:
+    """Return the stand-in for an object of the tests that does not cross.
+
+    What the program does with it, beside handing it on, is asked of the tests, which answer or refuse.
+    """
+    if len(body) == 1:
+        return object()
+    _, kind, name, special = body
+    if kind not in borrowed.kinds:
+
+        def asked(name: str) -> Any:
+            return lambda self, *args: borrowed.use(self, name, args)
+
+        members = {one: asked(one) for one in (*special, "__reduce_ex__")}
+        if "__len__" in special:
+            members.setdefault("__bool__", asked("__bool__"))
+        for one in ("__setattr__", "__delattr__"):
+            members[one] = lambda self, *_, _one=one: borrowed.use(self, _one, ())
+        members["__getattr__"] = lambda self, name: borrowed.use(self, name, ())
+        members |= {"__slots__": ("__weakref__",), "__module__": "tests"}
+        borrowed.kinds[kind] = _TYPE(name, (), members)
+    return borrowed.kinds[kind]()
+
+
 _MAKERS: dict[str, Callable[[Borrowed, Any], Any]] = {
     "cb": _function,
     "it": lambda b, body: (BorrowedGenerator if body[1] else BorrowedIterator)(b, body[0]),
     "co": _coroutine,
     "ec": _class,
     "er": _error,
-    "ob": lambda b, body: object(),
+    "ob": _object,
     "sl": lambda b, body: slice(*map(b.decode, body[1])),
 }

@@ -22,9 +22,13 @@ SPECIAL = (
     *("int", "float", "complex", "index", "round", "trunc", "floor", "ceil", "bytes", "fspath"),
     *("enter", "exit", "await", "aiter", "anext", "aenter", "aexit"),
     *("ilshift", "irshift"),
+    *("get", "set", "delete", "set_name"),
     "bool",  # An object whose class has neither this nor `len` is true.
 )
 """The special methods that not every object has, without their underscores."""
+
+BASIC = ("eq", "ne", "lt", "le", "gt", "ge", "str", "repr", "format")
+"""Special methods that every object has."""
 
 _NAMES = {f"__{name}__": 1 << bit for bit, name in enumerate(SPECIAL)}
 
@@ -61,7 +65,7 @@ def class_methods(value: object) -> int | None:
 def names_of(methods: int) -> list[str]:
     """Return the names that the bits represent.
 
-    >>> names_of(special_methods(lambda: 0))
+    >>> names_of(special_methods(len))
     ['call', 'hash']
     """
     return [name for bit, name in enumerate(SPECIAL) if methods >> bit & 1]

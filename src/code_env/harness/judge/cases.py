@@ -81,6 +81,8 @@ class Cases:
         self.held, self.returning = _Statement(around), _Statement(around, returns=True)
         """Context managers for a statement that holds back changes, and for a `return` that does."""
         self.program_is_dead: Callable[[], bool] = lambda: False
+        self.hint_of: Callable[[BaseException], str] = lambda error: ""
+        """Returns what to add to the text of an exception."""
         self.on_method_end: Callable[[int], None] = lambda index: None
         self._has_asserts = bool(sources)
         self._refused: str | None = None
@@ -125,6 +127,10 @@ class Cases:
         if message is not None:
             text += f" ({message if isinstance(message, str) else brief(message)})"
         raise AssertionError(text)
+
+    def brief(self, error: BaseException) -> str:
+        """Return the type and the text of an exception that ended a case, with a hint if there is one."""
+        return brief_error(error) + self.hint_of(error)
 
     def refuse(self, message: str) -> None:
         """Record that the tests tried what is refused to them: what is running fails, whatever they catch."""
@@ -219,7 +225,7 @@ class _Case:
             if not record.message:
                 source = self._cases.source_of(self._number)
                 plain = type(error) is AssertionError or isinstance(error, ProgramDied)
-                text = _text_of(error) if plain else brief_error(error)
+                text = _text_of(error) if plain else self._cases.brief(error)
                 whole = text if text.startswith(source) else f"{source}: {text}"
                 record.message = " ".join(whole[:MAX_MESSAGE].split())
         self._around(False)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from .cases import Cases, brief_error
+from .cases import Cases
 from .handles import Handle, ProgramDied
 from .runner_tests import RunnerTests
 
@@ -52,7 +52,7 @@ def run_functions(tests: RunnerTests, names: dict[str, Any], cases: Cases) -> Ba
             if number is None:
                 fault = fault or error
             else:
-                cases.fail_method(number, str(error) if type(error) is AssertionError else brief_error(error))
+                cases.fail_method(number, str(error) if type(error) is AssertionError else cases.brief(error))
         else:
             if number is not None:
                 cases.succeed(number)

@@ -106,6 +106,9 @@ class Handle:
         check_change(self, f"deleting {name!r} of")
         self._code_env_remote.operate("delattr", (self, name))
 
+    def __mro_entries__(self, bases: Any) -> Any:
+        raise HandleMisuse(f'a class of the tests derives from {shown(self)}; judge="shared" allows it')
+
     def __dir__(self) -> Any:
         return self._code_env_remote.operate("dir", (self,))
 
@@ -240,7 +243,9 @@ def _ask(self: Handle, name: str) -> Any:
 
 def _refuse(operation: str) -> Callable[..., Any]:
     def method(self: Handle, *_: Any) -> Any:
-        hint = "" if issubclass(type(self), ObjectHandle) else '; judge="objects" allows it'
+        # A function does not forward operators in any mode.
+        mode = "shared" if type(self) is handle_class(Handle, "Handle", _OF_FUNCTIONS) else "objects"
+        hint = "" if issubclass(type(self), ObjectHandle) else f'; judge="{mode}" allows it'
         why = "only plain data can be compared, computed with or looked into"
         raise HandleMisuse(f"{operation} on {shown(self)}: {why}{hint}")
 

@@ -13,9 +13,11 @@ from typing import Any
 from ..wire.endings import ENDED, Problem
 from ..wire.plain import Decoder
 from .asserting import CALL, RECORDER, compile_helpers, compile_suite
-from .cases import Cases, brief_error
+from .cases import Cases
 from .function_testing import run_functions
-from .handles import Handle, Origin, ProgramDied, Refusals, is_subclass, named_handle
+from .handles import Handle, ProgramDied, Refusals, is_subclass, named_handle
+from .hints import hint_of
+from .origin import Origin
 from .remote import RemoteModule
 from .time_limit import time_limit
 from .unit_testing import run_further_methods, run_methods
@@ -161,6 +163,7 @@ class SuiteRun:
         self._module = module
         module.expected = self._compiled.expected
         self.cases.program_is_dead = lambda: module.is_dead
+        self.cases.hint_of = hint_of
         Refusals.tell = self.cases.refuse
         names = set(self.names_wanted()) & module.callables
         for name in names if self._compiled.entry_point is None else [self._compiled.entry_point, *names]:
@@ -203,7 +206,7 @@ class SuiteRun:
             raise
         # An exception in the tests, because of a value of the program, ends the tests.
         except BaseException as error:
-            self.finish(brief_error(error))
+            self.finish(self.cases.brief(error))
             return error
         self.finish(None)
         if self._suite.tests_nothing:

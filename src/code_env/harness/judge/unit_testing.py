@@ -12,7 +12,7 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from .cases import Cases, brief_error
+from .cases import Cases
 from .handles import ProgramDied
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _result(numbers: dict[int, int], cases: Cases) -> unittest.TestResult:
                 raise error[1]
             if error is not None and error[1] is not None:
                 plain = type(error[1]) is AssertionError
-                message = str(error[1]) if plain else brief_error(error[1])
+                message = str(error[1]) if plain else cases.brief(error[1])
             number = numbers.get(id(test))
             # A failure outside the methods of a class fails all of them.
             for one in numbers.values() if number is None else [number]:

@@ -39,6 +39,10 @@ class PlainMatch:
         self._names = dict(names)
         self.lastgroup = next((name for name, number in names if number == last), None)
 
+    def __getattr__(self, name: str) -> Any:
+        hint = '; it has crossed as its text and groups; judge="shared" allows it' if name in ("expand", "re") else ""
+        raise AttributeError(f"'re.Match' object has no attribute {name!r}{hint}")
+
     def _number(self, group: Any) -> int:
         number = self._names.get(group) if isinstance(group, str) else group
         if type(number) is not int or not 0 <= number < len(self.regs):

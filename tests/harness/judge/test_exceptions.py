@@ -18,7 +18,7 @@ from code_env.harness.wire.subclasses import Members
 
 
 def handed(*values):
-    hands = Handed(Decoder(), Members())
+    hands = Handed(Decoder(), Members(), lambda *_: None)
     for value in values:
         hands.argument(value)
     return hands

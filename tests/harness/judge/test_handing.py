@@ -12,7 +12,7 @@ from code_env.harness.wire.subclasses import Members
 
 @pytest.fixture
 def hands():
-    made = Handed(Decoder(lambda tag, body: made.given(body)), Members())
+    made = Handed(Decoder(lambda tag, body: made.given(body)), Members(), lambda *_: None)
     yield made
     made.close()
 

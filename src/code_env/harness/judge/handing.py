@@ -45,10 +45,11 @@ class Handed:
     Args:
         decoder: Rebuilds what the program sends.
         members: Encodes members of enumerations.
+        begin: Begins a task in a loop of the tests, see `loops.Loops`.
     """
 
-    def __init__(self, decoder: Decoder, members: Members) -> None:
-        self._decoder, self._members = decoder, members
+    def __init__(self, decoder: Decoder, members: Members, begin: Callable[..., Any]) -> None:
+        self._decoder, self._members, self._begin = decoder, members, begin
         self._given: list[Any] = []
         self._numbers: dict[object, int] = {}
         self._descriptions: dict[int, Any] = {}
@@ -141,6 +142,8 @@ class Handed:
         if do == "next":
             form = self.result if request["callback"] in self._chosen else self.argument
             return self._values(handed, request.get("count"), form)
+        if do == "start":
+            return self._start(request["callback"], handed, request.get("loop"))
         if do == "await":
             return self._step(request["callback"], handed)
         if do == "cancel":
@@ -208,8 +211,30 @@ class Handed:
         except StopIteration as end:
             return {"values": [], "end": self.result(end.value)}
 
+    def _start(self, number: int, coroutine: Any, loop: Any) -> dict[str, Any]:
+        """Begin a task for a coroutine, which runs in the loop of the tests that waits for the program."""
+        if not is_coroutine(coroutine):
+            raise NotPlain("a step that it does not have")
+        task = self._begin(coroutine, loop, lambda: [number, self._outcome_for_program(number)])
+        if task is None:  # That loop is closed.
+            return {"cancelled": True}
+        self._tasks[number] = task
+        return self._outcome_of(task) if task.done() else {"pending": True}
+
+    def _outcome_for_program(self, number: int) -> dict[str, Any]:
+        try:
+            return self._outcome_of(self._tasks[number])
+        except Exception as error:
+            return {"raised": self._failure(error)}
+
+    def _outcome_of(self, task: Any) -> dict[str, Any]:
+        return {"cancelled": True} if task.cancelled() else {"value": self.result(task.result())}
+
     def _step(self, number: int, coroutine: Any) -> dict[str, Any]:
-        """Let a coroutine run for a while; return its result, or that it still waits for something."""
+        """Let a coroutine run for a while; return its result, or that it still waits for something.
+
+        The answer runs a loop of its own, so the coroutine needs one here too.
+        """
         import asyncio
 
         if not is_coroutine(coroutine):
@@ -234,11 +259,7 @@ class Handed:
         finally:
             asyncio._set_running_loop(around)
             self._stepped_at = time.monotonic()
-        if not task.done():
-            return {"pending": True}
-        if task.cancelled():
-            return {"cancelled": True}
-        return {"value": self.result(task.result())}
+        return self._outcome_of(task) if task.done() else {"pending": True}
 
     def _form(self, value: Any, why: str) -> Any:
         known = name_for_program(value)
@@ -270,10 +291,7 @@ class Handed:
             return {"it": [self._number(value), True]}
         if is_coroutine(value):
             number = number_of_coroutine(value)
-            if number is not None:
-                return {"r": number}
-            if value.cr_code.co_filename in TRUSTED_CODE:
-                return {"co": self._number(value)}
+            return {"co": self._number(value)} if number is None else {"r": number}
         kind = value if isinstance(value, type) else type(value)
         # Not a class that the program made by a call of `type`.
         if issubclass(kind, Exception) and (_crosses_as(kind) or kind.__module__ == "tests" or _is_standard(kind)):

@@ -68,8 +68,8 @@ class Remote(Protocol):
     def resume(self, number: int, do: str, args: tuple[Any, ...]) -> tuple[list[Any], bool, BaseException | None]:
         """Have a generator of the program continue with a value or an exception, or close; returns as `next_values`."""
 
-    def wait_for(self, number: int) -> Any:
-        """Have a coroutine of the program run to its end, and return its result."""
+    async def result_of(self, target: str | int) -> Any:
+        """Have the program await one of its objects, and return the result."""
 
 
 _memos = itertools.count()
@@ -88,6 +88,8 @@ class Handle:
     """
 
     __slots__ = ("_code_env_origin", "_code_env_remote", "_code_env_target", "_code_env_type")
+
+    _asyncio_future_blocking = None  # A future of the program is no future for the tests' loop, but can be awaited.
 
     def __init__(self, remote: Remote, target: str | int, type_name: str, origin: Origin) -> None:
         for name, value in zip(Handle.__slots__, (origin, remote, target, type_name), strict=True):
@@ -273,6 +275,11 @@ def _forward(name: str, *, reflected: bool = False) -> Callable[..., Any]:
     return method
 
 
+def _await(self: Handle) -> Any:
+    # The result is data, as that of a coroutine is.
+    return remote_coroutine(self._code_env_remote, self._code_env_target).__await__()
+
+
 def _refuse_setting(self: Handle, *_: Any) -> None:
     why = 'its code cannot reach objects of a class of the tests; judge="shared" allows it'
     raise HandleMisuse(f"an attribute that {shown(self)} manages was changed: {why}")
@@ -280,12 +287,13 @@ def _refuse_setting(self: Handle, *_: Any) -> None:
 
 _IN_CLASSES: dict[str, Callable[..., Any]] = {
     "call": _call,
+    "await": _await,
     "get": bind,
     "set_name": set_name,
     "set": _refuse_setting,
     "delete": _refuse_setting,
 }
-"""Special methods of handles in every mode. All but the first are called for what is in the body of a class."""
+"""Special methods of handles in every mode. Python calls the last four for what is in the body of a class."""
 
 
 async def _next_awaited(self: Handle) -> Any:
@@ -341,6 +349,10 @@ def handle_class(base: type[Handle], type_name: str, methods: int) -> type[Handl
             members["__iter__"] = _iter_of
         if "__len__" in members:
             members["__len__"] = None  # Otherwise `list` would call it.
+    if base is Handle and "__await__" in members:
+        members["__hash__"] = object.__hash__  # `asyncio.gather` looks for what it gets twice.
+    if base is Handle and "__anext__" in members:
+        members |= {"__anext__": _next_awaited, "__aiter__": _forward("aiter")}
     # The program chooses the name of its class. Names of data types are not used: data does not come as a handle.
     name = type_name if type_name.isidentifier() and type_name not in _NAMES_OF_DATA else "Handle"
     made = type(name, (base,), {"__slots__": (), **members})
@@ -444,9 +456,9 @@ class RemoteGenerator(RemoteIterator, Generator[Any, Any, Any]):
             self._resume("close")
 
 
-async def remote_coroutine(remote: Remote, number: int) -> Any:
-    """Represent a coroutine of the program, which runs to its end when the tests await this coroutine."""
-    return remote.wait_for(number)
+async def remote_coroutine(remote: Remote, number: str | int) -> Any:
+    """Represent a coroutine of the program, which runs when the tests await this coroutine."""
+    return await remote.result_of(number)
 
 
 def number_of_coroutine(value: Any) -> int | None:

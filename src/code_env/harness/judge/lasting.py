@@ -160,6 +160,19 @@ class LastingContainers:
         """Return the containers in the arguments of a coroutine, and forget them: it has run to its end."""
         return self._lasting.pop(number, _Lasting([])).known
 
+    def change_arguments(self, number: Any, given: Any, decoder: Decoder) -> None:
+        """Give the arguments of a coroutine that still runs their new content.
+
+        Raises:
+            NotPlain: If it does not fit them.
+        """
+        if type(number) is not int or number not in self._lasting:
+            raise NotPlain("no coroutine has that number")
+        try:
+            self._lasting[number].change_arguments(given, decoder)
+        except Exception as error:
+            raise NotPlain(f"malformed changes: {type(error).__name__}") from error
+
     def let_go(self, decoder: Decoder, scope: object = None, caller: object = None) -> None:
         """Make the changes that were held back.
 

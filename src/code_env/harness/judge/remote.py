@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -26,6 +27,7 @@ from .handles import Handle, HandleMisuse, ProgramDied, remote_coroutine, shown
 from .held_changes import HeldChanges
 from .known_objects import KnownObjects
 from .lasting import LastingContainers, containers_in
+from .loops import Loops
 from .methods_of_data import is_method_of_data
 from .origin import Origin
 from .time_limit import GRACE_S, patience_s
@@ -41,7 +43,7 @@ def _refuse_object(tag: str, body: Any) -> object:
     raise NotPlain(f"the program's {str(kind)[:200]}")
 
 
-@in_turn("call", "call_ahead", "get", "operate", "next_values", "resume", "wait_for")
+@in_turn("call", "call_ahead", "get", "operate", "next_values", "resume", "step")
 class RemoteModule:
     """The conversation with an answer that is loaded as a module in the program's sandbox.
 
@@ -56,10 +58,10 @@ class RemoteModule:
         self._channel, self.wall_s, self._per_message, self.forwards = channel, wall_s, per_message, objects
         self._alone = isinstance(channel, QuietChannel)
         self._deadline = time.monotonic() + patience_s(wall_s)
-        self._decoder = Decoder(self._reference)
-        self._members = Members()
-        self._handed = Handed(self._decoder, self._members)
+        self._decoder, self._members = Decoder(self._reference), Members()
         self._known_objects, self._lasting = KnownObjects(self, forwards=objects), LastingContainers()
+        self._loops = Loops(self.step, self._lasting, self._decoder)
+        self._handed = Handed(self._decoder, self._members, self._loops.begin)
         self._origin = Origin.RESULT
         self._number = self._size = 0
         self._ended: Ended | None = None
@@ -244,9 +246,21 @@ class RemoteModule:
         except NotPlain as error:
             raise HandleMisuse(f"an iterator of the program gave what is not plain data: {error}") from error
 
-    def wait_for(self, number: int) -> Any:
-        """Have a coroutine of the program run to its end, and return its result."""
-        return self._outcome(self._ask("await", target=number), Origin.RESULT, self._lasting.take_arguments(number))
+    async def result_of(self, target: str | int) -> Any:
+        """Await an object of the program; see `Remote`."""
+        outcome = await self._loops.outcome_of(target, reports=self._held.scope() is None)
+        cancelled = outcome.get("cancelled") is True
+        reply = {**outcome, "value": None} if cancelled else outcome
+        result = self._outcome(reply, Origin.RESULT, self._lasting.take_arguments(target))
+        if cancelled:
+            raise sys.modules["asyncio"].CancelledError
+        return result
+
+    def step(self, op: str, **fields: Any) -> dict[str, Any]:
+        """Send a request about what the tests await, and return the reply."""
+        reply = self._ask(op, **fields)
+        self._origin = Origin.RESULT
+        return reply
 
     def get(self, handle: Handle, name: str) -> Any:
         """Read an attribute of an object of the program; see `Remote`."""
@@ -413,9 +427,11 @@ class RemoteModule:
         return self._known_objects.handle(target, type_name, methods, self._origin)
 
     def _ask(self, op: str, **fields: Any) -> dict[str, Any]:
+        running = self._loops.running()
         self._number += 1
-        self._send({"n": self._number, "op": op, **fields})
-        return self._receive(self._number)
+        self._send({"n": self._number, "op": op, **self._loops.fields(running), **fields})
+        reply = self._receive(self._number)
+        return reply if running is None else running.noted(reply)
 
     def _send(self, request: dict[str, Any]) -> None:
         if self._ended is not None or self._lost is not None:

@@ -60,6 +60,7 @@ from ..wire.subclasses import Members, any_subclass
 from .borrowing import Borrowed
 from .calling import Alone, Callee, Together
 from .lasting import Steps
+from .loops import Loops, run_alone
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
 from .raising import names_of_bases, report_of
 from .turns import Turns
@@ -183,8 +184,9 @@ class _Answer:
         self._members = Members()
         self._subclass = self._members.alike
         self._turns = Turns()
-        self._borrowed = Borrowed(self._ask, self._turns, self._decoder, self._encode)
         self._steps = Steps(self._encode, self._raised)
+        self._loops = Loops(self._target, self._steps, self._turns, self._guard)
+        self._borrowed = Borrowed(self._ask, self._turns, self._decoder, self._encode, self._loops)
 
     def serve(self, request: Any) -> None:
         op = request["op"]
@@ -210,15 +212,16 @@ class _Answer:
                 if request["last"] and not self._objects and not self._skipped:
                     _exit(0)
         else:
-            self._reply(request["n"], self._do(op, request))
+            self._reply(request["n"], self._loops.serve(request, self._do))
 
-    def _do(self, op: str, request: Any) -> dict[str, Any]:
-        if "forget" in request:
-            self._steps.forget(request["target"])
+    def _do(self, request: Any) -> dict[str, Any]:
+        op = request["op"]
         if op == "call":
             return self._call(self._target(request["target"]), request["args"], request["kwargs"])
         if op == "get":
             return self._guard(lambda: _getattr(self._target(request["target"])(), request["name"]), Containers())
+        if "forget" in request:
+            self._steps.forget(request["target"])
         if op == "next":
             iterator = self._target(request["target"])()
             return self._steps.take(request["target"], lambda: self._turns.without(lambda: _next(iterator)))
@@ -226,9 +229,6 @@ class _Answer:
             return self._resume(request["target"], request["do"], request["args"])
         if op == "make":
             return self._make(request)
-        if op == "await":
-            coroutine = self._objects[request["target"]]
-            return self._steps.wait_for(request["target"], lambda known: self._guard(lambda: _run(coroutine), known))
         operation = OPERATIONS[request["name"]]
         return self._call(lambda: operation, request["args"], {})
 
@@ -358,6 +358,7 @@ class _Answer:
                 _exit(0)
             message = _loads(frame[1])
             if "op" not in message:
+                self._loops.interrupt()
                 return message
             self.serve(message)  # The function of the tests has called the answer in turn.
 
@@ -462,7 +463,7 @@ class _Answer:
         def called(*args: Any, **kwargs: Any) -> Any:
             function = target()
             value = function(*args, **kwargs)
-            return _run(value) if is_coroutine(value) and is_async(function) else value
+            return run_alone(value) if is_coroutine(value) and is_async(function) else value
 
         def call(args: Any, kwargs: Any) -> dict[str, Any]:
             given, named = self._decode(args, kwargs)
@@ -490,9 +491,3 @@ class _Answer:
 
     def _calls_together(self, target: str) -> Together:
         return Together(self._code, self._names, target, self._channel, self._loading_s)
-
-
-def _run(coroutine: Any) -> Any:
-    import asyncio
-
-    return asyncio.run(coroutine)

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..wire.containers import Containers
 from ..wire.plain import Decoder
+from .loops import Loops
 from .turns import Turns
 
 _STOP, _TYPE, _ID, _COMPILE, _EXEC = StopIteration, type, id, compile, exec
@@ -32,6 +33,7 @@ class Borrowed:
         turn: A context manager: the thread within it has the conversation for itself.
         decoder: Rebuilds values of the tests.
         encode: Returns the form of a value of the program; it also takes the containers of the exchange, if any.
+        loops: The event loops that the tests let run.
     """
 
     def __init__(
@@ -40,9 +42,10 @@ class Borrowed:
         turn: Turns,
         decoder: Decoder,
         encode: Callable[..., Any],
+        loops: Loops,
     ) -> None:
         self._ask, self.turn, self.decode, self.encode = ask, turn, decoder.decode, encode
-        self._decoder = decoder
+        self._decoder, self.loops = decoder, loops
         self._stand_ins: dict[int, Any] = {}
         self._numbers: dict[int, int] = {}
         self.kinds: dict[int, type] = {}
@@ -229,7 +232,7 @@ class BorrowedGenerator(BorrowedIterator, Generator[Any, Any, Any]):
 
 
 class _Awaited:
-    """Runs a coroutine of the tests until it ends, and lets the program's own tasks run in between."""
+    """Runs a coroutine of the tests in a loop that the answer itself runs, and lets its tasks run in between."""
 
     def __init__(self, borrowed: Borrowed, number: int) -> None:
         self._borrowed, self._number = borrowed, number
@@ -251,7 +254,11 @@ class _Awaited:
 
 
 async def _coroutine(borrowed: Borrowed, number: int) -> Any:
-    return await _Awaited(borrowed, number)
+    asyncio = sys.modules.get("asyncio")
+    loop = None if asyncio is None else borrowed.loops.driven(asyncio._get_running_loop())
+    if loop is None:
+        return await _Awaited(borrowed, number)
+    return borrowed.value_of(await loop.outcome_of(borrowed.ask, number))
 
 
 def _class(borrowed: Borrowed, body: Any) -> Any:

@@ -98,7 +98,7 @@ class _Lasting:
             self._items = [_items_of(value) for value in known.values]
             return reply
         held = self._held(last) if values else None
-        is_due = self._is_due(reply["values"])
+        is_due = self.is_due(reply["values"])
         # What the program has let go, it can have changed before.
         suspects = [at for at in _range(self.count, last) if is_due or (held is not None and at not in held)]
         changed = [at for at in suspects if self._has_changed(at)]
@@ -142,7 +142,7 @@ class _Lasting:
         self._items[at] = now
         return _differ(before, now)
 
-    def _is_due(self, forms: list[Any]) -> bool:
+    def is_due(self, forms: list[Any]) -> bool:
         """Return whether to look for changes now: if there is credit for it, or if the tests get a container again."""
         self._credit += _FREE_ITEMS
         if self._cost <= self._credit:
@@ -189,6 +189,13 @@ class Steps:
     def end(self, number: Any, reply: dict[str, Any]) -> dict[str, Any]:
         """Return the reply with the last changes of an iterator that has ended."""
         return {**self._lasting.pop(number, _Lasting([])).step([], self._encode), **reply}
+
+    def given(self, number: Any) -> list[Any]:
+        """Return what a coroutine that still runs has made of its arguments since this was last reported."""
+        lasting = self._lasting.get(number)
+        if lasting is None or not lasting.is_due([None]):
+            return []
+        return lasting.changed_arguments(self._encode, _of(lasting.known.values[: lasting.count]))
 
     def wait_for(self, number: Any, run: Callable[[Containers], dict[str, Any]]) -> dict[str, Any]:
         """Return the reply with the result of a coroutine, given a function that runs it within an exchange."""

@@ -11,7 +11,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..wire.bell_channel import QuietChannel
@@ -21,7 +21,6 @@ from ..wire.containers import Containers
 from ..wire.endings import ENDED, LOST, TIME_IS_UP, Ended, Problem, described
 from ..wire.plain import Decoder, NotPlain
 from ..wire.subclasses import Members
-from .exceptions import OwnException, classes_to_make, own_exception, rebuilt
 from .handing import Handed
 from .handles import Handle, HandleMisuse, ProgramDied, remote_coroutine, shown
 from .held_changes import HeldChanges
@@ -30,6 +29,7 @@ from .lasting import LastingContainers, containers_in
 from .loops import Loops
 from .methods_of_data import is_method_of_data
 from .origin import Origin
+from .own_exceptions import OwnExceptions
 from .time_limit import GRACE_S, patience_s
 from .turns import in_turn
 
@@ -70,10 +70,8 @@ class RemoteModule:
         self.last_raised: tuple[BaseException, dict[str, str]] | None = None
         self._ahead: dict[int, int] = {}
         self._early: dict[int, dict[str, Any]] = {}
-        self._exceptions: dict[str, type[OwnException]] = {}
+        self.exceptions = OwnExceptions(self._handed, self._ask, self._outcome)
         self.uncompiled: dict[str, str] | None = None
-        self.expected: frozenset[str] = frozenset()
-        """Names of exceptions that could end the tests or their loops, and that the tests look for; see `rebuilt`."""
         self.callables: set[str] = set()
         """Those of the requested names that the answer defines as callables."""
         self.classes: dict[str, int] = {}
@@ -140,10 +138,7 @@ class RemoteModule:
         found, exceptions, classes = reply.get("callable"), reply.get("exceptions"), reply.get("classes", {})
         if not isinstance(found, dict) or not isinstance(exceptions, dict) or not isinstance(classes, dict):
             raise ChannelError("a malformed reply")
-        for name, bases, builtin_bases in classes_to_make(names, exceptions):
-            own = own_exception(name, bases, builtin_bases, self._exceptions, self._make(name))
-            if own is not None:
-                self._exceptions[name] = own
+        self.exceptions.make_classes(names, exceptions)
         self.classes = {name: classes[name] for name in names if type(classes.get(name)) is int}
         self.callables.update(name for name in names if found.get(name) is True)
 
@@ -151,10 +146,6 @@ class RemoteModule:
     def was_asked(self) -> bool:
         """Whether the tests have asked the program for anything."""
         return self._number > 1
-
-    def exception(self, name: str) -> type[OwnException] | None:
-        """Return the class with which the tests catch the program's exceptions called `name`; None if there is none."""
-        return self._exceptions.get(name)
 
     def replies(self, op: str, target: str | None, inputs: list[Any]) -> Iterator[dict[str, Any]]:
         """Have the program call `target` with each of the inputs, for `call` tests; yield the replies in order.
@@ -239,7 +230,7 @@ class RemoteModule:
             held = None if scope is None else self._held.stands_for
             values = self._lasting.step(number, reply, self._size, self._decoder, held, scope)
             if isinstance(raised, dict):
-                failure = rebuilt(raised, self._decoder, self._exceptions, self._handed)
+                failure = self.exceptions.rebuilt(raised, self._decoder, ends_loops=False)
             elif reply.get("end") is not None:
                 failure = StopIteration(self._decoder.decode(reply["end"]))
             return values, reply.get("more") is True, failure
@@ -304,7 +295,7 @@ class RemoteModule:
         return original if copy is value and copy is not None else self._known_objects.first(value)
 
     def unpack(self, reply: Any, *, plain_only: bool = False) -> Any:
-        """Return the value in a reply, or raise the exception that the reply reports; see `rebuilt`.
+        """Return the value in a reply, or raise the exception that the reply reports; see `OwnExceptions.rebuilt`.
 
         Args:
             reply: The reply.
@@ -325,28 +316,10 @@ class RemoteModule:
         """Return the value in a reply and None, or None and the exception that the reply reports."""
         raised = reply.get("raised")
         if isinstance(raised, dict):
-            return None, self._rebuilt(raised, decoder)
+            return None, self.exceptions.rebuilt(raised, decoder)
         if raised is not None or "value" not in reply:
             raise NotPlain("a malformed reply")
         return decoder.decode(reply["value"]), None
-
-    def _rebuilt(self, raised: dict[str, Any], decoder: Decoder) -> BaseException:
-        return rebuilt(raised, decoder, self._exceptions, self._handed, self.expected)
-
-    def _make(self, name: str) -> Callable[..., dict[str, Any]]:
-        """Return a function that has the program make an exception of its class `name`, and returns a description."""
-
-        def make(*args: Any, **kwargs: Any) -> dict[str, Any]:
-            form = self._handed.argument
-            forms = {"args": [form(arg) for arg in args], "kwargs": {key: form(arg) for key, arg in kwargs.items()}}
-            reply = self._ask("make", target=name, **forms)
-            made = reply.get("made")
-            if isinstance(made, dict):
-                return made
-            self._outcome(reply, Origin.RESULT)
-            raise HandleMisuse(f"the program's {name} makes no exception")
-
-        return make
 
     def end(self) -> Ended:
         """End the module if it has not ended by itself, and return how it ended."""

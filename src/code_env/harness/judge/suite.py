@@ -161,7 +161,7 @@ class SuiteRun:
             ProgramDied: If the program's process ended or stopped answering.
         """
         self._module = module
-        module.expected = self._compiled.expected
+        module.exceptions.expected = self._compiled.expected
         self.cases.program_is_dead = lambda: module.is_dead
         self.cases.hint_of = hint_of
         Refusals.tell = self.cases.refuse
@@ -169,7 +169,7 @@ class SuiteRun:
         for name in names if self._compiled.entry_point is None else [self._compiled.entry_point, *names]:
             methods, origin = module.classes.get(name), self._compiled.origin_of(name)
             handle = named_handle(module, name, origin, methods, forwards=module.forwards)
-            self.names[name] = module.exception(name) or handle
+            self.names[name] = module.exceptions.named(name) or handle
         # The tests have a time limit too, because their work on the program's values can take for ever.
         with time_limit(module.wall_s):
             error = self.run_here()

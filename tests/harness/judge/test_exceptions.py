@@ -29,6 +29,10 @@ def made(raised, own=(), hands=None, expected=()):
     return rebuilt(raised, Decoder(), dict(own), hands or handed(), frozenset(expected))
 
 
+def of(module, name, builtin="ValueError"):
+    return {"name": name, "builtin": builtin, "library": [[module, name]]}
+
+
 class Mine(Exception):
     pass
 
@@ -47,15 +51,17 @@ Mine.__module__ = "tests"
         ({"builtin": "print"}, ProgramError, "E: m"),
         ({"builtin": 7}, ProgramError, "E: m"),
         ({"builtin": "UnicodeDecodeError"}, ProgramError, "E: m"),
-        ({"standard": ["json", "JSONDecodeError"]}, json.JSONDecodeError, "m"),
-        ({"standard": ["json.decoder", "JSONDecodeError"]}, json.JSONDecodeError, "m"),
-        ({"standard": ["unittest.case", "SkipTest"], "builtin": "Exception"}, Exception, "m"),
-        ({"standard": ["unittest", "SkipTest"], "builtin": "Exception"}, Exception, "m"),
-        ({"standard": ["asyncio", "CancelledError"], "builtin": "Exception"}, Exception, "m"),
-        ({"standard": ["os", "system"]}, ValueError, "m"),
-        ({"standard": ["code_env.harness.judge.handles", "HandleMisuse"], "builtin": "Exception"}, Exception, "m"),
-        ({"standard": ["dataclasses", "FrozenInstanceError"]}, ValueError, "m"),
-        ({"standard": [["json"], 5]}, ValueError, "m"),
+        (of("json", "JSONDecodeError"), json.JSONDecodeError, "m"),
+        (of("json.decoder", "JSONDecodeError"), json.JSONDecodeError, "m"),
+        (of("unittest.case", "SkipTest", builtin="Exception"), Exception, "m"),
+        (of("unittest", "SkipTest", builtin="Exception"), Exception, "m"),
+        (of("asyncio", "CancelledError", builtin="Exception"), Exception, "m"),
+        (of("os", "system"), ValueError, "m"),
+        (of("code_env.harness.judge.handles", "HandleMisuse", builtin="Exception"), Exception, "m"),
+        (of("dataclasses", "FrozenInstanceError"), ValueError, "m"),
+        ({"library": [[["json"], 5], 7]}, ValueError, "m"),
+        (of("numpy.linalg", "LinAlgError"), ValueError, "m"),
+        (of("hypothesis.errors", "UnsatisfiedAssumption", builtin="Exception"), Exception, "m"),
         ({"group": [7], "builtin": "ExceptionGroup"}, ProgramError, "E: m"),
         ({"given": 0}, NotPlain, "not handed over"),
         ({"m": 0}, NotPlain, "not handed over"),
@@ -104,11 +110,38 @@ def test_attributes_replace_nothing_that_an_exception_has():
 def test_own_classes_derive_from_each_other():
     base = own_exception("Base", [], ["ValueError"], {}, dict)
     sub = own_exception("Sub", ["Base"], ["ValueError"], {"Base": base}, dict)
-    assert sub.__mro__[:5] == (sub, base, OwnException, ValueError, Exception)
-    error = made({"classes": ["Sub", "Base"], "attributes": {"code": 7}}, {"Base": base, "Sub": sub})
+    assert sub.__mro__[:3] == (sub, base, OwnException)
+    assert sub.__mro__[4:6] == (ValueError, Exception)
+    told = {"name": "Sub", "classes": ["Sub", "Base"], "attributes": {"code": 7}}
+    error = made(told, {"Base": base, "Sub": sub})
     assert (type(error), error.code, str(error)) == (sub, 7, "m")
+    further, again = (made({**told, "name": "More"}, {"Base": base, "Sub": sub}) for _ in range(2))
+    assert (type(further).__name__, type(further).__bases__, further.code) == ("More", (sub,), 7)
+    assert type(further) is type(again)
     for bases in ([], ["StopIteration", "ValueError"], ["SystemExit"], ["print"], ["nothing"], [7], 7, None):
         assert own_exception("Odd", [], bases, {}, dict) is None
+
+
+def test_a_class_of_a_package_must_be_named_by_the_tests():
+    linalg = pytest.importorskip("numpy").linalg
+    told = of("numpy.linalg", "LinAlgError")
+    assert type(made(told, expected=["LinAlgError"])) is linalg.LinAlgError
+    own = made({**told, "name": "Singular", "message": "text"}, expected=["LinAlgError"])
+    assert (type(own).__name__, isinstance(own, linalg.LinAlgError), str(own)) == ("Singular", True, "text")
+    assert type(made({**told, "builtin": "KeyError"}, expected=["LinAlgError"])) is KeyError
+    for name in ("SkipTest", "UnsatisfiedAssumption"):
+        modules = ("unittest", "hypothesis.errors")
+        assert {type(made(of(module, name, builtin="Exception"), expected=[name])) for module in modules} == {Exception}
+
+
+def test_an_exception_knows_what_led_to_it():
+    cause = {"name": "E", "message": "c", "builtin": "KeyError", "args": ["c"]}
+    error = made({"cause": cause, "context": "cause", "suppress": True})
+    assert type(error.__cause__) is KeyError
+    assert error.__context__ is error.__cause__
+    error = made({"context": {**cause, "context": cause}, "suppress": True})
+    assert (error.__cause__, error.__suppress_context__, error.__context__.__suppress_context__) == (None, True, False)
+    assert type(error.__context__.__context__) is KeyError
 
 
 TWO_BASES = [["KeyError", "AttributeError"], ["OSError", "KeyError"], ["SyntaxError", "OSError"]]
@@ -156,7 +189,8 @@ FORGED = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["bn", "m", "t", "args"]), inner),
     max_leaves=8,
 )
-FIELDS = ("builtin", "args", "m", "given", "standard", "group", "classes", "attributes", "notes", "cause", "message")
+FIELDS = ("builtin", "args", "m", "given", "library", "group", "classes", "attributes", "notes", "cause", "message")
+FIELDS += ("context", "suppress", "object", "name")
 
 
 @settings(max_examples=300)

@@ -32,8 +32,8 @@ _OWN_CODE = __file__.rpartition("judge")[0]
 MAX_AT_ONCE = 100
 """The most values of an iterator of the tests that the program may request at once."""
 
-TEXT = "_code_env_text"
-"""The attribute of an exception here that holds the text of the program's exception."""
+TEXT, ATTRIBUTES, KEPT = (f"_code_env_{name}" for name in ("text", "attributes", "kept"))
+"""Attributes of an exception here: the text, the attributes and the handle of the program's exception."""
 
 _STEP_S = 0.001
 """A coroutine of the tests runs at most this long before the program's own tasks get their turn, in seconds."""
@@ -396,8 +396,8 @@ class Handed:
         except (NotPlain, TypeError):
             args = [str(error)]
         attributes = {}
-        for name, value in vars(error).items():
-            if name == TEXT:
+        for name, value in (vars(error).get(ATTRIBUTES, {}) | vars(error)).items():
+            if name in (TEXT, ATTRIBUTES, KEPT):
                 continue
             try:
                 attributes[name] = encode(value)

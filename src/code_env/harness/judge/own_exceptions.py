@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..wire.plain import Decoder
-from .exceptions import OwnException, classes_to_make, own_exception, rebuilt
+from .exceptions import MAY_BE_EXPECTED, OwnException, classes_to_make, own_exception, rebuilt
 from .handing import Handed
 from .handles import HandleMisuse
 from .origin import Origin
@@ -26,15 +26,20 @@ class OwnExceptions:
         handed: The objects that the program has been handed.
         ask: Sends a request to the program, and returns the reply.
         outcome: Returns the value in a reply, or raises the exception that the reply reports.
+        kept: Returns the handle of an exception of the program from its form.
     """
 
     def __init__(
-        self, handed: Handed, ask: Callable[..., dict[str, Any]], outcome: Callable[[dict[str, Any], Origin], Any]
+        self,
+        handed: Handed,
+        ask: Callable[..., dict[str, Any]],
+        outcome: Callable[[dict[str, Any], Origin], Any],
+        kept: Callable[[Any], Any],
     ) -> None:
-        self._handed, self._ask, self._outcome = handed, ask, outcome
+        self._handed, self._ask, self._outcome, self._kept = handed, ask, outcome, kept
         self._classes: dict[str, type[OwnException]] = {}
         self.expected: frozenset[str] = frozenset()
-        """Names of exceptions that could end the tests or their loops, and that the tests look for; see `rebuilt`."""
+        """Names that the tests use, without those of exceptions that must not end the tests or their loops."""
 
     def make_classes(self, names: Sequence[str], described: Mapping[str, Any]) -> None:
         """Make the classes of the program's exceptions among these names, which the program has described."""
@@ -53,8 +58,8 @@ class OwnExceptions:
         Raises:
             NotPlain: If the description is malformed.
         """
-        expected = self.expected if ends_loops else frozenset[str]()
-        return rebuilt(raised, decoder, self._classes, self._handed, expected)
+        expected = self.expected if ends_loops else self.expected - MAY_BE_EXPECTED
+        return rebuilt(raised, decoder, self._classes, self._handed, expected, self._kept)
 
     def _make(self, name: str) -> Callable[..., dict[str, Any]]:
         """Return a function that has the program make an exception of its class `name`, and returns a description."""
@@ -65,7 +70,7 @@ class OwnExceptions:
             reply = self._ask("make", target=name, **forms)
             made = reply.get("made")
             if isinstance(made, dict):
-                return made
+                return {**made, "object": self._kept(made.get("object"))}
             self._outcome(reply, Origin.RESULT)
             raise HandleMisuse(f"the program's {name} makes no exception")
 

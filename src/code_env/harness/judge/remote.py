@@ -70,7 +70,7 @@ class RemoteModule:
         self.last_raised: tuple[BaseException, dict[str, str]] | None = None
         self._ahead: dict[int, int] = {}
         self._early: dict[int, dict[str, Any]] = {}
-        self.exceptions = OwnExceptions(self._handed, self._ask, self._outcome)
+        self.exceptions = OwnExceptions(self._handed, self._ask, self._outcome, self._kept_exception)
         self.uncompiled: dict[str, str] | None = None
         self.callables: set[str] = set()
         """Those of the requested names that the answer defines as callables."""
@@ -320,6 +320,16 @@ class RemoteModule:
         if raised is not None or "value" not in reply:
             raise NotPlain("a malformed reply")
         return decoder.decode(reply["value"]), None
+
+    def _kept_exception(self, form: Any) -> Any:
+        """Return the handle of an exception that stays in the program.
+
+        The tests have caught it as an exception, or made it. So they may call its methods, as an instance's.
+        """
+        before, self._origin = self._origin, Origin.INSTANCE
+        kept = None if form is None else self._decoder.decode(form)
+        self._origin = before
+        return kept if isinstance(kept, Handle) else None
 
     def end(self) -> Ended:
         """End the module if it has not ended by itself, and return how it ended."""

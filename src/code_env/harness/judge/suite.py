@@ -14,6 +14,7 @@ from ..wire.endings import ENDED, Problem
 from ..wire.plain import Decoder
 from .asserting import CALL, RECORDER, compile_helpers, compile_suite
 from .cases import Cases
+from .exceptions import MAY_BE_EXPECTED
 from .function_testing import run_functions
 from .handles import Handle, ProgramDied, Refusals, is_subclass, named_handle
 from .hints import hint_of
@@ -70,8 +71,8 @@ class CompiledSuite:
             self._put_before(prefix, "<prefix>")
         self._put_before(setup, "<setup>")
         texts = (prefix, setup, code)
-        self.expected = self._expected() if _MAY_BE_EXPECTED & self.suite.free_names else frozenset()
-        """Names of exceptions that could end the tests, or a loop, and that the tests look for."""
+        self.expected = self._expected()
+        """The names that the tests use, without those of exceptions that must not end the tests or a loop of them."""
         self.uses_random = any("random" in text for text in texts)
         self.uses_numpy = "np" in self.modules or any("numpy" in text for text in texts)
 
@@ -90,13 +91,11 @@ class CompiledSuite:
             self.leaves_nothing = self.leaves_nothing and harmless
 
     def _expected(self) -> frozenset[str]:
-        named = _MAY_BE_EXPECTED & self.suite.free_names
+        names = frozenset[str]().union(*(_names_in(code) for code in (self.suite.code, *self.before)))
+        named = MAY_BE_EXPECTED & self.suite.free_names
         # A `StopIteration` that the program raises must not end a loop: `map` and others call functions in loops in C.
-        loops = any(not _LOOPS.isdisjoint(_names_in(code)) for code in (self.suite.code, *self.before))
-        return named & {"SystemExit"} if loops else named
+        return (names - MAY_BE_EXPECTED) | (named if _LOOPS.isdisjoint(names) else named & {"SystemExit"})
 
-
-_MAY_BE_EXPECTED = frozenset(("SystemExit", "StopIteration", "StopAsyncIteration"))
 
 _LOOPS = frozenset(
     ("map", "filter", "iter", "itertools", "__next__", "__anext__", "__getitem__", "builtins", "getattr")

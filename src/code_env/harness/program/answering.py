@@ -375,7 +375,7 @@ class _Answer:
             return {"raised": self._raised(error)}
 
     def _raised(self, error: BaseException) -> dict[str, Any]:
-        return report_of(error, self._borrowed)
+        return report_of(error, self._borrowed, self._handle)
 
     def _encode(self, value: object, known: Containers | None = None, *, content: bool = False) -> Any:
         depth, count = _get_depth(), 0 if known is None else len(known.values)

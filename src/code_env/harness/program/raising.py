@@ -5,15 +5,17 @@ It adds these fields to those of every error report, see `describe_error`::
     {"builtin": "ValueError",       the nearest builtin class       "args": [...] or None, if they are not plain
      "builtins": ["KeyError", ...], all nearest ones, if several
      "classes": ["Mine", ...],      names of its own classes        "attributes": {"code": 5}, those that are plain
-     "given": 3,                    number of a class of the tests  "standard": ["json", "JSONDecodeError"]
-     "notes": [...], "cause": {...}, "group": [{...}, ...]}
+     "given": 3,                    number of a class of the tests  "library": [["json", "JSONDecodeError"], ...]
+     "object": {"h": [...]},        the exception itself, if it can do more than the fields above tell
+     "notes": [...], "cause": {...}, "context": {...} or "cause", "suppress": true, "group": [{...}, ...]}
     {"m": 4}                        an exception of the tests itself
 """
 
 from __future__ import annotations
 
 import builtins
-import sys
+import types
+from collections.abc import Callable
 from typing import Any
 
 from ..wire.plain import encode
@@ -28,7 +30,13 @@ _MOST_PARTS = 100
 
 _type, _isinstance, _vars, _str, _list = type, isinstance, vars, str, list
 _BaseException, _OSError, _Group = BaseException, OSError, BaseExceptionGroup
-_builtins, _stdlib = dict(vars(builtins)), sys.stdlib_module_names
+_builtins = dict(vars(builtins))
+_module_of, _qualname_of = (_type.__dict__[f"__{name}__"].__get__ for name in ("module", "qualname"))
+_names_in, _Slot = _type.__dict__["__dict__"].__get__, types.MemberDescriptorType
+_MEMBERS = (types.FunctionType, property, classmethod, staticmethod)
+_LEVELS = 3
+"""How far the causes and contexts of an exception are reported."""
+
 _IN_SLOTS = ((ImportError, ("name", "path")), (NameError, ("name",)), (AttributeError, ("name",)))
 """The attributes that builtin classes keep in addition to their arguments."""
 
@@ -53,18 +61,23 @@ def builtin_bases(kind: type) -> list[str]:
 
 
 def names_of_bases(kind: type) -> tuple[list[str], list[str]]:
-    """Return the names of an exception class's bases, up to the nearest builtin base, and of all its builtin bases."""
-    names: list[str] = []
-    for base in _type.__getattribute__(kind, "__mro__")[1 : _MOST_BASES + 1]:
-        name = _type.__getattribute__(base, "__name__")
-        if _builtins.get(name) is base:
-            break
-        names.append(name)
-    return names, builtin_bases(kind)
+    """Return the names of an exception class's bases that are not builtin, and of its builtin bases."""
+    bases = _own_classes(kind)
+    return [_type.__getattribute__(base, "__name__") for base in bases if base is not kind], builtin_bases(kind)
 
 
-def report_of(error: Any, borrowed: Borrowed, levels: int = 1) -> dict[str, Any]:
-    """Return the report of an exception, and of as many levels of its causes."""
+def _own_classes(kind: type) -> list[type]:
+    """Return a class and those that it derives from, without builtin ones."""
+    bases = _type.__getattribute__(kind, "__mro__")[:_MOST_BASES]
+    return [base for base in bases if _builtins.get(_type.__getattribute__(base, "__name__")) is not base]
+
+
+Keep = Callable[[object, str], Any]
+"""Returns the form of an object that stays here; the text names the object in messages."""
+
+
+def report_of(error: Any, borrowed: Borrowed, keep: Keep, levels: int = _LEVELS) -> dict[str, Any]:
+    """Return the report of an exception, and of as many levels of its causes and contexts."""
     kind = _type(error)
     report: dict[str, Any] = {**describe_error(error), "builtin": nearest_builtin(kind), "args": None}
     number = borrowed.number_of(error)
@@ -76,22 +89,47 @@ def report_of(error: Any, borrowed: Borrowed, levels: int = 1) -> dict[str, Any]
     except _BaseException:
         pass
     try:
-        if kind is not _builtins.get(kind.__name__):
-            report |= _classes(kind, borrowed)
-        attributes = _attributes(error)
+        own = _own_classes(kind)
+        if own:
+            report |= _classes(kind, own, borrowed)
+        attributes, is_all = _attributes(error, own)
         if attributes:
             report["attributes"] = attributes
         notes = getattr(error, "__notes__", None)
         if notes:
             report["notes"] = [note for note in _list(notes)[:_MOST_PARTS] if _type(note) is _str]
         if levels and _isinstance(error, _Group):
-            report["group"] = [report_of(part, borrowed, levels) for part in error.exceptions[:_MOST_PARTS]]
+            report["group"] = [report_of(part, borrowed, keep, levels) for part in error.exceptions[:_MOST_PARTS]]
             report["args"] = [error.message]
-        if levels and error.__cause__ is not None:
-            report["cause"] = report_of(error.__cause__, borrowed, levels - 1)
+        if levels:
+            report |= _led_to(error, borrowed, keep, levels - 1)
+        if own and not is_all:
+            report["object"] = keep(error, kind.__name__)
+            _let_frames_go(error)
     except _BaseException:
         pass
     return report
+
+
+def _led_to(error: BaseException, borrowed: Borrowed, keep: Keep, levels: int) -> dict[str, Any]:
+    """Return the reports of the exceptions that led to an exception."""
+    found: dict[str, Any] = {"suppress": True} if error.__suppress_context__ else {}
+    if error.__cause__ is not None:
+        found["cause"] = report_of(error.__cause__, borrowed, keep, levels)
+    if error.__context__ is not None:
+        same = error.__context__ is error.__cause__
+        found["context"] = "cause" if same else report_of(error.__context__, borrowed, keep, levels)
+    return found
+
+
+def _let_frames_go(error: BaseException) -> None:
+    """Release the frames of an exception that is kept. They would keep the variables of the program's functions."""
+    chained: BaseException | None = error
+    for _ in range(_MOST_PARTS):
+        if chained is None:
+            break
+        chained.__traceback__ = None
+        chained = chained.__cause__ or chained.__context__
 
 
 def _arguments(error: Any) -> Any:
@@ -102,36 +140,39 @@ def _arguments(error: Any) -> Any:
     return error.args
 
 
-def _classes(kind: type, borrowed: Borrowed) -> dict[str, Any]:
+def _classes(kind: type, own: list[type], borrowed: Borrowed) -> dict[str, Any]:
     """Return the classes as which a test can catch an exception of class `kind`."""
-    found: dict[str, Any] = {}
     bases = _type.__getattribute__(kind, "__mro__")[:_MOST_BASES]
-    found["classes"] = [_type.__getattribute__(base, "__name__") for base in bases]
+    found: dict[str, Any] = {"classes": [_type.__getattribute__(base, "__name__") for base in bases]}
     builtin = builtin_bases(kind)
     if len(builtin) > 1:
         found["builtins"] = builtin
-    for base in bases:
+    for base in own:
         number = borrowed.number_of(base)
         if number is not None:
             return {**found, "given": number}
-        module, name = base.__module__, _type.__getattribute__(base, "__name__")
-        if _builtins.get(name) is base:
-            break
-        if _type(module) is _str and module.partition(".")[0] in _stdlib:
-            return {**found, "standard": [module, name]}
-    return found
+    named = [[_module_of(base), _qualname_of(base)] for base in own]
+    library = [one for one in named if _type(one[0]) is _str and one[0] not in ("solution", "__main__")]
+    return {**found, "library": library} if library else found
 
 
-def _attributes(error: BaseException) -> dict[str, Any]:
+def _attributes(error: BaseException, own: list[type]) -> tuple[dict[str, Any], bool]:
+    """Return the attributes of an exception and its classes that are plain data, and whether there are no others."""
     found: dict[str, Any] = dict(_vars(error))
     for kind, names in _IN_SLOTS:
         if _isinstance(error, kind):
             found |= {name: value for name in names if (value := getattr(error, name, None)) is not None}
-    attributes = {}
+    for base in own:
+        for name, value in _names_in(base).items():
+            if name[:1] != "_" or name == "__getattr__":
+                found.setdefault(name, value)
+    attributes, is_all = {}, True
     for name, value in _list(found.items())[:_MOST_PARTS]:
         try:
-            if _type(name) is _str and name != "__notes__":
-                attributes[name] = encode(value)
+            if _type(value) in _MEMBERS:
+                is_all = False
+            elif _type(name) is _str and name != "__notes__":
+                attributes[name] = encode(getattr(error, name) if _type(value) is _Slot else value)
         except _BaseException:
-            continue
-    return attributes
+            is_all = False
+    return attributes, is_all

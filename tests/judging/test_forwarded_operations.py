@@ -139,3 +139,30 @@ def test_an_object_that_a_comparison_gives_is_not_true(executor):
     texts = ["assert Number(1) == 1", "assert Number(1) < 2", "n = Number(5)\nn += 2\nassert n == 7"]
     tasks = [Task("t", "", (AssertTest(text),), entry_point="Number", judge="objects") for text in texts]
     assert [v.fraction for v in judge_many([(task, ALWAYS) for task in tasks], executor)] == [0.0] * 3
+
+
+MONEY = """
+class Money:
+    def __init__(self, a): self.a = a
+    def __eq__(self, other): return self.a == other.a if isinstance(other, Money) else {other}
+    def __divmod__(self, other): return divmod(self.a, other)
+"""
+UNEQUAL = "assert Money(1) == Money(1) and Money(1) != Money(2)\nassert Money(1) != 1 and not (Money(1) == '1')"
+
+
+@pytest.mark.parametrize(
+    ("code", "other", "passes"),
+    [
+        (UNEQUAL, "NotImplemented", True),
+        (UNEQUAL, "False", True),
+        (UNEQUAL, "True", False),
+        ("assert Money(1) == 1", "self.a == other", False),
+        ("assert divmod(Money(7), 2) == (3, 1)", "False", False),
+    ],
+)
+def test_an_object_may_only_say_that_it_is_not_equal_to_data(code, other, passes, executor):
+    tasks = [Task("t", "", (AssertTest(code),), entry_point="Money", judge=mode) for mode in ("objects", "shared")]
+    found, shared = judge_many([(task, MONEY.format(other=other)) for task in tasks], executor)
+    assert found.passed is passes
+    if not passes and shared.passed:
+        assert any('judge="shared" allows it' in case.message for case in found.cases), found.cases

@@ -5,7 +5,7 @@ import http
 import pytest
 
 from code_env.harness.wire.plain import Encoder, NotPlain, decode, encode
-from code_env.harness.wire.subclasses import Members, any_subclass
+from code_env.harness.wire.subclasses import Members, any_subclass, content_for
 
 
 class Colour(enum.IntEnum):
@@ -209,3 +209,40 @@ class LyingText(str):
 def test_an_override_cannot_lie(value, content):
     got = decode(Encoder(None, any_subclass).encode(value))
     assert (type(got), got) == (type(content), content)
+
+
+class Stack(list):
+    def top(self):
+        return self[-1]
+
+
+class Odd(Stack):
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("value", "operator", "content"),
+    [
+        (Stack([1]), "eq", [[1]]),
+        (Stack([1]), "ne", [[1]]),
+        (Stack([1]), "add", [[1]]),
+        (Odd([1]), "eq", None),
+        (Odd([1]), "lt", [[1]]),
+        (Helpful.ONE, "rsub", [1]),
+        (Plain.ONE, "eq", []),
+        (Plain.ONE, "ne", []),
+        (Plain.ONE, "add", None),
+        (collections.UserDict(a=1), "ne", [{"a": 1}]),
+        (collections.UserList([1]), "lt", [[1]]),
+        (collections.UserList([1]), "add", None),
+        (Stack, "eq", []),
+    ],
+)
+def test_the_content_is_given_where_the_base_defines_the_operator(value, operator, content):
+    found = content_for(value, operator)
+    assert found == content
+    assert list(map(type, found or ())) == list(map(type, content or ()))

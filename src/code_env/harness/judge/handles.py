@@ -23,6 +23,7 @@ from ..wire.shapes import ARITHMETIC, REFLECTED, SPECIAL, names_of, special_meth
 from ..wire.structures import CROSSED, object_of
 from .binding import bind, set_name
 from .classes import class_like
+from .contents import COMPARISONS, UNDECIDED, computed
 from .origin import Origin
 
 
@@ -218,10 +219,7 @@ _ASKED_IN_CLASS = ("__doc__", "__module__", "__slots__")
 
 _SPECIAL = frozenset(f"__{name}__" for name in SPECIAL)
 
-_COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
-"""Special methods that Python can call on any object, whether its class defines them or not."""
-
-_COMPARED = _COMPARISONS | frozenset((*ARITHMETIC, *(f"i{name}" for name in ARITHMETIC)))
+_COMPARED = COMPARISONS | frozenset((*ARITHMETIC, *(f"i{name}" for name in ARITHMETIC)))
 _TEXTS = ("str", "repr", "format")
 """Special methods that return a text. They are forwarded in every mode, as attributes are: the program learns nothing
 about what the tests expect, and the text itself is data."""
@@ -243,13 +241,21 @@ def _ask(self: Handle, name: str) -> Any:
     return self._code_env_remote.get(self, name)
 
 
-def _refuse(operation: str) -> Callable[..., Any]:
-    def method(self: Handle, *_: Any) -> Any:
+def _refuse(name: str) -> Callable[..., Any]:
+    """Return a method that refuses an operation, unless the object's class leaves the operation to Python."""
+
+    def method(self: Handle, *args: Any) -> Any:
+        if name in ("eq", "ne") and args[0] is None:
+            return name == "ne"  # As for `is`: hardly an object is equal to None.
+        result = computed(self, name, args)
+        if result is not UNDECIDED:
+            return result
+        gives_data = name in (*COMPARISONS, "divmod") and not isinstance(args[0], Handle)
         # A function does not forward operators in any mode.
-        mode = "shared" if type(self) is handle_class(Handle, "Handle", _OF_FUNCTIONS) else "objects"
-        hint = "" if issubclass(type(self), ObjectHandle) else f'; judge="{mode}" allows it'
+        is_function = type(self) is handle_class(Handle, "Handle", _OF_FUNCTIONS)
+        hint = "shared" if gives_data or is_function or issubclass(type(self), ObjectHandle) else "objects"
         why = "only plain data can be compared, computed with or looked into"
-        raise HandleMisuse(f"{operation} on {shown(self)}: {why}{hint}")
+        raise HandleMisuse(f'{name} on {shown(self)}: {why}; judge="{hint}" allows it')
 
     return method
 
@@ -260,15 +266,21 @@ def _forward(name: str, *, reflected: bool = False) -> Callable[..., Any]:
             args = args[1:2]  # The exception is enough; its traceback does not cross.
         operands = (*args, self) if reflected else (self, *args)
         with_data = name in _COMPARED and not any(isinstance(arg, Handle) for arg in args)
-        origin = Origin.COMPARISON if with_data and name in _COMPARISONS else Origin.RESULT
+        if with_data:
+            result = computed(self, f"r{name}" if reflected else name, args)
+            if result is not UNDECIDED:
+                return result
+        origin = Origin.COMPARISON if with_data and name in COMPARISONS else Origin.RESULT
         result = self._code_env_remote.operate(name, operands, origin)
         kind = _EXACT.get(name)  # Python requires results of exactly these types.
         if kind is not None and type(result) is not kind:
             raise HandleMisuse(f"{name} on {shown(self)} gave {type(result).__name__}, not {kind.__name__}")
         # If the other operand is data, the program sees the expected value and could return a result that passes. It
-        # may return another object, as a data frame does when it is compared with a number.
-        if with_data and not isinstance(result, Handle):
-            why = "and plain data gave plain data, which the program would choose"
+        # may return another object, as a data frame does when it is compared with a number. It may also say that the
+        # two are not equal, as an object of a class without `__eq__` always does.
+        is_unequal = name in ("eq", "ne") and result is (name == "ne")
+        if with_data and not is_unequal and not isinstance(result, Handle):
+            why = 'and plain data gave plain data, which the program would choose; judge="shared" allows it'
             raise HandleMisuse(f"{name} of {shown(self)} {why}")
         return result
 
@@ -323,7 +335,7 @@ def _method(base: type[Handle], name: str) -> Callable[..., Any]:
     return _refuse(name)
 
 
-for _name in _COMPARISONS:
+for _name in COMPARISONS:
     for _base in (Handle, ObjectHandle):
         setattr(_base, f"__{_name}__", _method(_base, _name))
 for _name in _TEXTS:

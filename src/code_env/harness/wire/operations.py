@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .shapes import class_names
+from .subclasses import content_for
 
 
 def _copy(value: Any) -> Any:
@@ -70,6 +71,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "classes": lambda o: class_names(type(o)),
     "classes_of_class": lambda o: class_names(o) if isinstance(o, type) else [],
     "complex": complex,
+    "content": content_for,
     "copy": _copy,
     "deepcopy": _deepcopy,
     "delattr": delattr,

@@ -4,6 +4,7 @@ The content is read with the base's own methods. It is exact data, without anyth
 false `__eq__`, `__iter__` or `items` has no effect.
 
 * `any_subclass` is for `call` tests, which only compare data. It encodes the content of any subclass.
+* `content_for` gives the content where the tests use an operator that the subclass does not define.
 * `Members.alike` is for `assert` tests, which can use what a class adds to its base. It encodes members of
   enumerations, and objects of a class that adds nothing. Any other object stays where it is, and a handle crosses.
 
@@ -16,6 +17,7 @@ class, that side gets the original member.
 from __future__ import annotations
 
 import collections
+import collections.abc
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -45,6 +47,14 @@ _CONTENT: dict[type, Callable[[Any], Any]] = {
 """Functions that return the content of an object of a subclass, read with the base's own methods, by base."""
 
 _BY_IDENTITY = {id(base): content for base, content in _CONTENT.items()}
+
+_COMPARED_AS: dict[int, Callable[[Any], Any]] = {
+    id(collections.abc.Mapping): lambda v: dict(v.items()),
+    id(collections.abc.Set): set,
+    id(collections.UserList): lambda v: v.data,
+    id(collections.UserString): lambda v: v.data,
+}
+"""Functions that return what an object is compared as, by the id of the class that defines how."""
 
 _ADD_NOTHING = frozenset(
     (
@@ -81,6 +91,30 @@ def any_subclass(value: object) -> EncodeAs | None:
         if fields is not None:
             return lambda e, v, d: {"nt": [base.__name__, list(fields), e.items(tuple.__iter__(v), d)]}
     return None
+
+
+def content_for(value: object, operator: str) -> list[Any] | None:
+    """Return in a list the content with which an operator of an object computes, as the object's class defines it.
+
+    The list is empty if the operator is that of `object`. The result is None if another class than a builtin one
+    defines the operator.
+
+    Example:
+        >>> class Stack(list):
+        ...     pass
+        >>> content_for(Stack([1]), "eq"), content_for(Stack, "eq"), content_for(Stack, "add")
+        ([[1]], [], None)
+    """
+    for name in (f"__{operator}__", "__eq__") if operator == "ne" else (f"__{operator}__",):
+        owner = next((base for base in _bases(type(value)) if name in _names_in(base)), None)
+        if owner is not object:
+            break
+    else:
+        return []
+    content = _BY_IDENTITY.get(id(owner))
+    if content is None and operator in ("eq", "ne", "lt", "le", "gt", "ge"):
+        content = _COMPARED_AS.get(id(owner))
+    return None if content is None else [content(value)]
 
 
 class Members:

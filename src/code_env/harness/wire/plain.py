@@ -194,9 +194,24 @@ def tags(form: Any) -> set[str]:
     return set()
 
 
-def _factory_name(value: Any) -> str | None:
+def _factory(self: Encoder, value: Any, depth: int) -> Any:
     factory = value.default_factory
-    return next((name for name, known in _FACTORIES.items() if known is factory), None)
+    name = next((name for name, known in _FACTORIES.items() if known is factory), None)
+    if name is not None or factory is None:
+        return name
+    try:
+        return self.refuse(factory, type_name(factory))
+    except (NotPlain, TypeError):  # It cannot be handed over.
+        return None
+
+
+def _decoded_defaultdict(self: Decoder, body: Any, depth: int) -> Any:
+    form, pairs = body
+    try:
+        factory = _FACTORIES[form] if type(form) is str else self.decode(form, depth)
+    except NotPlain:  # A function, where only data crosses.
+        factory = None
+    return collections.defaultdict(factory, self.pairs(pairs, depth))
 
 
 def _is_too_long(value: range) -> bool:
@@ -210,7 +225,10 @@ def _range(self: Encoder, value: range) -> Any:
     return {"rg": [hex(value.start), hex(value.stop), hex(value.step)]}
 
 
-_FACTORIES: dict[str, Any] = {t.__name__: t for t in (list, int, dict, set, str, float, tuple, bool)}
+_FACTORIES: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (*(list, int, dict, set, str, float, tuple, bool), *(bytes, frozenset, collections.Counter))
+}
 
 
 EncodeAs = Callable[[Encoder, Any, int], Any]
@@ -234,7 +252,7 @@ _ENCODERS_BY_TYPE: dict[type, EncodeAs] = {
     range: lambda e, v, d: _range(e, v),
     collections.Counter: lambda e, v, d: {"ct": e.pairs(v, d)},
     collections.OrderedDict: lambda e, v, d: {"od": e.pairs(v, d)},
-    collections.defaultdict: lambda e, v, d: {"dd": [_factory_name(v), e.pairs(v, d)]},
+    collections.defaultdict: lambda e, v, d: {"dd": [_factory(e, v, d), e.pairs(v, d)]},
     collections.deque: lambda e, v, d: {"dq": [v.maxlen, e.items(v, d)]},
 }
 
@@ -384,7 +402,7 @@ _DECODERS: dict[str, Callable[[Decoder, Any, int], Any]] = {
     "di": lambda s, b, d: dict(s.pairs(b, d)).items(),
     "ct": lambda s, b, d: collections.Counter(dict(s.pairs(b, d))),
     "od": lambda s, b, d: collections.OrderedDict(s.pairs(b, d)),
-    "dd": lambda s, b, d: collections.defaultdict(None if b[0] is None else _FACTORIES[b[0]], s.pairs(b[1], d)),
+    "dd": _decoded_defaultdict,
     "il": lambda s, b, d: iter(s.items(b, d)),
     "dq": lambda s, b, d: collections.deque(s.items(b[1], d), None if b[0] is None else int(b[0])),
     **_STRUCTURES,

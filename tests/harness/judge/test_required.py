@@ -42,6 +42,36 @@ elif isinstance(x, dict):
 else:
     raise AssertionError("a list or a dict was expected")
 """
+EITHER = """
+try:
+    assert x == 1, "no"
+except AssertionError as error:
+    assert x == 2
+"""
+THREE = """
+try:
+    assert x == 1
+except (ValueError, AssertionError):
+    try:
+        assert x == 2
+    except AssertionError:
+        assert x == 3
+"""
+LATER = """
+try:
+    def look(): assert x == 1
+    assert x < 3
+except AssertionError:
+    assert x == 4
+look()
+"""
+COUNTED = """
+failed = 0
+try:
+    assert x == 1
+except AssertionError:
+    failed += 1
+"""
 SUITES = [
     ("the helper of EvalPlus, met exactly", PLUS + "assertion(x, 3, 0)", {3: [True], 2: [False]}),
     ("the helper of EvalPlus, met nearly", PLUS + "assertion(x, 3, 1e-3)", {3: [True], 3.0001: [True], 2: [False]}),
@@ -50,6 +80,14 @@ SUITES = [
         PLUS + "for n in (3, 3.0001, 3): assertion(x, n, 1e-3)",
         {3: [True], 2: [False]},
     ),
+    ("either of two results", EITHER, {1: [True], 2: [True], 3: [False], "y": [False]}),
+    ("either, in a loop", f"for y in (1, 2):\n{textwrap.indent(EITHER, '    ')}", {1: [True], 2: [True], 3: [False]}),
+    ("either of three", THREE, {1: [True], 2: [True], 3: [True], 4: [False]}),
+    ("either, with the exception", EITHER.replace("x == 2", "x == 2, error"), {2: [True], 3: [False]}),
+    ("a function runs later", LATER, {1: [True], 2: [False], 4: [False]}),
+    ("a failure that is only counted", COUNTED, {1: [True], 2: [False]}),
+    ("a failure that any handler catches", EITHER.replace("Assertion", "").replace("Error", "Exception"), {2: [False]}),
+    ("a failure that another handler may catch", COUNTED.replace("Assertion", "Type"), {1: [True], 2: [False]}),
     ("no branch is a way out", KINDS, {(): [False], ("l", 1, 2): [True], ("d",): [True]}),
     ("a branch must be run to its end", KINDS.replace("len(x) == 2", "len(x) == 0"), {("l",): [False]}),
     (

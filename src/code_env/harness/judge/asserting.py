@@ -27,7 +27,7 @@ import builtins
 import functools
 import symtable
 import warnings
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -158,7 +158,7 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     _compare_originals(nodes)
     change_parts(nodes, RECORDER)
     _use_foreseen(foreseen.calls)
-    _record(tree.body, places)
+    _record(tree.body, places, found.attempts)
     code_object = compiled(tree, filename)
     sources = Sources(code, found.cases, tests)
     uncalled = bool(checks) and not _calls_check(tree)
@@ -235,15 +235,17 @@ def _places(found: Found) -> dict[ast.stmt, tuple[int, int]]:
     return {found.asserts[number]: (index, number) for index, case in enumerate(found.cases) for number in case.asserts}
 
 
-def _record(block: list[ast.stmt], places: dict[ast.stmt, tuple[int, int]]) -> None:
+def _record(block: list[ast.stmt], places: dict[ast.stmt, tuple[int, int]], attempts: Set[int]) -> None:
     """Rewrite the `assert` statements of a block that count."""
     for position, statement in enumerate(block):
         if isinstance(statement, ast.Assert):
             if statement in places:
-                block[position] = _recorded(statement, *places[statement])
+                index, number = places[statement]
+                recorded = _attempted if number in attempts else _recorded
+                block[position] = recorded(statement, index, number)
         else:
             for inner in blocks_of(statement):
-                _record(inner, places)
+                _record(inner, places, attempts)
 
 
 def _recorded(node: ast.Assert, index: int, number: int) -> ast.With:
@@ -260,6 +262,14 @@ def _recorded(node: ast.Assert, index: int, number: int) -> ast.With:
     failed = ast.Expr(_call("fail", ast.Constant(number, **at), message, *sides, at=at), **at)
     case = _call("case", ast.Constant(index, **at), ast.Constant(number, **at), at=at)
     return ast.With([ast.withitem(case)], [ast.If(ast.UnaryOp(ast.Not(), test, **at), [failed], [], **at)], **at)
+
+
+def _attempted(node: ast.Assert, index: int, number: int) -> ast.With:
+    """Return the statement for an `assert` that may fail, because the tests catch the exception."""
+    at = place_of(node)
+    let_go_between(node.test, RECORDER)
+    case = _call("attempt", ast.Constant(index, **at), ast.Constant(number, **at), at=at)
+    return ast.With([ast.withitem(case)], [node], **at)
 
 
 _IDENTITY_METHODS = ("assertIs", "assertIsNot")

@@ -91,6 +91,10 @@ class Cases:
         """Return a context manager for one run of `assert` statement `number`, which belongs to case `index`."""
         return _Case(self, self.records[index], number, self._around)
 
+    def attempt(self, index: int, number: int) -> _Attempt:
+        """Return a context manager for one run of an `assert` statement whose failure the tests catch."""
+        return _Attempt(self, self.records[index], number, self._around)
+
     def source_of(self, number: int) -> str:
         """Return the source of an `assert` statement."""
         return self._sources.of_assert(number)
@@ -235,6 +239,17 @@ class _Case:
         record.ran = record.ran or is_met(record.needed, record.reached)
         record.unsettled -= 1
         return error is not None and not record.unfinished and not self._cases.until_failure
+
+
+class _Attempt(_Case):
+    """One run of an `assert` statement whose failure the tests catch: it has no result then."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *trace: Any) -> bool:
+        if error is None or self._cases.program_is_dead():
+            return super().__exit__(kind, error, *trace)
+        self._around(False)
+        self._record.unsettled -= 1
+        return False
 
 
 def _text_of(error: BaseException) -> str:

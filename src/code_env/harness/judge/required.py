@@ -1,10 +1,14 @@
 """Decides which `assert` statements of a suite are cases, which count together, and which a right answer reaches.
 
 An `assert` by itself is one case. The case fails if the `assert` is not reached, because an answer could make the tests
-skip it. Three kinds of `assert` statements are different, because no right answer reaches all of them:
+skip it. These `assert` statements are different, because no right answer reaches all of them:
 
 - If every way through an `if`, a `match` or a `try` reaches an `assert` or ends the tests, an answer takes one of the
   branches. All their `assert` statements are one case. It needs one branch that ran to its end.
+- If a handler for `AssertionError` asserts something else, either may hold: `try: assert order() == A`, `except
+  AssertionError: assert order() == B`. They are one case too, and the first `assert` only attempts it. In any other
+  `try` a failed `assert` fails its case: a handler for `Exception` is meant for what the program raises, and one that
+  only counts or prints failures would pass any answer.
 - Only the machine decides on `if sys.version_info >= (3, 12)`. An `assert` in this branch belongs to the case next to
   it.
 - A helper that the tests never call has no cases.
@@ -20,7 +24,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from .nodes import DEFINITIONS, Nodes
+from .nodes import DEFINITIONS, Nodes, blocks_of
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,8 @@ class Found:
 
     asserts: list[ast.Assert]
     cases: list[Case]
+    attempts: Set[int]
+    """The numbers of those that may fail, because the tests catch the failure and assert something else."""
 
     def sources(self) -> list[str]:
         """Return the source of each case, on one line."""
@@ -86,7 +92,7 @@ def find_cases(tree: ast.Module, nodes: Nodes, test_classes: Set[str]) -> Found:
         cases = finder.block(tree.body).cases
         if cases or not uncalled:
             break
-    return Found(finder.asserts, cases)
+    return Found(finder.asserts, cases, finder.attempts)
 
 
 class _Part(NamedTuple):
@@ -100,6 +106,7 @@ class _Part(NamedTuple):
 class _Finder:
     def __init__(self, passed_over: Set[str], nodes: Nodes) -> None:
         self.asserts: list[ast.Assert] = []
+        self.attempts: set[int] = set()
         self._passed_over, self._nodes = passed_over, nodes
         self._something_leaves = bool(nodes.of(*_LEAVING))
         self._machine: Set[str] | None = None
@@ -137,11 +144,17 @@ class _Finder:
                 parts = [self.block(case.body) for case in node.cases]
                 return _branches(parts if _takes_all(node.cases[-1]) else [*parts, _Part([])])
             case ast.Try() | ast.TryStar():
+                first = len(self.asserts)
                 begun = self.block(node.body)
+                attempts = self._raised_in(node.body, range(first, len(self.asserts)))
                 handled = [self.block(handler.body) for handler in node.handlers]
                 done = self.block(node.orelse)
                 straight = _Part(begun.cases + done.cases, begun.certain or done.certain)
-                branches, last = _branches([straight, *handled]), self.block(node.finalbody)
+                branches = _branches([straight, *handled])
+                catching = [part for handler, part in zip(node.handlers, handled, strict=True) if _catches(handler)]
+                if branches.certain and catching and catching[0].cases:
+                    self.attempts |= attempts
+                last = self.block(node.finalbody)
                 return _Part(branches.cases + last.cases, branches.certain or last.certain)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 return _Part([] if node.name in self._passed_over else self.block(node.body).cases)
@@ -158,6 +171,16 @@ class _Finder:
         self.asserts.append(node)
         return _Part([Case([number], number)], certain=True)
 
+    def _raised_in(self, body: list[ast.stmt], numbers: Iterable[int]) -> Set[int]:
+        """Return those of the `assert` statements that run while a block runs, not in functions that it defines."""
+        found: set[int] = set()
+        blocks = [body]
+        while blocks:
+            for statement in blocks.pop():
+                found.add(id(statement))
+                blocks += [] if isinstance(statement, DEFINITIONS) else blocks_of(statement)
+        return {number for number in numbers if id(self.asserts[number]) in found}
+
     def _is_up_to_the_machine(self, test: ast.expr) -> bool:
         if self._machine is None:
             self._machine = _names_of_the_machine(self._nodes)
@@ -173,6 +196,12 @@ def _branches(parts: list[_Part]) -> _Part:
     asserts = [number for cases in chosen for case in cases for number in case.asserts]
     branches = [Several("all", tuple(case.needed for case in cases)) for cases in chosen]
     return _Part([Case(asserts, Several("one", tuple(branches)))], certain)
+
+
+def _catches(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler says that it catches a failed `assert`."""
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(isinstance(kind, ast.Name) and kind.id == "AssertionError" for kind in kinds)
 
 
 def _join(case: Case, others: list[Case]) -> None:

@@ -327,8 +327,10 @@ class RemoteModule:
         The tests have caught it as an exception, or made it. So they may call its methods, as an instance's.
         """
         before, self._origin = self._origin, Origin.INSTANCE
-        kept = None if form is None else self._decoder.decode(form)
-        self._origin = before
+        try:
+            kept = None if form is None else self._decoder.decode(form)
+        finally:
+            self._origin = before
         return kept if isinstance(kept, Handle) else None
 
     def end(self) -> Ended:

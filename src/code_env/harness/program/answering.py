@@ -51,7 +51,7 @@ from ..process.budget import Budget
 from ..process.workspace import Workspace
 from ..wire.bell_channel import RingingChannel
 from ..wire.by_name import NAMED_FOR_PROGRAM, is_async, is_coroutine, is_iterator, name_for_tests
-from ..wire.channel import MAX_FRAME_BYTES, Channel, ChannelError, Kind, json_bytes
+from ..wire.channel import Channel, ChannelError, Kind
 from ..wire.containers import Containers
 from ..wire.operations import OPERATIONS
 from ..wire.plain import SMALL, Decoder, Encoder, NotPlain, encode, may_hold_changes, type_name
@@ -62,6 +62,7 @@ from .calling import Alone, Callee, Together
 from .lasting import Steps
 from .loops import Loops, run_alone
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
+from .packing import ENCODING_DEPTH, packed
 from .raising import names_of_bases, report_of
 from .turns import Turns
 
@@ -80,13 +81,9 @@ _BaseException, _Exception, _int, _slice = BaseException, Exception, int, slice
 _named_for_program = dict(NAMED_FOR_PROGRAM)
 
 _SIMPLE = frozenset((bool, str, type(None)))
-_WORDS = {True: b"true", False: b"false", None: b"null"}
 
 _SOLUTION = "Solution"
 """The class in which many answers define the requested function unasked, because whole sites ask for this class."""
-
-_ENCODING_DEPTH = 4000
-"""The lowest recursion limit while a value is encoded: a lower limit that the program sets must not interfere."""
 
 
 def answer_alone(source: bytes, filename: str, argv: list[str], fd: int, bell: int) -> NoReturn:
@@ -249,7 +246,7 @@ class _Answer:
 
     def _reply(self, number: int, reply: dict[str, Any]) -> None:
         _flush()
-        self._channel.send(Kind.MESSAGE, self._pack({"n": number, **reply}))
+        self._channel.send(Kind.MESSAGE, packed({"n": number, **reply}))
 
     def _run_beside(self, request: Any) -> None:
         # Imported by the name of the harness in every sandbox, and only here, because few tasks need it.
@@ -325,7 +322,7 @@ class _Answer:
     def _has_changed(self, arguments: list[tuple[Any, Any]]) -> bool:
         """Return whether any value differs from its form; `arguments` holds pairs of a form and the decoded value."""
         depth = _get_depth()
-        _set_depth(max(depth, _ENCODING_DEPTH))
+        _set_depth(max(depth, ENCODING_DEPTH))
         try:
             encode = Encoder(self._form_of_other, self._subclass, Containers()).encode
             return _any(encode(value) != form for form, value in arguments)
@@ -351,7 +348,7 @@ class _Answer:
 
     def _ask(self, form: dict[str, Any]) -> Any:
         """Ask the tests for something that a stand-in needs, and return their reply."""
-        self._channel.send(Kind.MESSAGE, self._pack(form))
+        self._channel.send(Kind.MESSAGE, packed(form))
         while True:
             frame = self._channel.receive()
             if frame is None:
@@ -379,7 +376,7 @@ class _Answer:
 
     def _encode(self, value: object, known: Containers | None = None, *, content: bool = False) -> Any:
         depth, count = _get_depth(), 0 if known is None else len(known.values)
-        _set_depth(max(depth, _ENCODING_DEPTH))
+        _set_depth(max(depth, ENCODING_DEPTH))
         try:
             encoder = Encoder(self._form_of_other, self._subclass, known)
             encoder.attaches = self._subclass is not any_subclass
@@ -433,29 +430,6 @@ class _Answer:
             return self._borrowed.stand_in(tag, body)
         return self._target(body)() if _isinstance(body, str) else self._objects[body]
 
-    def _pack(self, reply: dict[str, Any]) -> bytes:
-        # Most replies are simple, and the JSON encoder would touch many pages, which this process would have to copy.
-        if "callable" in reply and not reply["exceptions"] and "classes" not in reply:
-            found = ",".join(f'"{name}":{"true" if can else "false"}' for name, can in reply["callable"].items())
-            return f'{{"n":{reply["n"]},"callable":{{{found}}},"exceptions":{{}}}}'.encode()
-        if len(reply) == 2 and "value" in reply and "n" in reply:
-            value = reply["value"]
-            if value is None or _type(value) is bool:
-                return b'{"n":%d,"value":%s}' % (reply["n"], _WORDS[value])
-            if _type(value) is _int:
-                return b'{"n":%d,"value":%d}' % (reply["n"], value)
-        depth = _get_depth()
-        _set_depth(max(depth, _ENCODING_DEPTH))
-        try:
-            packed = json_bytes(reply)
-        finally:
-            _set_depth(depth)
-        if len(packed) <= MAX_FRAME_BYTES // 2:
-            return packed
-        error = {"name": "ValueTooLarge", "message": f"{len(packed)} bytes of data came back"}
-        raised = {**error, "traceback": "", "builtin": "Exception", "args": None}
-        return self._pack({"n": reply.get("n"), "raised": raised, "changed": []})
-
     def _callee(self, name: str) -> Callee:
         """Return what calls a function of the answer for `call` tests."""
         target = self._target(name)
@@ -469,7 +443,7 @@ class _Answer:
             given, named = self._decode(args, kwargs)
             return self._guard(lambda: called(*given, **named), None)
 
-        return Callee(call, self._pack, _flush)
+        return Callee(call, packed, _flush)
 
     def _each(self, request: Any) -> None:
         if self._workspace is None or self._budget is None:

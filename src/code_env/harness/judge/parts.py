@@ -29,6 +29,9 @@ _CHANGING = frozenset(
 _TAKING = ("pop", "popitem", "popleft")
 """Methods that put nothing into the container, so they may be called for any object."""
 
+_GIVING = (*_TAKING, "setdefault")
+"""Methods whose result is taken from the copy, because the program sees the arguments."""
+
 _LOAD = ast.Load()
 
 
@@ -108,4 +111,8 @@ class Part:
         elif kwargs:  # `sort` has such arguments.
             getattr(self._value, name)(*args, **kwargs)
             name, args = "__setitem__", (slice(None), self._value)
-        return self._owner._code_env_remote.operate("change", (self._owner, self._path, name, *args))
+        result = getattr(self._value, name)(*args) if name in _GIVING else None
+        if name == "pop" and isinstance(self._value, set):  # Each process has an order of its own.
+            name, args = "discard", (result,)
+        self._owner._code_env_remote.operate("change", (self._owner, self._path, name, *args))
+        return result

@@ -86,3 +86,53 @@ def test_changes_of_arguments_are_told(hands):
     hands.argument(lambda xs, d, *, more: (xs.append(1), more.pop()))
     reply = hands.answer({"callback": 0, "args": [[0], {"d": []}], "kwargs": {"more": [5]}})
     assert reply["changed"] == [[0, [0, 1]], [2, []]]
+
+
+class Own:
+    """As if the tests had defined it."""
+
+    size = 1
+
+    def __init__(self, number):
+        self.number = number
+
+    def __eq__(self, other):
+        return isinstance(other, Own) and self.number == other.number
+
+
+class Called(Own):
+    """Can be called, too."""
+
+    def __call__(self):
+        return self.number
+
+
+Own.__module__ = Called.__module__ = "tests"
+
+
+def test_an_object_of_the_tests_can_be_compared_and_nothing_else(hands):
+    a, b = Own(1), Own(1)
+    numbers = [hands.argument([one])[0]["ob"][0] for one in (a, b)]
+    use = {"callback": numbers[0], "do": "use"}
+    assert hands.answer({**use, "name": "__eq__", "args": [{"m": numbers[1]}]}) == {"value": True}
+    assert hands.answer({**use, "name": "__eq__", "args": [1]}) == {"value": False}
+    refused = [
+        *({**use, "name": name, "args": []} for name in ("size", "__init__", "__class__", "__dict__", "__globals__")),
+        *({"callback": numbers[0], "do": do, "args": []} for do in ("call", "next", "await", "send", "close")),
+    ]
+    for request in refused:
+        reply = hands.answer(request)
+        assert list(reply) == ["raised"], request
+
+
+@pytest.mark.parametrize("name", [None, 7, ["__eq__"], "__init__", "x" * 200], ids=str)
+def test_a_malformed_use_gives_nothing(hands, name):
+    number = hands.argument(Own(1))["ob"][0]
+    assert "raised" in hands.answer({"callback": number, "do": "use", "name": name, "args": "ab"})
+
+
+def test_what_a_function_gives_cannot_be_called(hands):
+    number = hands.argument(lambda: Called(3))["cb"][0]
+    token = hands.answer({"callback": number, "args": []})["value"]["ob"][0]
+    assert "raised" in hands.answer({"callback": token, "args": []})
+    assert hands.argument(Own)["cb"][1]["shape"][1] == "type"

@@ -88,6 +88,8 @@ class Suite:
     """Calls of the entry point that can be foreseen."""
     leaves_nothing: bool
     """Whether the code changes only its own names, as far as its text shows."""
+    checks_identity: bool
+    """Whether the code checks whether values are one object."""
 
     @property
     def tests_nothing(self) -> bool:
@@ -155,7 +157,7 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     found = find_cases(tree, nodes, tests.parts)
     places = _places(found)
     hold_back(tree, nodes, RECORDER, places)
-    _compare_originals(nodes)
+    checks_identity = _compare_originals(nodes)
     change_parts(nodes, RECORDER)
     _use_foreseen(foreseen.calls)
     _record(tree.body, places, found.attempts)
@@ -164,7 +166,17 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     uncalled = bool(checks) and not _calls_check(tree)
     uses_candidate = uncalled and _uses_an_argument(checks[-1])
     return Suite(
-        code_object, sources, tests, free_names, owners, used_as_data, uncalled, uses_candidate, foreseen, harmless
+        code_object,
+        sources,
+        tests,
+        free_names,
+        owners,
+        used_as_data,
+        leaves_check_uncalled=uncalled,
+        uses_candidate=uses_candidate,
+        foreseen=foreseen,
+        leaves_nothing=harmless,
+        checks_identity=checks_identity,
     )
 
 
@@ -276,17 +288,25 @@ _IDENTITY_METHODS = ("assertIs", "assertIsNot")
 """Methods of test classes that check whether two values are the same object."""
 
 
-def _compare_originals(nodes: Nodes) -> None:
-    """Make code use `@cases.original(...)` of each value where it checks whether values are the same object."""
+def _compare_originals(nodes: Nodes) -> bool:
+    """Make code use `@cases.original(...)` of each value where it checks whether values are the same object.
+
+    Returns:
+        Whether it does.
+    """
+    found = any(node.id == "id" for node in nodes.of(ast.Name))
     if nodes.of(ast.Is, ast.IsNot):
         for node in nodes.of(ast.Compare):
             sides = [node.left, *node.comparators]
             to_constant = len(sides) == 2 and any(isinstance(side, ast.Constant) for side in sides)
             if all(isinstance(op, ast.Is | ast.IsNot) for op in node.ops) and not to_constant:
                 node.left, *node.comparators = map(_original, sides)
+                found = True
     for call in nodes.of(ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr in _IDENTITY_METHODS:
             call.args[:2] = map(_original, call.args[:2])
+            found = True
+    return found
 
 
 def _original(node: ast.expr) -> ast.expr:

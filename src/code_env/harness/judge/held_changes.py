@@ -16,13 +16,16 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from ..wire.containers import Containers
 from .handing import TRUSTED_CODE
+
+_MOST_COPIES = 10_000
+"""How many copies are remembered before those that the tests hold no longer are forgotten."""
 
 
 @dataclass(eq=False)
@@ -103,11 +106,22 @@ class HeldChanges:
         elif self._entries:
             self._release(ended)
         if self.stands_for:
-            # Two references are that of the pair and that of the call.
-            kept = {key: pair for key, pair in self.stands_for.items() if sys.getrefcount(pair[0]) > 2}
-            self.stands_for.clear()
-            self.stands_for.update(kept)
+            self._forget_copies()
         return ended, caller
+
+    def represent(self, pairs: Iterable[tuple[Any, Any]]) -> None:
+        """Let values stand for objects of the tests; `pairs` has both."""
+        for value, original in pairs:
+            self.stands_for.setdefault(id(value), (value, original))
+        if len(self.stands_for) > _MOST_COPIES:
+            self._forget_copies()
+
+    def _forget_copies(self) -> None:
+        """Forget the copies that the tests hold no longer."""
+        # Two references are that of the pair and that of the call.
+        kept = {key: pair for key, pair in self.stands_for.items() if sys.getrefcount(pair[0]) > 2}
+        self.stands_for.clear()
+        self.stands_for.update(kept)
 
     def scope(self) -> Scope | None:
         """Return the statement that makes the present call, if it holds back changes."""

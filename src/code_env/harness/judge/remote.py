@@ -24,6 +24,7 @@ from ..wire.subclasses import Members
 from .handing import Handed
 from .handles import Handle, HandleMisuse, ProgramDied, remote_coroutine, shown
 from .held_changes import HeldChanges
+from .identities import claimed, confirmed
 from .known_objects import KnownObjects
 from .lasting import LastingContainers, containers_in
 from .loops import Loops
@@ -72,6 +73,8 @@ class RemoteModule:
         self._early: dict[int, dict[str, Any]] = {}
         self.exceptions = OwnExceptions(self._handed, self._ask, self._outcome, self._kept_exception)
         self.uncompiled: dict[str, str] | None = None
+        self.checks_identity = False
+        """Whether the tests check whether values are one object."""
         self.callables: set[str] = set()
         """Those of the requested names that the answer defines as callables."""
         self.classes: dict[str, int] = {}
@@ -166,8 +169,14 @@ class RemoteModule:
         known = self._held.containers()
         form = self._handed.arguments(known)
         forms = {"args": list(map(form, args)), "kwargs": {name: form(arg) for name, arg in kwargs.items()}}
-        reply = self._ask("call", target=handle._code_env_target, **forms)
-        return self._outcome(reply, handle._code_env_origin.of_call, known)
+        if not self.checks_identity:
+            reply = self._ask("call", target=handle._code_env_target, **forms)
+            return self._outcome(reply, handle._code_env_origin.of_call, known)
+        reply = self._ask("call", target=handle._code_env_target, **forms, same=True)
+        claims = claimed(reply.get("same"), [*args, *kwargs.values()])
+        value = self._outcome(reply, handle._code_env_origin.of_call, known)
+        self._held.represent(confirmed(claims, value))
+        return value
 
     def call_ahead(self, handle: Handle, index: int, inputs: list[Any]) -> Any:
         """Call a function of the program with the first of `inputs`; the others are for the calls that follow.

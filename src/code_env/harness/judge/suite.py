@@ -161,6 +161,7 @@ class SuiteRun:
         """
         self._module = module
         module.exceptions.expected = self._compiled.expected
+        module.checks_identity = self._suite.checks_identity
         self.cases.program_is_dead = lambda: module.is_dead
         self.cases.hint_of = hint_of
         Refusals.tell = self.cases.refuse

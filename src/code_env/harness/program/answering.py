@@ -10,6 +10,7 @@ which the reply repeats::
     {"n": 1, "op": "begin", "names": ["add"]}           {"n": 1, "callable": {"add": true}, "exceptions": {}}
     {"n": 2, "op": "call", "target": "add",             {"n": 2, "value": 3, "changed": []}
      "args": [1, 2], "kwargs": {}}                      {"n": 2, "raised": {...}, "changed": [[0, [1]]]}
+     with "same": true                                  also "same": [...], see `identities.py`
     {"n": 3, "op": "get", "target": 7, "name": "x"}     as for a call
     {"n": 4, "op": "operate", "name": "eq", "args": []} as for a call
     {"n": 5, "op": "next", "target": 8}                 {"n": 5, "values": [1], "more": true}, and what
@@ -59,6 +60,7 @@ from ..wire.shapes import class_methods, special_methods
 from ..wire.subclasses import Members, any_subclass
 from .borrowing import Borrowed
 from .calling import Alone, Callee, Together
+from .identities import Identities
 from .lasting import Steps
 from .loops import Loops, run_alone
 from .main_module import COMPILE_ERRORS, compile_program, describe_error, new_module
@@ -214,7 +216,8 @@ class _Answer:
     def _do(self, request: Any) -> dict[str, Any]:
         op = request["op"]
         if op == "call":
-            return self._call(self._target(request["target"]), request["args"], request["kwargs"])
+            asked = bool(request.get("same"))
+            return self._call(self._target(request["target"]), request["args"], request["kwargs"], same=asked)
         if op == "get":
             return self._guard(lambda: _getattr(self._target(request["target"])(), request["name"]), Containers())
         if "forget" in request:
@@ -304,12 +307,20 @@ class _Answer:
         decode = (self._decoder if known is None else self._decoder.within(known)).decode
         return [decode(form) for form in args], {name: decode(form) for name, form in kwargs.items()}
 
-    def _call(self, target: Callable[[], Any], args: Any, kwargs: Any) -> dict[str, Any]:
-        """Call a target with decoded arguments; the reply also tells how the call changed them."""
+    def _call(self, target: Callable[[], Any], args: Any, kwargs: Any, *, same: bool = False) -> dict[str, Any]:
+        """Call a target with decoded arguments; the reply also tells how the call changed them.
+
+        With `same`, it also tells which parts of the arguments the result has.
+        """
         known = Containers()
         given, named = self._decode(args, kwargs, known)
         count = len(known.values)
-        reply = self._guard(lambda: target()(*given, **named), known)
+        identities = Identities([*given, *named.values()]) if same else None
+
+        def call() -> Any:
+            return target()(*given, **named)
+
+        reply = self._guard(call if identities is None else identities.of(call), known)
         self._steps.remember(reply, known.values[:count])
         mutable = [(form, value) for form, value in _zip(args, given) if may_hold_changes(form)]
         mutable += [(form, named[name]) for name, form in kwargs.items() if may_hold_changes(form)]
@@ -317,6 +328,8 @@ class _Answer:
         if mutable and self._has_changed(mutable):
             containers = enumerate(known.values[:count])
             changed = [[number, self._encode(value, known, content=True)] for number, value in containers]
+        if identities is not None:
+            reply["same"] = identities.found()
         return {**reply, "changed": changed}
 
     def _has_changed(self, arguments: list[tuple[Any, Any]]) -> bool:

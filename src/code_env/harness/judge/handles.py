@@ -98,6 +98,8 @@ class Handle:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__") and name not in _SPECIAL and name not in _ASKED:
+            if name == "__signature__":  # `inspect.signature` would show the parameters of the handle's own method.
+                raise HandleMisuse(f'a test looked at the parameters of {shown(self)}; judge="shared" allows it')
             raise AttributeError(f"{shown(self)} gives out no attribute {name!r}")
         return self._code_env_remote.get(self, name)
 

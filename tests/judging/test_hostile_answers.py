@@ -96,3 +96,37 @@ def test_public_tests_run_before_the_program_has_seen_a_hidden_input(executor):
 def test_an_answer_that_kills_what_serves_it_was_tested(executor):
     verdict = judge(task(StdinTest("", "x")), "import os\nos.kill(os.getppid(), 9)", executor)
     assert (verdict.outcome, verdict.fraction) == (Outcome.FAIL, 0.0)
+
+
+LIES = """
+import asyncio
+async def f(x):
+    await asyncio.sleep(0.001)
+    return x
+import code_env_harness.program.loops as loops
+true = loops.Loops._run
+def run(self, one, op, request):
+    reply = true(self, one, op, request)
+    return LIE
+loops.Loops._run = run
+"""
+OF_TASKS = """
+import asyncio
+async def main():
+    assert await asyncio.gather(f(1), f(2)) == [1, 2]
+    try: await f(3)
+    except BaseException: pass
+try: asyncio.run(main())
+except BaseException: pass
+assert 1 + 1 == 2
+"""
+
+
+@pytest.mark.parametrize(
+    "lie",
+    ["{}", "{'ready': [[99, {'value': 1}]]}", "{**reply, 'ready': reply['ready'] * 2}", "{**reply, 'given': [[0, 7]]}"],
+)
+def test_lies_about_tasks_buy_nothing(lie, executor):
+    verdict = judge(asserts(OF_TASKS, entry_point="f"), LIES.replace("LIE", lie), executor)
+    # The last case passes where the tests catch everything.
+    assert (verdict.outcome, verdict.cases[0].passed) == (Outcome.FAIL, False), verdict.cases

@@ -32,6 +32,9 @@ threads and descriptors of the program can have something for it."""
 _SHORTEST_S, _LONGEST_S = 0.001, 0.02
 """The intervals at which a loop that waits for threads or descriptors looks after the program's loop, in seconds."""
 
+_SELDOM_S = 1.0
+"""The interval at which a loop that waits for others looks whether the program is still there, in seconds."""
+
 _NOBODY_ASKED = "the program's process sent what nobody asked for"
 
 
@@ -55,7 +58,7 @@ class Loops:
         running = None if asyncio is None else asyncio._get_running_loop()
         if running is None:
             return None
-        for one in self._open.values():
+        for one in list(self._open.values()):  # Another thread can begin a loop.
             if one.loop is running:
                 return one
         number = next(self._numbers)
@@ -72,6 +75,11 @@ class Loops:
             if ended := [one.number for one in closed if one.is_known]:
                 fields["ended"] = ended
         return fields
+
+    @property
+    def are_lost(self) -> bool:
+        """Whether the program has ended, or has sent what nobody asked for, while a loop waited for it."""
+        return any(isinstance(one.fault, ProgramDied) for one in self._open.values())
 
     async def outcome_of(self, target: str | int, *, reports: bool) -> dict[str, Any]:
         """Have the program await one of its objects, and return the outcome.
@@ -134,7 +142,8 @@ class Loop:
         self._ran_at = loop.time()
         self._next: Any = None
         self._interval_s = _SHORTEST_S
-        self._fault: BaseException | None = None
+        self.fault: BaseException | None = None
+        """What has ended the conversation while this loop ran."""
 
     async def outcome_of(self, target: str | int, reports: bool) -> dict[str, Any]:
         """Have the program await one of its objects, and return the outcome."""
@@ -178,12 +187,12 @@ class Loop:
             self.is_known = True
             self._due_at = self.loop.time() + max(0.0, min(due, 1e6))
             self._interval_s = _SHORTEST_S
-            self._arm()
+        self._arm()
         return reply
 
     def _exchange(self, op: str, **fields: Any) -> None:
-        if self._fault is not None:
-            raise self._fault
+        if self.fault is not None:
+            raise self.fault
         self.is_known = True
         finished, self._finished = self._finished, []
         done = [finish() for finish in finished]
@@ -216,18 +225,21 @@ class Loop:
         """Whether threads or descriptors can give the tests' loop something to do."""
         return _thread._count() > 0 or len(self.loop._selector.get_map()) > 1  # Each loop has one descriptor.
 
+    def _is_awaited(self) -> bool:
+        """Whether the program's loop has something to do, or the tests wait for it."""
+        return self._due_at is not None or bool(self._finished) or len(self._futures) > len(self._outcomes)
+
     def _arm(self) -> None:
         """Arrange that the program's loop runs when it has to."""
+        is_awaited = self._is_awaited()
         if self._next is not None:
-            if not hasattr(self._next, "when"):  # It is next in turn.
+            if not is_awaited or not hasattr(self._next, "when"):  # It is next in turn.
                 return
             self._next.cancel()
-            self._next = None
-        waits = len(self._futures) > len(self._outcomes)
-        if not waits and self._due_at is None and not self._finished:
-            return
         due_s = 1.0 if self._due_at is None else max(0.0, self._due_at - self.loop.time())
-        if due_s == 0 or self._finished or self.loop._ready or not self._waits_for_others():
+        if not is_awaited:
+            self._next = self.loop.call_later(_LONGEST_S, self._drive)
+        elif due_s == 0 or self._finished or self.loop._ready or not self._waits_for_others():
             self._next = self.loop.call_soon(self._drive)
         else:
             self._next = self.loop.call_later(min(due_s, self._interval_s), self._drive)
@@ -236,10 +248,12 @@ class Loop:
     def _drive(self) -> None:
         """Let the program's loop run, if it is time."""
         self._next = None
-        idle_s, now = self._idle_s(), self.loop.time()
+        idle_s, now, is_awaited = self._idle_s(), self.loop.time(), self._is_awaited()
         is_due = self._due_at is not None and self._due_at <= now
+        is_late = now - self._ran_at >= (_OFTEN_S if is_awaited else _SELDOM_S)
         try:
-            if idle_s != 0 or is_due or self._finished or now - self._ran_at >= _OFTEN_S:
+            # If the tests wait for nothing but the program, its limit on time ends that, whatever they wait for.
+            if idle_s is None or (idle_s and is_awaited) or is_due or self._finished or is_late:
                 self._exchange("run", **{"for": idle_s})
             else:
                 self._arm()
@@ -248,7 +262,7 @@ class Loop:
 
     def _give_up(self, fault: BaseException) -> None:
         """Tell whoever waits for the program that the conversation is over."""
-        self._fault = fault
+        self.fault = fault
         waiting = [future for future in self._futures.values() if not future.done()]
         for future in waiting:
             future.set_exception(fault)

@@ -356,7 +356,7 @@ class RemoteModule:
     @property
     def is_dead(self) -> bool:
         """Whether the program's process has ended or is lost."""
-        return self._ended is not None or self._lost is not None
+        return self._ended is not None or self._lost is not None or self._loops.are_lost
 
     def close(self) -> None:
         """Prevent further messages, also from objects that still hold this module: another program gets the channel."""

@@ -206,6 +206,8 @@ class SuiteRun:
             raise
         # An exception in the tests, because of a value of the program, ends the tests.
         except BaseException as error:
+            if self._module is not None and self._module.is_dead:
+                raise ProgramDied(ENDED) from error
             self.finish(self.cases.brief(error))
             return error
         self.finish(None)

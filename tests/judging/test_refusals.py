@@ -109,3 +109,28 @@ class V:
 def test_slices_and_exceptions_reach_objects(code, passes, executor):
     (verdict,) = judge_many([(Task("t", "", (AssertTest(code),), entry_point="V", judge="objects"), V)], executor)
     assert verdict.passed == passes, verdict.cases
+
+
+AT_ONCE = """
+import asyncio
+async def main():
+    log, config = [], {"by": [1]}
+    await asyncio.gather(add(config, 1, CHANGED), add(config, 2, OTHER))
+    assert len(log) == 2
+asyncio.run(main())
+"""
+ADD = "import asyncio\nasync def add(config, x, log):\n    await asyncio.sleep(0)\n    log.append(x)"
+
+
+@pytest.mark.parametrize("mode", ["blind", "objects"])
+def test_a_list_that_two_coroutines_change_at_once_is_refused_and_the_mode_is_named(mode, executor):
+    one = AT_ONCE.replace("CHANGED", "log").replace("OTHER", "log")
+    (verdict,) = judge_many([(Task("t", "", (AssertTest(one),), judge=mode), ADD)], executor)
+    assert not verdict.passed
+    assert 'judge="shared" lets them share it' in verdict.cases[0].message
+
+
+def test_what_two_coroutines_only_read_is_not_refused(executor):
+    code = AT_ONCE.replace("CHANGED", "log").replace("OTHER", "(other := [])").replace("len(log)", "len(log + other)")
+    (verdict,) = judge_many([(Task("t", "", (AssertTest(code),)), ADD)], executor)
+    assert verdict.passed, verdict.cases

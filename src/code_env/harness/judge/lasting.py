@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..wire.containers import Containers
-from ..wire.plain import Decoder, NotPlain, lasting_number
+from ..wire.plain import Decoder, Encoder, NotPlain, lasting_number
 from .handles import HandleMisuse
 
 _MOST_YIELDED = 256
@@ -21,8 +21,8 @@ _MOST_BYTES = 1 << 20
 
 
 class _Lasting:
-    def __init__(self, arguments: list[Any]) -> None:
-        self.arguments = arguments
+    def __init__(self, arguments: list[Any], *, is_of_coroutine: bool = False) -> None:
+        self.arguments, self.is_of_coroutine = arguments, is_of_coroutine
         self.known = Containers.of(arguments)
         """The containers in the arguments, then the yielded ones."""
         self._sizes: list[int] = []
@@ -94,6 +94,14 @@ def _contents(forms: Any, decoder: Decoder, numbers: range) -> list[tuple[int, A
     return contents
 
 
+def _content(value: Any, arguments: list[Any]) -> Any:
+    """Return the form of the content of one of the containers in the arguments; None if it is not plain data alone."""
+    try:
+        return Encoder(known=Containers.of(arguments)).encode(value, content=True)
+    except NotPlain:
+        return None
+
+
 class LastingContainers:
     """The containers that the iterators, generators and coroutines of one answer can still change or yield."""
 
@@ -105,7 +113,29 @@ class LastingContainers:
         """Remember the first `count` containers of an exchange, its arguments, if its value is such an object."""
         number = lasting_number(form) if count else None
         if number is not None and number not in self._lasting:
-            self._lasting[number] = _Lasting(known.values[:count])
+            self._lasting[number] = _Lasting(known.values[:count], is_of_coroutine="co" in form)
+
+    def refuse_shared(self, number: Any, forms: Any) -> None:
+        """Refuse a change to a container that another coroutine has got too: the program has a copy for each of them.
+
+        Args:
+            number: The number of the coroutine that has made the changes.
+            forms: Number and content of containers in its arguments, as the program reports them.
+
+        Raises:
+            HandleMisuse: If another coroutine that has not ended got such a container.
+        """
+        mine = self._lasting.get(number)
+        others = [one for one in self._lasting.values() if one is not mine and one.is_of_coroutine]
+        if mine is None or not others or not forms or type(forms) is not list:
+            return
+        shared = {id(value) for one in others for value in one.arguments}.intersection(map(id, mine.arguments))
+        for at, value in enumerate(mine.arguments):
+            if id(value) in shared and [at, _content(value, mine.arguments)] not in [[at, None], *forms]:
+                raise HandleMisuse(
+                    f"two coroutines got one {type(value).__name__}, and one of them changed it before the other had "
+                    'ended: each has a copy; judge="shared" lets them share it'
+                )
 
     def request(self, number: Any) -> dict[str, Any]:
         """Return the fields that a request for a step needs in addition."""
@@ -168,6 +198,7 @@ class LastingContainers:
         """
         if type(number) is not int or number not in self._lasting:
             raise NotPlain("no coroutine has that number")
+        self.refuse_shared(number, given)
         try:
             self._lasting[number].change_arguments(given, decoder)
         except Exception as error:

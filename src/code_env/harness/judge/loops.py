@@ -91,7 +91,9 @@ class Loops:
         running = self.running()
         if running is None:  # The tests run the coroutine by hand.
             return self._step("await", target=target)
-        return await running.outcome_of(target, reports)
+        outcome = await running.outcome_of(target, reports)
+        self._lasting.refuse_shared(target, outcome.get("changed"))
+        return outcome
 
     def begin(self, coroutine: Any, at: Any, finish: Callable[[], Any]) -> Any:
         """Begin a task for a coroutine of the tests, and return it; None if the loop does not run.

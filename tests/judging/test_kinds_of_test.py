@@ -303,7 +303,7 @@ CROSSINGS = {
         "class BankError(Exception):\n    def __init__(self, code): self.code = code\n"
         "    def __str__(self): return f'code {self.code}'\n"
         "class Broke(BankError): pass\ndef f(x): raise Broke(7)",
-        "class BankError(Exception):\n    code = 7\ndef f(x): raise BankError('code 7')",
+        "class BankError(Exception):\n    code = 8\ndef f(x): raise BankError('code 7')",
     ),
     "builtin exception": (
         "try:\n    f(-1)\n    assert False\nexcept ValueError as e:\n    assert 'neg' in str(e)",

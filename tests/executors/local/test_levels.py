@@ -112,6 +112,8 @@ ABUSES = (
     "hears of what others do with files",
     "acts on the disk and the memory of all",
     "reads what is noted with a secret",
+    "the kernel forgets ignored children",
+    "the kernel forgets the children of a process whose memory another writes to",
 )
 """What the kernel may grant to one user and not to another."""
 

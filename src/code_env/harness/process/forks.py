@@ -8,7 +8,8 @@ the processes of one program, even if other programs run as the same user.
 The parent must be the reaper of orphans, so that no process leaves the tree below it.
 
 The filter also reports locks on parts of a file (F_SETLK) to the listener. Processes need these locks to wait for each
-other, and Linux limits neither their number nor the memory that they take.
+other, and Linux limits neither their number nor the memory that they take. What the program chooses for the ends of its
+children is reported, too: see `ends_of_children`.
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ import fcntl
 import os
 import struct
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
+from .ends_of_children import SIGACTION, Layout, is_alone, keep_ends, layout_of, shares_memory
 from .sockets import Socket, receive_descriptors, send_descriptors, socket_pair
-from .watching import children_of, descendants
+from .watching import children_of, descendants, has_ended
 
 _NOTIFICATION_BYTES = 80  # struct seccomp_notif: id, pid, flags, the call
 _ANSWER = struct.Struct("<QqiI")  # struct seccomp_notif_resp: id, value, error, flags
-_RECEIVE, _SEND = 0xC0502100, 0xC0182101
+_RECEIVE, _SEND, _IS_WAITING = 0xC0502100, 0xC0182101, 0x40082102
 _CONTINUE = 1
-_FIRST_ARGUMENT = 32
-"""The offset of the call's first argument in a notification."""
+_ARGUMENTS = 32
+"""The offset of the call's arguments in a notification."""
 
 _PATIENCE_S, _LOOK_S = 0.02, 0.0005
 """How long a fork waits for the outcome of earlier forks that are allowed but not done, and the pause between two
@@ -40,6 +43,10 @@ _FORGOTTEN_S = 1.0
 
 _MOST_LOOKS = 5
 """The most times in a row that the list of living processes is read again."""
+
+_MOST_ENDED = 256
+"""How many processes that have ended, and that the program has not waited for, take no place of another process. Each
+takes some kernel memory, and time at each look."""
 
 _MOST_LOCKS = 1 << 16
 """How many times a program may set or release a lock. This many locks take 16 MiB."""
@@ -62,15 +69,20 @@ class ForkGate:
 
     Args:
         allowed: How many processes may live in addition to the program's own; can be changed later.
+        as_user: Has this process act as the program's user meanwhile, if that is another user.
     """
 
-    def __init__(self, allowed: int) -> None:
-        self.allowed = allowed
+    def __init__(
+        self, allowed: int, as_user: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+    ) -> None:
+        self.allowed, self._as_user = allowed, as_user
         self.answering_s = 0.0
         """CPU time that this process has spent on forks and locks, in seconds; the program is charged."""
         self._sockets: tuple[Socket, Socket] | None = None
         self._open: dict[int, _Allowed] = {}
         self._living: frozenset[int] = frozenset()
+        self._shared: set[Layout] = set()
+        """The layouts of processes that have started a child in their own address space."""
         self.listener: int | None = None
         self.locks = 0
         """How many times the program has set or released a lock."""
@@ -121,10 +133,13 @@ class ForkGate:
         except OSError as error:
             return error.errno in (errno.EINTR, errno.ENOENT)  # The thread that asked is dead by now.
         number, thread, _, call = struct.unpack_from("<QIIi", notification)
-        (argument,) = struct.unpack_from("<Q", notification, _FIRST_ARGUMENT)
+        first, second = struct.unpack_from("<QQ", notification, _ARGUMENTS)
         self._open.pop(thread, None)  # A thread that asks again has finished its last fork.
-        refusal = self._refusal(thread, call, argument)
-        answer = _ANSWER.pack(number, 0, -refusal, 0 if refusal else _CONTINUE)
+        if call == SIGACTION:
+            answer = _ANSWER.pack(number, 0, 0, _CONTINUE if self._keeps_ends(number, thread, second) else 0)
+        else:
+            refusal = self._refusal(thread, call, first)
+            answer = _ANSWER.pack(number, 0, -refusal, 0 if refusal else _CONTINUE)
         try:
             fcntl.ioctl(self.listener, _SEND, bytearray(answer))
         except OSError:  # The thread that asked is dead, or was interrupted and will ask again.
@@ -150,7 +165,23 @@ class ForkGate:
         if not self._may_start():
             return errno.EAGAIN
         self._open[thread] = _Allowed(time.monotonic(), self._living)
+        if shares_memory(call, argument):
+            self._shared.add(layout_of(thread))
         return 0
+
+    def _keeps_ends(self, number: int, thread: int, address: int) -> bool:
+        """Return whether a thread may choose what happens when its children end; see `ends_of_children`."""
+
+        def others() -> frozenset[int]:
+            self._look()
+            return self._living
+
+        def is_waiting() -> bool:
+            fcntl.ioctl(self.listener or -1, _IS_WAITING, struct.pack("<Q", number))
+            return True
+
+        with self._as_user():
+            return is_alone(thread, self._shared, others) and keep_ends(thread, address, is_waiting)
 
     def _may_start(self) -> bool:
         """Return whether one more process may start, counting processes that are about to start."""
@@ -160,6 +191,8 @@ class ForkGate:
             self._open = {thread: fork for thread, fork in self._open.items() if not _is_done(thread, fork)}
             self._look()
             living = len(self._living) - 1  # Without the program's own process.
+            if living >= self.allowed:
+                living -= min(sum(map(has_ended, self._living)), _MOST_ENDED)
             if living + len(self._open) < self.allowed:
                 return True
             if living >= self.allowed or time.monotonic() > deadline:

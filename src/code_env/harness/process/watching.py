@@ -167,12 +167,28 @@ def is_stopped(pid: int) -> bool:
     return _state_of(pid) == b"T"
 
 
+def has_ended(pid: int) -> bool:
+    """Return whether a process, with all its threads, has ended and was not waited for; False where unknown."""
+    fields = _stat_of(pid)
+    return fields[:1] == [b"Z"] and fields[_THREADS : _THREADS + 1] == [b"1"]
+
+
+_THREADS = 17
+"""Where `stat` has the number of threads, counted from the state. The first thread of a process can end before others,
+and is a zombie then."""
+
+
 def _state_of(pid: int) -> bytes:
+    return b"".join(_stat_of(pid)[:1])
+
+
+def _stat_of(pid: int) -> list[bytes]:
+    """Return the fields of `stat` (proc_pid_stat(5)) from the state on; none where unknown."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0]
-    except (OSError, IndexError):
-        return b""
+            return file.read().rpartition(b")")[2].split()
+    except OSError:
+        return []
 
 
 class Watch:

@@ -18,6 +18,7 @@ import marshal
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from code_env.harness.process.confinement import Confinement
@@ -85,8 +86,9 @@ class ChildLayers:
         self.user, self.full, self.notices = user, full, notices
         self.capabilities = linux.CapabilitySet(*([linux.CAP_DAC_READ_SEARCH] if private else []))
         self.rules = landlock.Ruleset(rules)
-        # A process that serves tests reads /proc to measure them.
-        self.server_rules = landlock.Ruleset([*rules, ("/proc", landlock.READ_FILE | landlock.READ_DIR)])
+        # A process that serves tests reads /proc to measure them, and writes there: see `ends_of_children`.
+        of_proc = landlock.READ_FILE | landlock.READ_DIR | landlock.WRITE_FILE
+        self.server_rules = landlock.Ruleset([*rules, ("/proc", of_proc)])
         self._shared_user = not full and user is None
         self._stray_signals = not full and landlock.version() < landlock.SIGNAL_SCOPE_VERSION
         self._truncates = full or landlock.version() >= landlock.TRUNCATE_VERSION
@@ -115,6 +117,28 @@ class ChildLayers:
             _setresuid(user, user, user)
             # Otherwise processes of the same user could not measure this process.
             self._be_measurable.make()
+
+    @contextlib.contextmanager
+    def as_user(self) -> Iterator[None]:
+        """Act as the programs' user meanwhile: root of a container may lack the right to reach another user's memory.
+
+        Only the effective user changes. So that user's programs can neither signal nor trace this process.
+        """
+        if self.user is None:
+            yield
+            return
+        own_group, own_user, own_capabilities = os.getegid(), os.geteuid(), linux.CapabilitySet.full()
+        _setresgid(-1, self.user, -1)
+        _setresuid(-1, self.user, -1)
+        try:
+            own_capabilities.calls[0].make()  # Programs may have some of them, see `private`.
+            yield
+        finally:
+            _setresuid(-1, own_user, -1)
+            _setresgid(-1, own_group, -1)
+            # The changes have undone these two.
+            self._be_measurable.make()
+            linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
 
     def confine(self, rules: landlock.Ruleset) -> None:
         """Give up the capabilities, and everything that the rules do not grant."""

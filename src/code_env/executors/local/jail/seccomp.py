@@ -335,9 +335,12 @@ _OWNERS: dict[str, _Numbers] = {
 }
 
 _SIGACTION: _Numbers = (13, 134)
-_WAITED_FOR = (Step(0, (signal.SIGCHLD,), then=failure(0), otherwise=ALLOW),)
-"""A process that ignores SIGCHLD hides what its children have used. So `sigaction` for it reports success, and does
-nothing."""
+_ENDS_OF_CHILDREN = (
+    Step(0, (signal.SIGCHLD,), otherwise=ALLOW),
+    Step(1, mask=0xFFFFFFFF, then=NOTIFY),
+    Step(1, mask=0xFFFFFFFF, high=True, then=NOTIFY, otherwise=ALLOW),  # Without a new action, the call only reads.
+)
+"""A process that ignores SIGCHLD hides what its children have used: see `code_env.harness.process.ends_of_children`."""
 
 _TRUNCATE: dict[str, _Numbers] = {"truncate": (76, 45)}
 
@@ -437,8 +440,8 @@ def program_filter(
         signals_of: The pid of the process itself, where no other layer keeps signals in. The process may then send
             signals only to itself and to its own process group.
         asks_for_signals: Whether the listener decides on each signal that the program sends.
-        hears_of_children: Whether the program may choose what happens when a child ends. Some interpreters need this,
-            because they learn of it only by a signal. A program that ignores its children hides what they have used.
+        hears_of_children: Whether the listener does not decide on what happens when a child ends. Some interpreters
+            choose it with several threads. A program that ignores its children hides what they have used.
     """
     start = NOTIFY if counted else failure(errno.EAGAIN)
     decisions = _each(_WORKERS_OWN | _HARNESS_OWN, _REFUSE)
@@ -456,7 +459,7 @@ def program_filter(
     decisions |= _one(_FCNTL, (Step(1, _SET_LOCK, then=lock, otherwise=ALLOW),))
     decisions |= _one(_PRCTL, _OPTIONS)
     if counted and not hears_of_children:
-        decisions |= _one(_SIGACTION, _WAITED_FOR)
+        decisions |= _one(_SIGACTION, _ENDS_OF_CHILDREN)
     if not counted:
         decisions |= _each(_SENDING | _LAYERS, _REFUSE)
     if shared_files:

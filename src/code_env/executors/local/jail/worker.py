@@ -107,7 +107,7 @@ def main(sock: Socket, config: ServerConfiguration, order: WorkerConfiguration) 
             scratch.renew(size)
         gate = None
         if processes:
-            gate = ForkGate(processes)
+            gate = ForkGate(processes, layers.as_user)
             gate.open()
         pid = _fork()
         if pid == 0:

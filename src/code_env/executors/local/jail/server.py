@@ -18,7 +18,7 @@ import select
 import site
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from code_env.harness.process.limits import die_with_parent
 from code_env.harness.process.sockets import Socket
@@ -148,6 +148,9 @@ def _import(config: ServerConfiguration) -> None:
             # If a module is missing or broken, the program that imports it gets the error.
             with contextlib.suppress(Exception, SystemExit):
                 importlib.import_module(name)
+    streams: Any = sys.modules.get("asyncio.selector_events")
+    if streams is not None:  # Otherwise streams use `sendmsg`, which the jail refuses.
+        streams._HAS_SENDMSG = False
     rehearsal.rehearse(judges=config["judges"])
     if config["policy"] is not None:
         from code_env_harness.restricted.policy import Policy  # type: ignore[import-not-found]

@@ -51,6 +51,23 @@ def test_they_do_in_tests_too(code, jail):
     assert verdict.passed, verdict.cases
 
 
+BESIDE_FORKS = """
+import os, signal, subprocess
+signal.signal(signal.SIGCHLD, lambda *_: None)
+for _ in range(40):
+    for _ in range(4):
+        if os.fork() == 0: os._exit(0)
+    for _ in range(4): os.wait()
+shells = [subprocess.run(['sh', '-c', 'for i in 1 2 3 4; do : & done; wait']).returncode for _ in range(10)]
+print(sum(shells))
+"""
+
+
+def test_ends_of_children_interrupt_no_fork(jail):
+    result = jail.run(Program(BESIDE_FORKS, limits=LIMITS.with_values({"processes": 12})))
+    assert (result.stdout, result.stderr) == ("0\n", ""), result
+
+
 FEW_RIGHTS = """
 import sys
 from code_env import Limits, Program, make_executor

@@ -4,6 +4,8 @@ A process that ignores SIGCHLD, or sets SA_NOCLDWAIT, has the kernel reap its ch
 child moves to nobody, so the program would not be charged for it. A system call filter reports `sigaction` for SIGCHLD
 to a listener before the kernel reads what the program has asked for. The listener takes these two wishes out of the
 program's memory, and lets the call continue: handlers work, and children that are ignored wait until the program ends.
+It also adds SA_RESTART: otherwise the end of a child could interrupt a fork that waits for the listener, with an error
+(EINTR) that forks never have elsewhere.
 
 This is safe only if nobody can write to that memory meanwhile. So the process must have one thread, its memory must not
 be shared, and no other process may live in the same address space, as a child of `vfork` does. Otherwise the call
@@ -31,7 +33,7 @@ _CLONE_VM = 0x100
 _WISH = struct.Struct("<QQ")
 """The first fields of the kernel's struct sigaction: the handler and the flags."""
 
-_SA_NOCLDWAIT = 2
+_SA_NOCLDWAIT, _SA_RESTART = 2, 0x10000000
 
 _LAYOUT = (23, 25, 45, 47)
 """Where `stat` has the starts of the code, the stack, the arguments and the environment, counted from the state
@@ -91,8 +93,9 @@ def keep_ends(thread: int, address: int, is_waiting: Callable[[], bool]) -> bool
                 return False
             handler, flags = _WISH.unpack(os.pread(fd, _WISH.size, address))
             handler = int(signal.SIG_DFL) if handler == signal.SIG_IGN else handler
+            kept = _WISH.pack(handler, flags & ~_SA_NOCLDWAIT | _SA_RESTART)
             # Also where nothing changes: from then on, the page is this process's own copy.
-            return os.pwrite(fd, _WISH.pack(handler, flags & ~_SA_NOCLDWAIT), address) == _WISH.size
+            return os.pwrite(fd, kept, address) == _WISH.size
         finally:
             os.close(fd)
     return False

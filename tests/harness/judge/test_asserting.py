@@ -7,6 +7,7 @@ import pytest
 
 from code_env.harness.judge.asserting import RECORDER, case_sources, compile_suite
 from code_env.harness.judge.cases import Cases, brief_error
+from code_env.harness.judge.held_changes import Moment
 
 
 def run(code, **names):
@@ -337,7 +338,7 @@ def test_each_run_of_a_case_is_announced_with_its_begin_and_end():
     suite = compile_suite("for i in range(2):\n    assert f(i) == 0", "<tests>")
     cases = Cases(suite.sources, seen.append)
     exec(suite.code, {RECORDER: cases, "f": lambda x: x})
-    assert seen == [True, False, True, False]
+    assert seen == [Moment.BEGIN, Moment.END] * 2
 
 
 def test_a_traceback_shows_the_line_of_the_test():

@@ -34,7 +34,7 @@ from typing import Any
 
 from .answer_imports import may_import_answers, without_answer_imports
 from .call_batching import Foreseen, foresee
-from .holding import hold_back, let_go_between
+from .holding import hold_back
 from .main_blocks import run_as_script
 from .nodes import Nodes, blocks_of, compiled, parse, place_of
 from .parts import change_parts
@@ -265,7 +265,6 @@ def _recorded(node: ast.Assert, index: int, number: int) -> ast.With:
     at = place_of(node)
     sides: list[ast.expr] = []
     test = node.test
-    let_go_between(test, RECORDER)
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         test.left = ast.NamedExpr(ast.Name("@left", _STORE, **at), test.left, **at)
         test.comparators = [ast.NamedExpr(ast.Name("@right", _STORE, **at), test.comparators[0], **at)]
@@ -279,7 +278,6 @@ def _recorded(node: ast.Assert, index: int, number: int) -> ast.With:
 def _attempted(node: ast.Assert, index: int, number: int) -> ast.With:
     """Return the statement for an `assert` that may fail, because the tests catch the exception."""
     at = place_of(node)
-    let_go_between(node.test, RECORDER)
     case = _call("attempt", ast.Constant(index, **at), ast.Constant(number, **at), at=at)
     return ast.With([ast.withitem(case)], [node], **at)
 

@@ -10,6 +10,7 @@ from typing import Any
 from ..wire.shown import brief
 from .asserting import NO_CASES, Sources
 from .handles import ProgramDied
+from .held_changes import Moment
 from .parts import part
 from .required import Needed, is_met
 
@@ -56,8 +57,7 @@ class Cases:
 
     Args:
         sources: From `compile_suite`.
-        around: Called with True when a statement begins that holds back changes, and with False when it ends; there
-            with `returns=True` if it is a `return`.
+        around: Told where the tests are in a statement that holds back changes.
         original: Returns the object that a value stands for where the tests check whether two values are one object.
         until_failure: Whether the first case that fails ends the tests.
     """
@@ -65,7 +65,7 @@ class Cases:
     def __init__(
         self,
         sources: Sources,
-        around: Callable[..., None],
+        around: Callable[[Moment], None],
         original: Callable[[Any], Any] = lambda value: value,
         *,
         until_failure: bool = False,
@@ -78,7 +78,7 @@ class Cases:
         self._around = around
         self.original = original
         self.part = part
-        self.held, self.returning = _Statement(around), _Statement(around, returns=True)
+        self.held, self.returning = _Statement(around, Moment.END), _Statement(around, Moment.RETURN)
         """Context managers for a statement that holds back changes, and for a `return` that does."""
         self.program_is_dead: Callable[[], bool] = lambda: False
         self.hint_of: Callable[[BaseException], str] = lambda error: ""
@@ -99,15 +99,23 @@ class Cases:
         """Return the source of an `assert` statement."""
         return self._sources.of_assert(number)
 
-    def let_go(self) -> bool:
-        """Make changes that are held back visible to the tests.
+    def start_part(self) -> None:
+        """Begin a part of a statement; `reading_order.py` says where."""
+        self._around(Moment.PART)
 
-        Returns:
-            True, so that the call can be put between the parts of `and`.
-        """
-        self._around(False)
-        self._around(True)
-        return True
+    def let_go(self) -> None:
+        """Make the changes that the present part holds back visible to the tests."""
+        self._around(Moment.LET_GO)
+
+    def ended(self, begun: None, value: Any) -> Any:
+        """End a part, make its changes visible to the tests, and return its value."""
+        self._around(Moment.END_OF_PART)
+        return value
+
+    def joined(self, begun: None, value: Any) -> Any:
+        """End a part, whose changes its statement holds back from now on, and return its value."""
+        self._around(Moment.JOIN)
+        return value
 
     @staticmethod
     def leave(code: object = None) -> None:
@@ -194,16 +202,16 @@ class Cases:
 
 
 class _Statement:
-    """A statement during which changes are held back; `returns` says that the caller's statement holds them next."""
+    """A statement during which changes are held back, and how it ends."""
 
-    def __init__(self, around: Callable[..., None], *, returns: bool = False) -> None:
-        self._around, self._how = around, {"returns": True} if returns else {}
+    def __init__(self, around: Callable[[Moment], None], end: Moment) -> None:
+        self._around, self._end = around, end
 
     def __enter__(self) -> None:
-        self._around(True)
+        self._around(Moment.BEGIN)
 
     def __exit__(self, *_: object) -> None:
-        self._around(False, **self._how)
+        self._around(self._end)
 
 
 class _Case:
@@ -213,12 +221,12 @@ class _Case:
     or the time is up before it is recorded, the case stays unsettled, and an unsettled case has failed.
     """
 
-    def __init__(self, cases: Cases, record: CaseRecord, number: int, around: Callable[..., None]) -> None:
+    def __init__(self, cases: Cases, record: CaseRecord, number: int, around: Callable[[Moment], None]) -> None:
         self._cases, self._record, self._number, self._around = cases, record, number, around
 
     def __enter__(self) -> None:
         self._cases.enter(self._record)
-        self._around(True)
+        self._around(Moment.BEGIN)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -232,7 +240,7 @@ class _Case:
                 text = _text_of(error) if plain else self._cases.brief(error)
                 whole = text if text.startswith(source) else f"{source}: {text}"
                 record.message = " ".join(whole[:MAX_MESSAGE].split())
-        self._around(False)
+        self._around(Moment.END)
         if self._cases.program_is_dead():
             return False  # Tests that caught `ProgramDied` stop here, because later results are not about the program.
         record.reached.add(self._number)
@@ -247,7 +255,7 @@ class _Attempt(_Case):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *trace: Any) -> bool:
         if error is None or self._cases.program_is_dead():
             return super().__exit__(kind, error, *trace)
-        self._around(False)
+        self._around(Moment.END)
         self._record.unsettled -= 1
         return False
 

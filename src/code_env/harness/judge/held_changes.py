@@ -9,7 +9,11 @@ A change belongs to the innermost statement that made the call: if a helper of t
 statement in the helper. The changes of `return f(x)` pass to the statement that called the helper. If a running
 statement already holds back changes to one of the arguments, it also holds back all changes of the new call. A call
 that returns None is made for its effect, so its changes are made at once. `holding.py` finds the statements that hold
-back changes; others, such as `f(x)` alone, do not. All this runs in the judge's process.
+back changes; others, such as `f(x)` alone, do not.
+
+A part of a statement can hold back the changes of its own calls, which are made before the statement ends. Changes that
+the statement already holds back are not made with them. `reading_order.py` finds these parts. All this runs in the
+judge's process.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import copy
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import Enum, auto
 from types import FrameType
 from typing import Any
 
@@ -28,12 +33,32 @@ _MOST_COPIES = 10_000
 """How many copies are remembered before those that the tests hold no longer are forgotten."""
 
 
+class Moment(Enum):
+    """Where the tests are in a statement that holds back changes."""
+
+    BEGIN = auto()
+    """It begins."""
+    END = auto()
+    """It has ended, and its changes are made."""
+    RETURN = auto()
+    """It has ended, and the statement that called the function holds back its changes."""
+    PART = auto()
+    """A part of it begins."""
+    LET_GO = auto()
+    """The changes of the present part, or of the whole statement if there is no part, are made."""
+    END_OF_PART = auto()
+    """A part has ended, and its changes are made."""
+    JOIN = auto()
+    """A part has ended, and what surrounds it holds back its changes."""
+
+
 @dataclass(eq=False)
 class Scope:
-    """A statement that runs and holds back changes."""
+    """A statement, or a part of one, that runs and holds back changes."""
 
     frame: FrameType | None
     """The frame of the tests that it runs in."""
+    is_part: bool = False
 
 
 @dataclass
@@ -82,32 +107,46 @@ class HeldChanges:
         known.instead = self.instead
         return known
 
-    def begin(self) -> None:
-        """Begin a statement."""
-        self._scopes.append(Scope(_frame_of_tests()))
-
-    def end(self, *, returns: bool = False) -> tuple[Scope | None, Scope | None]:
-        """End a statement.
-
-        Args:
-            returns: Whether what it holds back goes on to the statement that called the function.
+    def at(self, moment: Moment) -> list[tuple[Scope, Scope | None]]:
+        """Hold back changes or let them go.
 
         Returns:
-            The statement, and the one that holds its changes now, or None if they have been made.
+            Pairs of a statement or a part that holds nothing back any more, and the one that holds its changes now, or
+            None if they have been made.
         """
         frame = _frame_of_tests()
-        ended = self._scope_of(frame)
-        if ended is None:
-            return None, None
-        self._scopes.remove(ended)
+        present = self._scope_of(frame)
+        if moment is Moment.BEGIN or (moment is Moment.PART and present is not None):
+            self._scopes.append(Scope(frame, is_part=moment is Moment.PART))
+            return []
+        if present is None or moment is Moment.PART:
+            return []
+        if moment is Moment.LET_GO:
+            return [self._hand_over(present, None)]
+        if moment is Moment.END_OF_PART or moment is Moment.JOIN:
+            self._scopes.remove(present)
+            return [self._hand_over(present, self._scope_of(frame) if moment is Moment.JOIN else None)]
+        return self._end(present, frame, returns=moment is Moment.RETURN)
+
+    def _end(self, present: Scope, frame: FrameType | None, *, returns: bool) -> list[tuple[Scope, Scope | None]]:
+        handed = []
+        self._scopes.remove(present)
+        while present.is_part:  # An exception has ended it.
+            part, present = present, next(one for one in reversed(self._scopes) if one.frame is frame)
+            handed.append(self._hand_over(part, present))
+            self._scopes.remove(present)
         caller = self._scope_of(_frame_of_tests_from(frame.f_back)) if returns and frame is not None else None
-        if caller is not None:
-            self._move({ended}, caller)
-        elif self._entries:
-            self._release(ended)
+        handed.append(self._hand_over(present, caller))
         if self.stands_for:
             self._forget_copies()
-        return ended, caller
+        return handed
+
+    def _hand_over(self, scope: Scope, holder: Scope | None) -> tuple[Scope, Scope | None]:
+        if holder is not None:
+            self._move({scope}, holder)
+        elif self._entries:
+            self._release(scope)
+        return scope, holder
 
     def represent(self, pairs: Iterable[tuple[Any, Any]]) -> None:
         """Let values stand for objects of the tests; `pairs` has both."""

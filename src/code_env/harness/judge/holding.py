@@ -9,8 +9,7 @@ statements are rewritten so that changes wait for their end::
     return f(x)                      with @cases.returning: return f(x)
 
 In an `if`, `for`, `while`, `with` or `match` statement, only the header is rewritten. The `assert` statements that are
-cases hold back changes by themselves. Changes are made between the parts of `a and b` and of `a or b`, as if the parts
-were statements that follow one another.
+cases hold back changes by themselves. `reading_order.py` says where changes are made within a statement.
 
 A statement that reads no name after its first call is not rewritten. An example is `y = f(x)`, after which `y` can be
 `x` itself. There are two exceptions, whose changes pass to the statement that called the function: a `return`, and a
@@ -21,10 +20,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Container
-from typing import Any
+from collections.abc import Container, Set
 
-from .nodes import Nodes, blocks_of, place_of
+from .nodes import DEFINITIONS, Nodes, blocks_of, place_of
+from .reading_order import COPYING, ReadingOrder, of_recorder
 
 _INERT = frozenset(
     (
@@ -56,31 +55,11 @@ def hold_back(tree: ast.Module, nodes: Nodes, recorder: str, cases: Container[as
         cases: The `assert` statements that are cases.
     """
     if nodes.of(ast.Call):
-        _Holder(_inert_functions(tree, nodes), recorder, cases).block(tree.body)
+        _Holder(tree, nodes, recorder, cases).block(tree.body)
 
 
-def let_go_between(test: ast.expr, recorder: str) -> None:
-    """Make an expression let go of changes between the parts of `and` and `or`."""
-    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        test = test.operand
-    if not isinstance(test, ast.BoolOp):
-        return
-    first, *others = test.values
-    test.values = [first]
-    for other in others:
-        at = place_of(other)
-        let_go: ast.expr = ast.Call(_of_recorder(recorder, "let_go", at), [], [], **at)
-        if isinstance(test.op, ast.Or):
-            let_go = ast.UnaryOp(ast.Not(), let_go, **at)
-        test.values += [let_go, other]
-    for value in (first, *others):
-        let_go_between(value, recorder)
-
-
-def _inert_functions(tree: ast.Module, nodes: Nodes) -> frozenset[str]:
+def _inert_functions(tree: ast.Module, bound: Set[str]) -> frozenset[str]:
     """Return the names of functions that certainly do not reach the program, as far as the text shows."""
-    bound = {node.id for node in nodes.of(ast.Name) if not isinstance(node.ctx, ast.Load)}
-    bound |= {node.arg for node in nodes.of(ast.arg)}
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     calls = {
         name: [one for one in ast.walk(node) if isinstance(one, ast.Call)]
@@ -101,8 +80,13 @@ def _is_inert(call: ast.Call, inert: Container[str]) -> bool:
 
 
 class _Holder:
-    def __init__(self, inert: frozenset[str], recorder: str, cases: Container[ast.stmt]) -> None:
-        self._inert, self._recorder, self._cases = inert, recorder, cases
+    def __init__(self, tree: ast.Module, nodes: Nodes, recorder: str, cases: Container[ast.stmt]) -> None:
+        self._recorder, self._cases = recorder, cases
+        bound = {node.id for node in nodes.of(ast.Name) if not isinstance(node.ctx, ast.Load)}
+        bound |= {node.arg for node in nodes.of(ast.arg)}
+        self._inert = _inert_functions(tree, bound)
+        copying = COPYING - bound - {node.name for node in nodes.of(*DEFINITIONS)}
+        self._order = ReadingOrder(self._calls, nodes, copying, recorder)
         self._last_read: dict[str, tuple[int, int]] | None = None
         """Where the present function reads each name for the last time; None outside functions and within loops."""
 
@@ -118,11 +102,13 @@ class _Holder:
                 self._last_read = before
             case ast.ClassDef():  # A new name in its body could become a member of an enumeration.
                 for inner in node.body:
-                    if isinstance(inner, (*_FUNCTIONS, ast.ClassDef)):
+                    if isinstance(inner, (*_FUNCTIONS, ast.ClassDef)) or inner in self._cases:
                         self._statement(inner)
             case ast.Return(value=ast.expr() as value) if self._calls(value):
                 return [self._with("held" if self._holds(value) else "returning", node)]
-            case ast.Assert(test=value) if node not in self._cases and self._holds(value):
+            case ast.Assert(test=value) if node in self._cases:
+                node.test = self._order.statement(value)
+            case ast.Assert(test=value) if self._holds(value):
                 return [self._with("held", node)]
             case ast.Expr(value=value) | ast.Assign(value=value) if self._is_done_with(node, value):
                 return [self._with("returning", node)]
@@ -199,12 +185,15 @@ class _Holder:
         )
 
     def _with(self, kind: str, statement: ast.stmt) -> ast.With:
-        if isinstance(statement, ast.Expr | ast.Assign | ast.Return) and statement.value is not None:
-            let_go_between(statement.value, self._recorder)
-        elif isinstance(statement, ast.Assert):
-            let_go_between(statement.test, self._recorder)
+        match statement:
+            case ast.Expr(value=value) | ast.Assign(value=value) | ast.Return(value=ast.expr() as value):
+                statement.value = self._order.statement(value)
+            case ast.Raise(exc=ast.expr() as value):
+                statement.exc = self._order.statement(value)
+            case ast.Assert(test=value):
+                statement.test = self._order.statement(value)
         at = place_of(statement)
-        return ast.With([ast.withitem(_of_recorder(self._recorder, kind, at))], [statement], **at)
+        return ast.With([ast.withitem(of_recorder(self._recorder, kind, at))], [statement], **at)
 
     def _kept(self, value: ast.expr) -> ast.With:
         at = place_of(value)
@@ -221,7 +210,3 @@ def _last_reads(function: ast.AST) -> dict[str, tuple[int, int]]:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             reads[node.id] = max(reads.get(node.id, (0, 0)), (node.lineno, node.col_offset))
     return reads
-
-
-def _of_recorder(recorder: str, name: str, at: dict[str, Any]) -> ast.Attribute:
-    return ast.Attribute(ast.Name(recorder, _LOAD, **at), name, _LOAD, **at)

@@ -204,20 +204,20 @@ class LastingContainers:
         except Exception as error:
             raise NotPlain(f"malformed changes: {type(error).__name__}") from error
 
-    def let_go(self, decoder: Decoder, scope: object = None, caller: object = None) -> None:
+    def let_go(self, decoder: Decoder, scope: object = None, holder: object = None) -> None:
         """Make the changes that were held back.
 
         Args:
             decoder: Rebuilds values of the program.
             scope: The statement that held them back.
-            caller: The statement that holds them back from now on, if there is one.
+            holder: The statement that holds them back from now on, if there is one.
 
         Raises:
             HandleMisuse: If they do not fit the arguments.
         """
         for lasting in [one for one in self._holding.values() if one.held_by is scope]:
-            lasting.held_by = caller
-            if caller is not None:
+            lasting.held_by = holder
+            if holder is not None:
                 continue
             del self._holding[id(lasting)]
             try:

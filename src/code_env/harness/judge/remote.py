@@ -23,7 +23,7 @@ from ..wire.plain import Decoder, NotPlain
 from ..wire.subclasses import Members
 from .handing import Handed
 from .handles import Handle, HandleMisuse, ProgramDied, remote_coroutine, shown
-from .held_changes import HeldChanges
+from .held_changes import HeldChanges, Moment
 from .identities import claimed, confirmed
 from .known_objects import KnownObjects
 from .lasting import LastingContainers, containers_in
@@ -281,12 +281,10 @@ class RemoteModule:
             raise StopIteration
         return self._outcome(reply, origin, known)
 
-    def around_statement(self, begins: bool, *, returns: bool = False) -> None:
-        """Hold back changes to arguments while a statement of the tests runs; for `returns` see `HeldChanges.end`."""
-        if begins:
-            self._held.begin()
-            return
-        self._lasting.let_go(self._decoder, *self._held.end(returns=returns))
+    def around_statement(self, moment: Moment) -> None:
+        """Hold back changes to arguments while a statement of the tests runs, and let them go."""
+        for scope, holder in self._held.at(moment):
+            self._lasting.let_go(self._decoder, scope, holder)
 
     def _change(self, reply: dict[str, Any], known: Containers, origin: Origin) -> None:
         """Make the changes of a reply that were held back."""

@@ -17,6 +17,7 @@ from .cases import Cases
 from .exceptions import MAY_BE_EXPECTED
 from .function_testing import run_functions
 from .handles import Handle, ProgramDied, Refusals, is_subclass, named_handle
+from .held_changes import Moment
 from .hints import hint_of
 from .origin import Origin
 from .remote import RemoteModule
@@ -137,9 +138,9 @@ class SuiteRun:
         self.finish = self.cases.finish
         self.uncaught: dict[str, str] | None = None
 
-    def _around(self, begins: bool, *, returns: bool = False) -> None:
+    def _around(self, moment: Moment) -> None:
         if self._module is not None:
-            self._module.around_statement(begins, returns=returns)
+            self._module.around_statement(moment)
 
     def _original(self, value: Any) -> Any:
         return value if self._module is None else self._module.original(value)

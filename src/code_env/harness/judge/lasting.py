@@ -88,7 +88,7 @@ class _Lasting:
 
 
 def _contents(forms: Any, decoder: Decoder, numbers: range) -> list[tuple[int, Any]]:
-    contents = [(number, decoder.decode(form)) for number, form in forms or ()]
+    contents = [(number, decoder.content(form)) for number, form in forms or ()]
     if any(type(number) is not int or number not in numbers for number, _ in contents):
         raise NotPlain("no container has that number")
     return contents

@@ -392,7 +392,7 @@ class RemoteModule:
         except NotPlain as error:
             raise HandleMisuse(f"what came back is not plain data: {error}") from error
         try:
-            changed = [(number, decoder.decode(form)) for number, form in reply.get("changed") or ()]
+            changed = [(number, decoder.content(form)) for number, form in reply.get("changed") or ()]
             if any(type(number) is not int or not 0 <= number < count for number, _ in changed):
                 raise NotPlain("no argument has that number")
             known.change(changed)

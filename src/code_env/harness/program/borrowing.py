@@ -75,10 +75,10 @@ class Borrowed:
 
     def value_of(self, reply: dict[str, Any], known: Containers | None = None) -> Any:
         """Return the value of a reply, or raise the exception that the tests raised."""
-        decode = self._decoder.within(known or Containers()).decode
-        value = None if "raised" in reply else decode(reply["value"])
+        decoder = self._decoder.within(known or Containers())
+        value = None if "raised" in reply else decoder.decode(reply["value"])
         if known is not None:
-            known.change([(at, decode(form)) for at, form in reply.get("changed", ())])
+            known.change([(at, decoder.content(form)) for at, form in reply.get("changed", ())])
         if "raised" in reply:
             raise self.decode(reply["raised"])
         return value

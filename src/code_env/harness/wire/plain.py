@@ -325,6 +325,19 @@ class Decoder:
             self._known.add(value)
         return value
 
+    def content(self, form: Any) -> Any:
+        """Return the new content of a container of the exchange, which keeps its number.
+
+        Raises:
+            NotPlain: If `form` is not an encoded value.
+        """
+        known = self._known
+        count = 0 if known is None else len(known.values)
+        value = self.decode(form)
+        if known is not None and len(known.values) > count and known.values[-1] is value:
+            known.cut(len(known.values) - 1)
+        return value
+
     def data_only(self, form: Any, depth: int) -> Any:
         """Return the value that `form` represents, if the form holds no tag of `REFERENCES`.
 

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from code_env.harness.judge.exceptions import OwnException, ProgramError, own_exception, rebuilt
 from code_env.harness.judge.handing import Handed
+from code_env.harness.judge.lasting import LastingContainers
 from code_env.harness.wire.plain import Decoder, NotPlain
 from code_env.harness.wire.subclasses import Members
 
 
 def handed(*values):
-    hands = Handed(Decoder(), Members(), lambda *_: None)
+    hands = Handed(Decoder(), Members(), LastingContainers(), lambda *_: None)
     for value in values:
         hands.argument(value)
     return hands

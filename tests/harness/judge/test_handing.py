@@ -6,13 +6,19 @@ import pytest
 
 from code_env.harness.judge.handing import Handed
 from code_env.harness.judge.handles import HandleMisuse, ProgramDied
+from code_env.harness.judge.lasting import LastingContainers
 from code_env.harness.wire.plain import Decoder
 from code_env.harness.wire.subclasses import Members
 
 
 @pytest.fixture
-def hands():
-    made = Handed(Decoder(lambda tag, body: made.given(body)), Members(), lambda *_: None)
+def lasting():
+    return LastingContainers()
+
+
+@pytest.fixture
+def hands(lasting):
+    made = Handed(Decoder(lambda tag, body: made.given(body)), Members(), lasting, lambda *_: None)
     yield made
     made.close()
 
@@ -86,6 +92,66 @@ def test_changes_of_arguments_are_told(hands):
     hands.argument(lambda xs, d, *, more: (xs.append(1), more.pop()))
     reply = hands.answer({"callback": 0, "args": [[0], {"d": []}], "kwargs": {"more": [5]}})
     assert reply["changed"] == [[0, [0, 1]], [2, []]]
+
+
+def test_what_is_handed_over_again_is_the_same_object_with_its_present_content(hands, lasting):
+    got = []
+    number = hands.argument(lambda *args: got.append(args[0]))["cb"][0]
+    assert hands.answer({"callback": number, "of": 5, "args": [[1]]}) == {"value": None}
+    assert hands.answer({"callback": number, "of": 6, "args": [[1]]}) == {"value": None}
+    again = {"callback": number, "of": 5, "args": [{"sa": 0}], "changed": [[0, [1, 2]]]}
+    assert hands.answer(again) == {"value": None}
+    assert got == [[1, 2], [1], [1, 2]]
+    assert got[2] is got[0]
+    lasting.end_of_request(5, {"handed": [[0, []]]}, Decoder())
+    assert got == [[], [1], []]
+    with pytest.raises(HandleMisuse):  # It is forgotten.
+        hands.answer({"callback": number, "of": 5, "args": [{"sa": 0}]})
+
+
+def test_what_a_function_changes_and_returns_has_the_numbers_of_this_exchange(hands):
+    mine = [7]
+
+    def change(a):
+        a.append(0)
+        return [mine, a, mine]
+
+    number = hands.argument(change)["cb"][0]
+    hands.answer({"callback": number, "of": 5, "args": [[1]]})
+    reply = hands.answer({"callback": number, "of": 5, "args": [[2]]})
+    assert reply == {"value": [[7], {"sa": 1}, {"sa": 2}], "changed": [[1, [2, 0]]]}
+    assert hands.answer({"callback": number, "of": 5, "args": [{"sa": 1}]})["value"][0] == [7]
+
+
+def test_too_much_of_what_is_handed_over_is_forgotten(hands):
+    number = hands.argument(lambda *args: None)["cb"][0]
+    replies = [hands.answer({"callback": number, "of": 5, "args": [[at]]}) for at in range(300)]
+    assert [at for at, reply in enumerate(replies) if "forget" in reply] == [256]
+    assert hands.answer({"callback": number, "of": 5, "args": [[1]]}, 1 << 21)["forget"] is True
+    raising = hands.argument(lambda *args: 1 // 0)["cb"][0]
+    assert {"raised", "forget"} == hands.answer({"callback": raising, "of": 5, "args": [[1]]}, 1 << 21).keys()
+
+
+FORGED = [
+    *({"changed": [[at, [1]]]} for at in (1, -1, None, "0")),
+    *({"changed": changed} for changed in (5, [[0]], [[0, {"d": []}]], [[0, [{"sa": 9}]]], [[0, [{"h": 1}]]])),
+]
+
+
+@pytest.mark.parametrize("forged", [*FORGED, {"kept": [3]}, {"kept": 1}, {"args": [{"sa": 9}]}], ids=str)
+def test_forged_changes_of_what_was_handed_over_are_refused(hands, forged):
+    number = hands.argument(lambda *args: None)["cb"][0]
+    hands.answer({"callback": number, "of": 5, "args": [[1]]})
+    with pytest.raises(HandleMisuse):
+        hands.answer({"callback": number, "of": 5, "args": [], **forged})
+
+
+@pytest.mark.parametrize("forged", FORGED, ids=str)
+def test_forged_last_changes_are_refused(hands, lasting, forged):
+    number = hands.argument(lambda *args: None)["cb"][0]
+    hands.answer({"callback": number, "of": 5, "args": [[1]]})
+    with pytest.raises(HandleMisuse):
+        lasting.end_of_request(5, {"handed": forged["changed"]}, Decoder())
 
 
 class Own:

@@ -22,6 +22,7 @@ from ..wire.shapes import BASIC, SPECIAL
 from ..wire.subclasses import Members
 from .binding import Receiver
 from .handles import Handle, HandleMisuse, NotHandedOver, ProgramDied, Refusals, RemoteIterator, number_of_coroutine
+from .lasting import LastingContainers
 
 TRUSTED_CODE = ("<tests>", "<setup>", "<prefix>")
 """The file names under which the code of a task is compiled."""
@@ -45,11 +46,14 @@ class Handed:
     Args:
         decoder: Rebuilds what the program sends.
         members: Encodes members of enumerations.
+        lasting: Keeps the containers that the program hands over.
         begin: Begins a task in a loop of the tests, see `loops.Loops`.
     """
 
-    def __init__(self, decoder: Decoder, members: Members, begin: Callable[..., Any]) -> None:
-        self._decoder, self._members, self._begin = decoder, members, begin
+    def __init__(
+        self, decoder: Decoder, members: Members, lasting: LastingContainers, begin: Callable[..., Any]
+    ) -> None:
+        self._decoder, self._members, self._lasting, self._begin = decoder, members, lasting, begin
         self._given: list[Any] = []
         self._numbers: dict[object, int] = {}
         self._descriptions: dict[int, Any] = {}
@@ -110,8 +114,8 @@ class Handed:
             raise NotPlain("what the tests have not handed over")
         return self._given[number]
 
-    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Do what a stand-in requests, and return the reply.
+    def answer(self, request: dict[str, Any], size: int = 0) -> dict[str, Any]:
+        """Do what a stand-in requests, in a message of `size` bytes, and return the reply.
 
         Raises:
             ProgramDied: If nothing was handed over under that number.
@@ -122,11 +126,12 @@ class Handed:
         except NotPlain as error:
             raise ProgramDied("the program's process called what it was not given") from error
         try:
-            return self._do(request, handed)
+            reply = self._do(request, handed, size)
         except (HandleMisuse, NotPlain) as error:
             raise HandleMisuse(f"a function of the tests was called with what is not plain data: {error}") from error
         except Exception as error:
-            return {"raised": self._failure(error)}
+            reply = {"raised": self._failure(error)}
+        return {**reply, **self._lasting.forgets(request.get("of"))}
 
     def close(self) -> None:
         """Close the event loops that this object made."""
@@ -134,7 +139,7 @@ class Handed:
             if not loop.is_running():
                 loop.close()
 
-    def _do(self, request: dict[str, Any], handed: Any) -> dict[str, Any]:
+    def _do(self, request: dict[str, Any], handed: Any, size: int) -> dict[str, Any]:
         """Do what a stand-in requests of an object, and return the reply if it raises nothing."""
         do = request.get("do", "call")
         if do == "use" or request["callback"] in self._tokens:
@@ -149,20 +154,24 @@ class Handed:
         if do == "cancel":
             task = self._tasks.get(request["callback"])
             return {"value": None if task is None else bool(task.cancel())}
-        known = Containers()
-        decode = self._decoder.within(known).decode
-        args = [decode(form) for form in request.get("args") or ()]
+        args, named = request.get("args") or [], request.get("kwargs") or {}
         if do in ("send", "close") and isinstance(handed, types.GeneratorType):
-            return self._resumed(getattr(handed, do), args)
+            return self._resumed(getattr(handed, do), list(map(self._decoder.decode, args)))
         if do != "call" or not callable(handed):
             raise NotPlain("a step that it does not have")
-        named = {name: decode(form) for name, form in (request.get("kwargs") or {}).items()}
-        given = list(known.values)
+        values, known = self._lasting.handed(request, [*args, *named.values()], size, self._decoder)
+        args, named = values[: len(args)], dict(zip(named, values[len(args) :], strict=True))
+        given = [value for value in known.values if known.number_of(value) is not None]
         before = [self._seen(value, known) for value in given]
-        value = handed(*args, **named)
-        reply = {"value": self.result(value, known)}
+        try:
+            reply = {"value": self.result(handed(*args, **named), known)}
+        except (HandleMisuse, NotPlain):
+            raise
+        except Exception as error:
+            reply = {"raised": self._failure(error)}
         after = [self._seen(value, known) for value in given]
-        changed = [[at, form] for at, form in enumerate(after) if form is not None and form != before[at]]
+        pairs = zip(given, before, after, strict=True)
+        changed = [[known.number_of(value), form] for value, old, form in pairs if form is not None and form != old]
         return {**reply, "changed": changed} if changed else reply
 
     def _used(self, handed: Any, name: Any, forms: Any) -> dict[str, Any]:

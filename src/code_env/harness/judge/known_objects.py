@@ -8,12 +8,25 @@ same object, each handle is replaced by the first one of its object.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
-from .handles import Handle, ObjectHandle, Remote, RemoteGenerator, RemoteIterator, handle_class
+from ..wire.plain import NotPlain
+from .handles import Handle, ObjectHandle, Remote, RemoteGenerator, RemoteIterator, handle_class, remote_coroutine
 from .origin import Origin
 
 _ITERATORS = {"it": RemoteIterator, "ge": RemoteGenerator}
+_KINDS = {"it": "iterator", "ge": "iterator", "co": "coroutine"}
+
+
+def refuse_object(tag: str, body: Any) -> object:
+    """Refuse the form of an object of the program, where only plain data is allowed.
+
+    Raises:
+        NotPlain: Always.
+    """
+    kind = body[1] if isinstance(body, list) and len(body) >= 3 else _KINDS.get(tag, "object")
+    raise NotPlain(f"the program's {str(kind)[:200]}")
 
 
 class KnownObjects:
@@ -30,16 +43,35 @@ class KnownObjects:
         self._first: dict[str | int, Handle] = {}
         self._iterators: dict[int, RemoteIterator] = {}
 
-    def handle(self, target: str | int, type_name: str, methods: int, origin: Origin) -> Handle:
-        """Return the handle of an object that the tests got in this way; for the arguments see `Handle`."""
+    def found(self, tag: str, body: Any, named: Container[str], origin: Origin) -> Any:
+        """Return what stands for an object of the program, given its form.
+
+        Args:
+            tag: The tag of the form.
+            body: The rest of it.
+            named: The callables that the tests have named.
+            origin: How the tests got the object.
+
+        Raises:
+            NotPlain: If there is no such form.
+        """
+        if tag in _KINDS and type(body) is int and body >= 0:
+            return remote_coroutine(self._remote, body) if tag == "co" else self._iterator(tag, body)
+        if tag != "h" or not isinstance(body, list) or list(map(type, body[1:])) != [str, int]:
+            raise NotPlain("a malformed handle")
+        target, type_name, methods = body
+        if type(target) is not int and not (type(target) is str and target in named):
+            raise NotPlain("a handle of what the tests have not named")
+        return self._handle(target, type_name, methods, origin)
+
+    def _handle(self, target: str | int, type_name: str, methods: int, origin: Origin) -> Handle:
         key = target, origin
         if key not in self._handles:
             type_name = type_name[:200]
             self._handles[key] = handle_class(self._base, type_name, methods)(self._remote, target, type_name, origin)
         return self._handles[key]
 
-    def iterator(self, tag: str, number: int) -> RemoteIterator:
-        """Return the iterator or generator of the program that has this number."""
+    def _iterator(self, tag: str, number: int) -> RemoteIterator:
         if number not in self._iterators:
             self._iterators[number] = _ITERATORS[tag](self._remote, number)
         return self._iterators[number]

@@ -1,12 +1,15 @@
-"""Keeps containers that an iterator, a generator or a coroutine of the program can still change, or yield again.
+"""Keeps containers that the program can still change, yield again, or hand to a function of the tests again.
 
-`program/lasting.py` is the other side and says what crosses. A list that is yielded twice is one list for the tests,
-with its present content. Changes to arguments are held back while a case is evaluated, as those of a call are, see
-`held_changes.py`. A forged number can only name a container of the same iterator.
+`program/lasting.py` is the other side and says what crosses. A list that is yielded or handed over twice is one list
+for the tests, with its present content. Changes to arguments are held back while a case is evaluated, as those of a
+call are, see `held_changes.py`. A forged number can only name a container of the same iterator, or one that the program
+has handed over itself.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from ..wire.containers import Containers
@@ -51,10 +54,13 @@ class _Lasting:
             if type(kept) is not list or not all(type(at) is int and 0 <= at < before for at in kept):
                 raise NotPlain("no yielded container has that number")
             self._keep([*kept, *range(before, len(self._sizes))])
+        return values
+
+    def limit(self) -> None:
+        """Forget the yielded containers if there are too many."""
         if len(self._sizes) > _MOST_YIELDED or sum(self._sizes) > _MOST_BYTES:
             self._keep([])
             self.has_forgotten = True
-        return values
 
     def _keep(self, numbers: list[int]) -> None:
         """Keep these of the yielded containers."""
@@ -102,12 +108,25 @@ def _content(value: Any, arguments: list[Any]) -> Any:
         return None
 
 
+@contextlib.contextmanager
+def _malformed_is_not_plain() -> Iterator[None]:
+    """Raise `NotPlain` instead of another exception, as for a content that does not fit its container."""
+    try:
+        yield
+    except NotPlain:
+        raise
+    except Exception as error:
+        raise NotPlain(f"malformed changes: {type(error).__name__}") from error
+
+
 class LastingContainers:
     """The containers that the iterators, generators and coroutines of one answer can still change or yield."""
 
     def __init__(self) -> None:
         self._lasting: dict[Any, _Lasting] = {}
         self._holding: dict[int, _Lasting] = {}
+        self._handed: dict[int, _Lasting] = {}
+        """What the program has handed to functions of the tests, by the numbers of the requests that it serves."""
 
     def remember(self, form: Any, known: Containers, count: int) -> None:
         """Remember the first `count` containers of an exchange, its arguments, if its value is such an object."""
@@ -171,20 +190,64 @@ class LastingContainers:
         lasting = self._lasting.setdefault(number, _Lasting([]))
         if reply.get("more") is not True:
             del self._lasting[number]
-        try:
+        with _malformed_is_not_plain():
             given = reply.get("given")
             if given and stands_for is not None:
                 stands_for.update((id(copy), (copy, original)) for copy, original in lasting.hold(given))
                 if self._holding.setdefault(id(lasting), lasting).held_by is None:
                     lasting.held_by = scope
             values = lasting.step(reply, size, decoder)
+            lasting.limit()
             if given:
                 lasting.change_arguments(given, decoder)
-        except NotPlain:
-            raise
-        except Exception as error:  # A content that does not fit its container.
-            raise NotPlain(f"malformed changes: {type(error).__name__}") from error
         return values
+
+    def handed(
+        self, request: dict[str, Any], forms: list[Any], size: int, decoder: Decoder
+    ) -> tuple[list[Any], Containers]:
+        """Return what the program hands to a function of the tests.
+
+        Args:
+            request: The program's message.
+            forms: The arguments in it.
+            size: How many bytes it has.
+            decoder: Rebuilds values of the program.
+
+        Returns:
+            The arguments, and the containers of this exchange, which are those in the arguments.
+
+        Raises:
+            NotPlain: If the message is malformed.
+        """
+        of = request.get("of")
+        lasting = _Lasting([]) if of is None else self._handed.setdefault(of, _Lasting([]))
+        with _malformed_is_not_plain():
+            values = lasting.step({**request, "values": forms}, size, decoder)
+        known = lasting.known.only(lasting.known.within(values))
+        lasting.limit()
+        return values, known
+
+    def forgets(self, of: Any) -> dict[str, Any]:
+        """Return the fields that the answer to a message needs in addition; `of` is the request that it names."""
+        lasting = self._handed.get(of)
+        if lasting is None or not lasting.has_forgotten:
+            return {}
+        lasting.has_forgotten = False
+        return {"forget": True}
+
+    def end_of_request(self, number: int, reply: dict[str, Any], decoder: Decoder) -> None:
+        """Make the last changes to what the program has handed over while it served a request, and forget it.
+
+        Raises:
+            HandleMisuse: If the reply is malformed.
+        """
+        lasting = self._handed.pop(number, None)
+        if reply.get("handed") is None:
+            return
+        try:
+            (lasting or _Lasting([])).step({"values": [], "changed": reply["handed"]}, 0, decoder)
+        except Exception as error:
+            raise HandleMisuse(f"what a function of the tests got has become no plain data: {error}") from error
 
     def take_arguments(self, number: Any) -> Containers:
         """Return the containers in the arguments of a coroutine, and forget them: it has run to its end."""
@@ -199,10 +262,8 @@ class LastingContainers:
         if type(number) is not int or number not in self._lasting:
             raise NotPlain("no coroutine has that number")
         self.refuse_shared(number, given)
-        try:
+        with _malformed_is_not_plain():
             self._lasting[number].change_arguments(given, decoder)
-        except Exception as error:
-            raise NotPlain(f"malformed changes: {type(error).__name__}") from error
 
     def let_go(self, decoder: Decoder, scope: object = None, holder: object = None) -> None:
         """Make the changes that were held back.

@@ -22,10 +22,10 @@ from ..wire.endings import ENDED, LOST, TIME_IS_UP, Ended, Problem, described
 from ..wire.plain import Decoder, NotPlain
 from ..wire.subclasses import Members
 from .handing import Handed
-from .handles import Handle, HandleMisuse, ProgramDied, remote_coroutine, shown
+from .handles import Handle, HandleMisuse, ProgramDied, shown
 from .held_changes import HeldChanges, Moment
 from .identities import claimed, confirmed
-from .known_objects import KnownObjects
+from .known_objects import KnownObjects, refuse_object
 from .lasting import LastingContainers, containers_in
 from .loops import Loops
 from .methods_of_data import is_method_of_data
@@ -34,14 +34,8 @@ from .own_exceptions import OwnExceptions
 from .time_limit import GRACE_S, patience_s
 from .turns import in_turn
 
-_KINDS = {"it": "iterator", "ge": "iterator", "co": "coroutine"}
 _SIMPLE = frozenset((str, bool, int, float, type(None)))
 """The form of a value of one of these types is the value itself."""
-
-
-def _refuse_object(tag: str, body: Any) -> object:
-    kind = body[1] if isinstance(body, list) and len(body) >= 3 else _KINDS.get(tag, "object")
-    raise NotPlain(f"the program's {str(kind)[:200]}")
 
 
 @in_turn("call", "call_ahead", "get", "operate", "next_values", "resume", "step")
@@ -62,9 +56,10 @@ class RemoteModule:
         self._decoder, self._members = Decoder(self._reference), Members()
         self._known_objects, self._lasting = KnownObjects(self, forwards=objects), LastingContainers()
         self._loops = Loops(self.step, self._lasting, self._decoder)
-        self._handed = Handed(self._decoder, self._members, self._loops.begin)
+        self._handed = Handed(self._decoder, self._members, self._lasting, self._loops.begin)
         self._origin = Origin.RESULT
         self._number = self._size = 0
+        self._waiting: list[int] = []
         self._ended: Ended | None = None
         self._lost: str | None = None
         self._held = HeldChanges(self._change)
@@ -311,7 +306,7 @@ class RemoteModule:
         Raises:
             NotPlain: If the reply is malformed, or holds an object in spite of `plain_only`.
         """
-        decoder = Decoder(_refuse_object) if plain_only else self._decoder
+        decoder = Decoder(refuse_object) if plain_only else self._decoder
         if not isinstance(reply, dict):
             raise NotPlain("a malformed reply")
         value, failure = self._parts(reply, decoder)
@@ -401,8 +396,6 @@ class RemoteModule:
         return value, failure
 
     def _reference(self, tag: str, body: Any) -> object:
-        if tag in _KINDS and type(body) is int and body >= 0:
-            return remote_coroutine(self, body) if tag == "co" else self._known_objects.iterator(tag, body)
         if tag == "bn" and isinstance(body, str) and body in NAMED_FOR_TESTS:
             return NAMED_FOR_TESTS[body]
         if tag == "en":
@@ -411,12 +404,7 @@ class RemoteModule:
             return self._handed.given(body)
         if tag == "sl" and isinstance(body, list) and len(body) == 3:
             return slice(*Decoder().items(body, 0))
-        if tag != "h" or not isinstance(body, list) or list(map(type, body[1:])) != [str, int]:
-            raise NotPlain("a malformed handle")
-        target, type_name, methods = body
-        if type(target) is not int and not (type(target) is str and target in self.callables):
-            raise NotPlain("a handle of what the tests have not named")
-        return self._known_objects.handle(target, type_name, methods, self._origin)
+        return self._known_objects.found(tag, body, self.callables, self._origin)
 
     def _ask(self, op: str, **fields: Any) -> dict[str, Any]:
         running = self._loops.running()
@@ -436,6 +424,19 @@ class RemoteModule:
 
     def _receive(self, number: int) -> dict[str, Any]:
         """Return the reply to request `number`; a message that nobody requested ends the conversation."""
+        self._waiting.append(number)
+        try:
+            self._wait_until(number)
+        finally:
+            self._waiting.pop()
+        reply = self._early.pop(number)
+        before, self._origin = self._origin, Origin.RESULT
+        self._lasting.end_of_request(number, reply, self._decoder)
+        self._origin = before
+        return reply
+
+    def _wait_until(self, number: int) -> None:
+        """Wait for the reply to request `number`, and do what the program requests meanwhile."""
         while number not in self._early:
             kind, payload = self._frame()
             if kind == Kind.ENDED and not self._alone:
@@ -446,21 +447,22 @@ class RemoteModule:
             except ChannelError as error:
                 raise ProgramDied(str(error)) from error
             if isinstance(reply, dict) and "callback" in reply:
-                self._call_back(reply)
+                self._call_back(reply, len(payload))
             elif isinstance(reply, dict) and self._is_awaited(reply.get("n"), number):
                 self._early[reply["n"]], self._size = reply, len(payload)
             else:
                 raise ProgramDied("the program's process sent what nobody asked for")
-        return self._early.pop(number)
 
     def _is_awaited(self, number: Any, now: int) -> bool:
         return type(number) is int and (number == now or number in self._ahead.values()) and number not in self._early
 
-    def _call_back(self, request: dict[str, Any]) -> None:
-        """Do what a stand-in in the program's process requests, and send the result."""
+    def _call_back(self, request: dict[str, Any], size: int) -> None:
+        """Do what a stand-in in the program's process requests in a message of `size` bytes, and send the result."""
+        if request.get("of") is not None and request["of"] not in self._waiting:
+            raise ProgramDied("the program's process serves no such request")
         origin, self._origin = self._origin, Origin.RESULT
         try:
-            reply = self._handed.answer(request)
+            reply = self._handed.answer(request, size)
         finally:
             self._origin = origin
         self._send(reply)

@@ -195,7 +195,8 @@ class _Answer:
         elif op == "together":
             self._call_together(request["n"], request)
         elif op == "calls":
-            self._call_each(request["n"], request["target"], request["inputs"])
+            calls = request["n"], request["target"], request["inputs"]
+            self._borrowed.handing.during(None, lambda: self._call_each(*calls))
         elif op == "beside":
             self._run_beside(request)
         elif op == "begin":
@@ -211,7 +212,8 @@ class _Answer:
                 if request["last"] and not self._objects and not self._skipped:
                     _exit(0)
         else:
-            self._reply(request["n"], self._loops.serve(request, self._do))
+            served = self._borrowed.handing.during(request["n"], lambda: self._loops.serve(request, self._do))
+            self._reply(request["n"], served)
 
     def _do(self, request: Any) -> dict[str, Any]:
         op = request["op"]

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..wire.containers import Containers
 from ..wire.plain import Decoder
+from .lasting import Handing
 from .loops import Loops
 from .turns import Turns
 
@@ -45,7 +46,7 @@ class Borrowed:
         loops: Loops,
     ) -> None:
         self._ask, self.turn, self.decode, self.encode = ask, turn, decoder.decode, encode
-        self._decoder, self.loops = decoder, loops
+        self._decoder, self.loops, self.handing = decoder, loops, Handing(encode)
         self._stand_ins: dict[int, Any] = {}
         self._numbers: dict[int, int] = {}
         self.kinds: dict[int, type] = {}
@@ -85,13 +86,9 @@ class Borrowed:
 
     def call(self, number: int, args: Any, kwargs: dict[str, Any]) -> Any:
         """Call a function of the tests."""
-        known = Containers()
         with self.turn:
-            forms = {
-                "args": [self.encode(arg, known) for arg in args],
-                "kwargs": {name: self.encode(arg, known) for name, arg in kwargs.items()},
-            }
-            return self.value_of(self._ask({"callback": number, **forms}), known)
+            message, lasting = self.handing.step(args, kwargs)
+            return lasting.take(self._ask({"callback": number, **message}), self.value_of)
 
     def use(self, stand_in: object, name: str, args: tuple[Any, ...]) -> Any:
         """Do something with an object of the tests that does not cross; the tests refuse most of it."""

@@ -1,15 +1,21 @@
-"""Reports to the tests what an iterator, a generator or a coroutine does to containers after the call that returned it.
+"""Reports to the tests what a program does to containers that it shares with them beyond one exchange.
 
-At each step such an object can change arguments of that call, and a generator can yield one list again and again. So
-both sides keep the containers in the call's arguments, and those that have been yielded, as long as the program holds
-them: a container that only this file refers to can no longer change or occur again. `judge/lasting.py` is the other
-side; its request has `"forget": true` if it has forgotten the yielded containers. Each step is an exchange
-(`containers.py`) in which the kept containers have the first numbers, and its reply has these fields::
+At each step an iterator, a generator or a coroutine can change arguments of the call that returned it, and a generator
+can yield one list again and again. So both sides keep the containers in the call's arguments, and those that have been
+yielded, as long as the program holds them: a container that only this file refers to can no longer change or occur
+again. `judge/lasting.py` is the other side; its request has `"forget": true` if it has forgotten the yielded
+containers. Each step is an exchange (`containers.py`) in which the kept containers have the first numbers, and its
+reply has these fields::
 
     "values": [{"sa": 1}]           the value
     "changed": [[1, [2, 3]], ...]   the new content of yielded containers
     "kept": [0, 2]                  which of the containers yielded before are kept from now on; absent if all are
     "given": [[0, [1]], ...]        the content of all containers in the arguments, as `changed` in the reply to a call
+
+A program can also hand one list to a function of the tests again and again. So while a request is served, each call of
+such a function is a step in the same way, whose values are the arguments. The message has `changed` and `kept`, and the
+number of the request as `of`, if it concerns any container. The answer of the tests can have `forget`, and the reply to
+the request has the last changes as `handed`.
 
 A container has changed if it holds other objects than before. To compare identities costs little, so the messages of a
 step cost more than this. All this runs in the program's process, which is untrusted.
@@ -29,6 +35,7 @@ from ..wire.plain import lasting_number, tags
 # Bound here because the program shares this process and can replace them.
 _references, _is, _type, _all, _map, _len, _list, _sum = sys.getrefcount, operator.is_, type, all, map, len, list, sum
 _BaseException, _StopIteration, _hasattr, _range, _any = BaseException, StopIteration, hasattr, range, any
+_dict, _zip = dict, zip
 _of = Containers.of
 
 _FREE_ITEMS = 1000
@@ -123,6 +130,18 @@ class _Lasting:
         """Forget the yielded containers."""
         self._keep(_list(_range(self.count)))
 
+    def take(self, answer: dict[str, Any], value_of: Callable[..., Any]) -> Any:
+        """Return the value of the tests' answer to a step, which can also change the containers."""
+        self.known.begin_again()
+        try:
+            return value_of(answer, self.known)
+        finally:
+            self.known.cut(_len(self._items))
+            for at, _ in answer.get("changed", ()):
+                self._items[at] = _items_of(self.known.values[at])
+            if "forget" in answer:
+                self.forget()
+
     def _keep(self, numbers: list[int]) -> None:
         self.known = _of([self.known.values[at] for at in numbers])
         self._items = [self._items[at] for at in numbers]
@@ -204,3 +223,44 @@ class Steps:
         reply = {**run(known), "changed": lasting.changed_arguments(self._encode, known)}
         self.remember(reply, arguments)
         return reply
+
+
+class Handing:
+    """Hands containers to functions of the tests while requests of the tests are served.
+
+    Args:
+        encode: Returns the form of a value; it also takes the containers of the exchange.
+    """
+
+    def __init__(self, encode: Callable[..., Any]) -> None:
+        self._encode = encode
+        self._served: list[tuple[Any, list[_Lasting]]] = []
+        """The numbers of the requests that are served, and what each has handed over, if anything."""
+
+    def during(self, number: Any, serve: Callable[[], Any]) -> Any:
+        """Return the reply to a request, given a function that makes it, with the last changes.
+
+        If the number is None, nothing is kept.
+        """
+        lasting: list[_Lasting] = []
+        self._served.append((number, lasting))
+        try:
+            reply = serve()
+        finally:
+            self._served.pop()
+        last = lasting[0].step([], self._encode) if lasting else {}
+        return {**reply, "handed": last["changed"]} if "changed" in last else reply
+
+    def step(self, args: Any, kwargs: dict[str, Any]) -> tuple[dict[str, Any], _Lasting]:
+        """Return the fields of the message that hands these arguments over, and the containers that it concerns."""
+        number, kept = self._served[-1] if self._served else (None, [])
+        if number is None:
+            kept = []
+        if not kept:
+            kept.append(_Lasting([]))
+        lasting = kept[0]
+        message = lasting.step([*args, *kwargs.values()], self._encode)
+        forms = message.pop("values")
+        if number is not None and (lasting.known.values or message):
+            message["of"] = number
+        return {**message, "args": forms[: _len(args)], "kwargs": _dict(_zip(kwargs, forms[_len(args) :]))}, lasting

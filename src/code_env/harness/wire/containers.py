@@ -51,6 +51,13 @@ class Containers:
             containers.add(value)
         return containers
 
+    def only(self, values: Iterable[Any]) -> Containers:
+        """Return the containers of an exchange in which only these of them have a number, the same as here."""
+        containers = Containers()
+        containers.values = self.values.copy()
+        containers._numbers = {id(value): self._numbers[id(value)] for value in values}
+        return containers
+
     def begin_again(self) -> None:
         """Begin another exchange with the same containers, which may have changed."""
         self._extents.clear()
@@ -91,6 +98,24 @@ class Containers:
     def copied(self) -> Containers:
         """Return a `Containers` in which each number has a shallow copy of its container."""
         return Containers.of(map(copy.copy, self.values))
+
+    def within(self, values: Iterable[Any]) -> list[Any]:
+        """Return those of these containers that occur in values, at any depth."""
+        found: dict[int, Any] = {}
+        left, seen = list(values), set[int]()
+        while left:
+            value = left.pop()
+            kind = type(value)
+            if kind in _LEAVES or id(value) in seen:
+                continue
+            seen.add(id(value))
+            if id(value) in self._numbers:
+                found[id(value)] = value
+            if kind in _MAPPINGS:
+                left += [*value, *value.values()]
+            elif kind in _SEQUENCES or isinstance(value, tuple):
+                left += value
+        return list(found.values())
 
     def change(self, contents: list[tuple[int, Any]]) -> None:
         """Replace the content of containers.

@@ -98,8 +98,6 @@ class Handle:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__") and name not in _SPECIAL and name not in _ASKED:
-            if name == "__signature__":  # `inspect.signature` would show the parameters of the handle's own method.
-                raise HandleMisuse(f'a test looked at the parameters of {shown(self)}; judge="shared" allows it')
             raise AttributeError(f"{shown(self)} gives out no attribute {name!r}")
         return self._code_env_remote.get(self, name)
 
@@ -113,6 +111,10 @@ class Handle:
 
     def __mro_entries__(self, bases: Any) -> Any:
         raise HandleMisuse(f'a class of the tests derives from {shown(self)}; judge="shared" allows it')
+
+    @property
+    def __signature__(self) -> Any:  # Otherwise `inspect.signature` would show that of the handle's own method.
+        raise HandleMisuse(f'the tests asked for the signature of {shown(self)}; judge="shared" allows it')
 
     def __dir__(self) -> Any:
         return self._code_env_remote.operate("dir", (self,))

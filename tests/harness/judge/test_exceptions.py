@@ -7,6 +7,7 @@ import json
 import sys
 import unittest
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from code_env.harness.judge.exceptions import OwnException, ProgramError, own_exception, rebuilt
 from code_env.harness.judge.handing import Handed
 from code_env.harness.judge.lasting import LastingContainers
-from code_env.harness.wire.plain import Decoder, NotPlain
+from code_env.harness.wire.plain import Decoder, NotPlain, encode
 from code_env.harness.wire.subclasses import Members
 
 
@@ -177,6 +178,20 @@ def test_an_exception_of_a_class_that_is_not_named_is_of_a_class_of_its_own():
     assert type(made({**told, "builtin": "ExceptionGroup"})) is ProgramError
     assert type(made({**told, "builtins": ["KeyError"]})) is ValueError
     assert type(made({**told, "builtin": "UnicodeDecodeError"})) is ProgramError
+
+
+UNICODE = {"UnicodeDecodeError": ["u", b"x"], "UnicodeEncodeError": ["u", "x"], "UnicodeTranslateError": ["x"]}
+
+
+@pytest.mark.parametrize("classes", [None, ["E"], ["Own"]])
+@pytest.mark.parametrize("start", [-1, -(10**12), np.int64(-8)])
+@pytest.mark.parametrize("name", UNICODE)
+def test_an_error_of_unicode_shows_nothing_of_the_judges_memory(name, start, classes):
+    told = {"builtin": name, "classes": classes, "attributes": {"object": 1, "start": -9}}
+    for at in (start, 0):
+        args = [encode(one) for one in (*UNICODE[name], at, at + 1, "r")]
+        error = made({**told, "args": args}, {"Own": own_exception("Own", [], [name], {}, dict)})
+        assert str(error) == "m" or ("position 0" in str(error)) == (at == 0)
 
 
 def test_an_exception_of_an_unnamed_class_goes_back_as_its_builtin_class():

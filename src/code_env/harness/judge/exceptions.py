@@ -14,6 +14,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
+import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -123,6 +124,20 @@ def _new_class(name: str, bases: Sequence[type[Any]], members: dict[str, Any]) -
     return made
 
 
+def _new(kind: type[_Error], args: list[Any]) -> _Error:
+    """Return an exception of a class, made with these arguments.
+
+    Raises:
+        Exception: If the class takes other arguments.
+    """
+    # Python shows such an error with what stands at that position, and does not check whether it is below zero.
+    if issubclass(kind, UnicodeError):
+        for one in args:
+            if hasattr(type(one), "__index__") and operator.index(one) < 0:
+                raise ValueError("a position before the text")
+    return kind(*args)
+
+
 def _bare(kind: type[_Error], like: BaseException) -> _Error:
     """Return an exception of a class without calling its constructor; the members of a group are those of `like`."""
     parts = (like.message, like.exceptions) if isinstance(like, ExceptionGroup) and issubclass(kind, type(like)) else ()
@@ -197,7 +212,7 @@ def _of_unnamed_class(
             error = made.__new__(made)
             _set_arguments(error, raised, args)
         else:
-            error = made(*(args if args is not None else [message]))
+            error = _new(made, args if args is not None else [message])
         if whole and not _shows(error, message):
             vars(error)[TEXT] = message
     return error
@@ -296,7 +311,7 @@ def _made(
         kind = handed.given(raised["given"])
         if isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, _ENDS_OF_LOOPS):
             with contextlib.suppress(Exception):  # The class takes other arguments than it keeps.
-                return kind(*args or ())
+                return _new(kind, args or [])
     group = raised.get("group")
     if isinstance(group, list) and group and type(error) in (ProgramError, ExceptionGroup):
         made = [rebuilt(one, decoder, own, handed, expected, kept) for one in group if isinstance(one, dict)]
@@ -344,10 +359,10 @@ def _set_arguments(error: BaseException, raised: dict[str, Any], args: list[Any]
 def _set_attributes(error: BaseException, attributes: Any) -> None:
     """Set the attributes that the program set on its exception, except where the class gives them a value already."""
     for name, form in attributes.items() if isinstance(attributes, dict) else ():
-        has_no_value = getattr(error, name, None) is None
-        if str(name).isidentifier() and not name.startswith("__") and has_no_value:
+        if str(name).isidentifier() and not name.startswith("__"):
             with contextlib.suppress(AttributeError, TypeError):
-                setattr(error, name, Decoder().decode(form))
+                if getattr(error, name, None) is None:
+                    setattr(error, name, Decoder().decode(form))
 
 
 def _as_builtin(
@@ -366,7 +381,7 @@ def _as_builtin(
     if issubclass(kind, _ENDS_OF_LOOPS) and not may_be:
         return RuntimeError(f"the program raised {name}")
     try:
-        error: BaseException = kind(*(args if args is not None else [message]))
+        error: BaseException = _new(kind, args if args is not None else [message])
     # The class takes other arguments, or the description is forged.
     except Exception:
         return ProgramError(f"{name}: {message}")

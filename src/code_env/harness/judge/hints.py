@@ -8,6 +8,7 @@ from __future__ import annotations
 _WORKS = 'judge="shared" allows it'
 
 _TEXTS = {
+    "called match pattern must be a type": f"the program's classes are in its own process; {_WORKS}",  # Python 3.11
     "called match pattern must be a class": f"the program's classes are in its own process; {_WORKS}",
     "must be called with a dataclass type or instance": f"the program's classes are in its own process; {_WORKS}",
     "EOF when reading a line": f"the tests cannot give the program an input; {_WORKS}",

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from code_env.harness.judge.exceptions import OwnException, ProgramError, own_exception, rebuilt
 from code_env.harness.judge.handing import Handed
+from code_env.harness.judge.handles import Handle, HandleMisuse, handle_class
 from code_env.harness.judge.lasting import LastingContainers
+from code_env.harness.judge.origin import Origin
 from code_env.harness.wire.plain import Decoder, NotPlain, encode
 from code_env.harness.wire.subclasses import Members
 
@@ -107,6 +109,8 @@ def test_attributes_replace_nothing_that_an_exception_has():
     told = {"attributes": {"args": [9], "with_traceback": 1, "__cause__": 5, "a b": 1, "code": 5}}
     error = made(told)
     assert (error.args, error.code, error.__cause__, callable(error.with_traceback)) == (("m",), 5, None, True)
+    blocked = made({"builtin": "BlockingIOError", "attributes": {"characters_written": encode(10**30), "code": 5}})
+    assert (type(blocked), blocked.code) == (BlockingIOError, 5)
 
 
 def test_own_classes_derive_from_each_other():
@@ -181,6 +185,23 @@ def test_an_exception_of_a_class_that_is_not_named_is_of_a_class_of_its_own():
 
 
 UNICODE = {"UnicodeDecodeError": ["u", b"x"], "UnicodeEncodeError": ["u", "x"], "UnicodeTranslateError": ["x"]}
+
+
+def test_the_program_is_asked_whether_an_exception_that_it_keeps_is_of_a_class():
+    class Program:
+        def operate(self, name, args, origin=None):
+            return (name, args) == ("isinstance", (kept, own))
+
+    kept = handle_class(Handle, "Own", 0)(Program(), 7, "Own", Origin.RESULT)
+    own, other = (own_exception(name, [], ["ValueError"], {}, dict) for name in ("Own", "Other"))
+    error = made({"name": "Own", "classes": ["Own"]}, {"Own": own})
+    assert [isinstance(one, kind) for kind in (own, other) for one in (kept, error)] == [True, True, False, False]
+    for kind in (OwnException, type("OfTests", (own,), {})):
+        assert not isinstance(kept, kind)
+    with pytest.raises(HandleMisuse, match="shared"):
+        isinstance(kept, type(made({"classes": ["E"]})))
+    with pytest.raises(HandleMisuse, match="shared"):
+        issubclass(type(kept), own)
 
 
 @pytest.mark.parametrize("classes", [None, ["E"], ["Own"]])

@@ -23,6 +23,7 @@ from ..process.limits import MAX_TEXT
 from ..wire.plain import Decoder
 from ..wire.shapes import class_named
 from .handing import ATTRIBUTES, KEPT, TEXT, Handed
+from .handles import Handle, HandleMisuse, shown
 
 _ENDS_OF_LOOPS = (StopIteration, StopAsyncIteration)
 """Exceptions of the program that must not end a loop in the tests."""
@@ -42,7 +43,38 @@ class ProgramError(Exception):
     """An exception of the program that no builtin class can represent."""
 
 
-class _OfProgram(Exception):
+class _KindOfProgram(type):
+    """The class of the classes that are made here. The program knows which objects that it keeps belong to them.
+
+    An exception that is a value, such as what a function returns, is the handle of an object. `except` asks nothing.
+    """
+
+    def __instancecheck__(cls, value: object) -> bool:
+        if issubclass(type(value), Handle):
+            return cls._says("isinstance", value)
+        return super().__instancecheck__(value)
+
+    def __subclasscheck__(cls, kind: Any) -> bool:
+        if issubclass(type(kind), Handle):
+            return cls._says("issubclass", kind)
+        if cls._stands_for_one() and type.__subclasscheck__(Handle, kind):
+            why = "its objects belong to several classes"
+            raise HandleMisuse(f'issubclass with the class of a handle: {why}; judge="shared" allows it')
+        return super().__subclasscheck__(kind)
+
+    def _stands_for_one(cls) -> bool:
+        return not {"_code_env_make", "_code_env_builtin"}.isdisjoint(vars(cls))
+
+    def _says(cls, name: str, value: Any) -> bool:
+        if not cls._stands_for_one():  # The base of them all, or a class of the tests.
+            return False
+        if "_code_env_make" not in vars(cls):
+            why = f"the tests do not name the program's {cls.__name__}"
+            raise HandleMisuse(f'{name} of {shown(value)}: {why}; judge="shared" allows it')
+        return value._code_env_remote.operate(name, (value, cls)) is True
+
+
+class _OfProgram(Exception, metaclass=_KindOfProgram):
     """An exception of a class of the program. It reads from the program's exception what is not here."""
 
     def __str__(self) -> str:
@@ -360,9 +392,10 @@ def _set_attributes(error: BaseException, attributes: Any) -> None:
     """Set the attributes that the program set on its exception, except where the class gives them a value already."""
     for name, form in attributes.items() if isinstance(attributes, dict) else ():
         if str(name).isidentifier() and not name.startswith("__"):
-            with contextlib.suppress(AttributeError, TypeError):
+            value = Decoder().decode(form)
+            with contextlib.suppress(Exception):  # The class can refuse the name or the value.
                 if getattr(error, name, None) is None:
-                    setattr(error, name, Decoder().decode(form))
+                    setattr(error, name, value)
 
 
 def _as_builtin(

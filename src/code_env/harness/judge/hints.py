@@ -11,6 +11,10 @@ _TEXTS = {
     "called match pattern must be a type": f"the program's classes are in its own process; {_WORKS}",  # Python 3.11
     "called match pattern must be a class": f"the program's classes are in its own process; {_WORKS}",
     "must be called with a dataclass type or instance": f"the program's classes are in its own process; {_WORKS}",
+    "exceptions must derive from BaseException": f"the program's objects are in its own process; {_WORKS}",
+    "catching classes that do not inherit from BaseException is not allowed": (
+        f"of the program's classes, only those that derive from Exception can be caught; {_WORKS}"
+    ),
     "EOF when reading a line": f"the tests cannot give the program an input; {_WORKS}",
 }
 _FILES = f"the program and its tests do not see each other's files; {_WORKS}"

@@ -29,6 +29,7 @@ _MOST_PARTS = 100
 """The most exceptions of a group, the most attributes and the most notes that are reported."""
 
 _type, _isinstance, _vars, _str, _list = type, isinstance, vars, str, list
+_issubclass = issubclass
 _BaseException, _OSError, _Group = BaseException, OSError, BaseExceptionGroup
 _builtins = dict(vars(builtins))
 _module_of, _qualname_of = (_type.__dict__[f"__{name}__"].__get__ for name in ("module", "qualname"))
@@ -166,7 +167,7 @@ def _attributes(error: BaseException, own: list[type]) -> tuple[dict[str, Any], 
         for name, value in _names_in(base).items():
             if name[:1] != "_" or name == "__getattr__":
                 found.setdefault(name, value)
-    attributes, is_all = {}, True
+    attributes, is_all = {}, all(_issubclass(base, _BaseException) for base in own)
     for name, value in _list(found.items())[:_MOST_PARTS]:
         try:
             if _type(value) in _MEMBERS:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from code_env.harness.judge.exceptions import OwnException, ProgramError, own_exception, rebuilt
 from code_env.harness.judge.handing import Handed
-from code_env.harness.judge.handles import Handle, HandleMisuse, handle_class
+from code_env.harness.judge.handles import Handle, HandleMisuse, handle_class, named_handle
 from code_env.harness.judge.lasting import LastingContainers
 from code_env.harness.judge.origin import Origin
 from code_env.harness.wire.plain import Decoder, NotPlain, encode
@@ -106,16 +106,17 @@ def test_what_is_no_exception_is_not_raised():
 
 
 def test_attributes_replace_nothing_that_an_exception_has():
-    told = {"attributes": {"args": [9], "with_traceback": 1, "__cause__": 5, "a b": 1, "code": 5}}
+    told = {"attributes": {"args": [9], "with_traceback": 1, "__cause__": 5, "a b": 1, "_code_env_kept": 1, "code": 5}}
     error = made(told)
+    assert not hasattr(error, "_code_env_kept")
     assert (error.args, error.code, error.__cause__, callable(error.with_traceback)) == (("m",), 5, None, True)
     blocked = made({"builtin": "BlockingIOError", "attributes": {"characters_written": encode(10**30), "code": 5}})
     assert (type(blocked), blocked.code) == (BlockingIOError, 5)
 
 
 def test_own_classes_derive_from_each_other():
-    base = own_exception("Base", [], ["ValueError"], {}, dict)
-    sub = own_exception("Sub", ["Base"], ["ValueError"], {"Base": base}, dict)
+    base = own_exception("Base", [], ["ValueError"], [], {}, dict)
+    sub = own_exception("Sub", ["Base"], ["ValueError"], [], {"Base": base}, dict)
     assert sub.__mro__[:3] == (sub, base, OwnException)
     assert sub.__mro__[4:6] == (ValueError, Exception)
     told = {"name": "Sub", "classes": ["Sub", "Base"], "attributes": {"code": 7}}
@@ -125,7 +126,7 @@ def test_own_classes_derive_from_each_other():
     assert (type(further).__name__, type(further).__bases__, further.code) == ("More", (sub,), 7)
     assert type(further) is type(again)
     for bases in ([], ["StopIteration", "ValueError"], ["SystemExit"], ["print"], ["nothing"], [7], 7, None):
-        assert own_exception("Odd", [], bases, {}, dict) is None
+        assert own_exception("Odd", [], bases, [], {}, dict) is None
 
 
 def test_a_class_of_a_package_must_be_named_by_the_tests():
@@ -156,8 +157,8 @@ TWO_BASES = [["KeyError", "AttributeError"], ["OSError", "KeyError"], ["SyntaxEr
 @pytest.mark.parametrize("names", TWO_BASES, ids=str)
 def test_a_class_derives_from_all_its_builtin_bases_if_it_can(names):
     kinds = [getattr(builtins, name) for name in names]
-    own = own_exception("Own", [], names, {}, dict)
-    sub = own_exception("Sub", ["Own"], [*names, "ZeroDivisionError"], {"Own": own}, dict)
+    own = own_exception("Own", [], names, [], {}, dict)
+    sub = own_exception("Sub", ["Own"], [*names, "ZeroDivisionError"], [], {"Own": own}, dict)
     told = {"builtin": names[0], "builtins": names, "args": ["x"], "message": "text"}
     unnamed = made({**told, "classes": ["E"]})
     named = made({**told, "classes": ["Own"]}, {"Own": own})
@@ -193,7 +194,7 @@ def test_the_program_is_asked_whether_an_exception_that_it_keeps_is_of_a_class()
             return (name, args) == ("isinstance", (kept, own))
 
     kept = handle_class(Handle, "Own", 0)(Program(), 7, "Own", Origin.RESULT)
-    own, other = (own_exception(name, [], ["ValueError"], {}, dict) for name in ("Own", "Other"))
+    own, other = (own_exception(name, [], ["ValueError"], [], {}, dict) for name in ("Own", "Other"))
     error = made({"name": "Own", "classes": ["Own"]}, {"Own": own})
     assert [isinstance(one, kind) for kind in (own, other) for one in (kept, error)] == [True, True, False, False]
     for kind in (OwnException, type("OfTests", (own,), {})):
@@ -204,6 +205,37 @@ def test_the_program_is_asked_whether_an_exception_that_it_keeps_is_of_a_class()
         issubclass(type(kept), own)
 
 
+@pytest.mark.parametrize("classes", [["Own"], ["More", "Own"], ["E"]])
+def test_the_programs_class_defines_the_operators(classes):
+    own = own_exception("Own", [], ["ValueError"], ["eq"], {}, dict)
+    told = {"name": classes[0], "classes": classes, "operators": ["eq", "len", "str", "nothing", 7, None]}
+    error = made(told, {"Own": own})
+    for use in (lambda: error == 5, lambda: error != 5, lambda: error in [5], lambda: error == error):
+        with pytest.raises(HandleMisuse, match="shared"):
+            use()
+    assert str(error) == "m"
+    assert type(error).__hash__ is None
+    plain = made({**told, "operators": "eq"}, {"Own": own_exception("Own", [], ["ValueError"], [], {}, dict)})
+    assert (plain == plain, plain != 5, bool(plain)) == (True, True, True)
+
+
+def test_attributes_of_a_class_are_read_from_the_programs_class():
+    class Program:
+        def get(self, handle, name):
+            return {"status": 404}[name]
+
+    own = own_exception("Own", [], ["ValueError"], [], {}, dict)
+    own._code_env_class = named_handle(Program(), "Own", Origin.CLASS, forwards=False)
+    error = made({"name": "Own", "classes": ["Own"]}, {"Own": own})
+    assert [kind.status for kind in (own, type(error), type("OfTests", (own,), {}))] == [404] * 3
+    for classes in (["More", "Own"], ["E"]):
+        unnamed = made({"name": classes[0], "classes": classes}, {"Own": own})
+        with pytest.raises(HandleMisuse, match="shared"):
+            _ = type(unnamed).status
+    assert not hasattr(own, "_status")
+    assert not hasattr(OwnException, "status")
+
+
 @pytest.mark.parametrize("classes", [None, ["E"], ["Own"]])
 @pytest.mark.parametrize("start", [-1, -(10**12), np.int64(-8)])
 @pytest.mark.parametrize("name", UNICODE)
@@ -211,7 +243,7 @@ def test_an_error_of_unicode_shows_nothing_of_the_judges_memory(name, start, cla
     told = {"builtin": name, "classes": classes, "attributes": {"object": 1, "start": -9}}
     for at in (start, 0):
         args = [encode(one) for one in (*UNICODE[name], at, at + 1, "r")]
-        error = made({**told, "args": args}, {"Own": own_exception("Own", [], [name], {}, dict)})
+        error = made({**told, "args": args}, {"Own": own_exception("Own", [], [name], [], {}, dict)})
         assert str(error) == "m" or ("position 0" in str(error)) == (at == 0)
 
 
@@ -227,7 +259,7 @@ FORGED = st.recursive(
     max_leaves=8,
 )
 FIELDS = ("builtin", "args", "m", "given", "library", "group", "classes", "attributes", "notes", "cause", "message")
-FIELDS += ("context", "suppress", "object", "name")
+FIELDS += ("context", "suppress", "object", "name", "operators", "objects")
 
 
 @settings(max_examples=300)

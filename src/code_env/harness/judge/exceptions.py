@@ -20,10 +20,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..process.limits import MAX_TEXT
-from ..wire.plain import Decoder
+from ..wire.plain import Decoder, NotPlain
 from ..wire.shapes import class_named
 from .handing import ATTRIBUTES, KEPT, TEXT, Handed
-from .handles import Handle, HandleMisuse, shown
+from .of_program import OfProgram, known_operators, methods
 
 _ENDS_OF_LOOPS = (StopIteration, StopAsyncIteration)
 """Exceptions of the program that must not end a loop in the tests."""
@@ -43,54 +43,7 @@ class ProgramError(Exception):
     """An exception of the program that no builtin class can represent."""
 
 
-class _KindOfProgram(type):
-    """The class of the classes that are made here. The program knows which objects that it keeps belong to them.
-
-    An exception that is a value, such as what a function returns, is the handle of an object. `except` asks nothing.
-    """
-
-    def __instancecheck__(cls, value: object) -> bool:
-        if issubclass(type(value), Handle):
-            return cls._says("isinstance", value)
-        return super().__instancecheck__(value)
-
-    def __subclasscheck__(cls, kind: Any) -> bool:
-        if issubclass(type(kind), Handle):
-            return cls._says("issubclass", kind)
-        if cls._stands_for_one() and type.__subclasscheck__(Handle, kind):
-            why = "its objects belong to several classes"
-            raise HandleMisuse(f'issubclass with the class of a handle: {why}; judge="shared" allows it')
-        return super().__subclasscheck__(kind)
-
-    def _stands_for_one(cls) -> bool:
-        return not {"_code_env_make", "_code_env_builtin"}.isdisjoint(vars(cls))
-
-    def _says(cls, name: str, value: Any) -> bool:
-        if not cls._stands_for_one():  # The base of them all, or a class of the tests.
-            return False
-        if "_code_env_make" not in vars(cls):
-            why = f"the tests do not name the program's {cls.__name__}"
-            raise HandleMisuse(f'{name} of {shown(value)}: {why}; judge="shared" allows it')
-        return value._code_env_remote.operate(name, (value, cls)) is True
-
-
-class _OfProgram(Exception, metaclass=_KindOfProgram):
-    """An exception of a class of the program. It reads from the program's exception what is not here."""
-
-    def __str__(self) -> str:
-        text = vars(self).get(TEXT)
-        return super().__str__() if text is None else str(text)
-
-    def __getattr__(self, name: str) -> Any:
-        attributes, kept = (vars(self).get(one) for one in (ATTRIBUTES, KEPT))
-        if attributes and name in attributes:
-            return attributes[name]
-        if kept is None or name.startswith("_"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(kept, name)
-
-
-class OwnException(_OfProgram):
+class OwnException(OfProgram):
     """An exception of a class of the program that the tests name; see `own_exception`."""
 
     _code_env_builtin: type[Exception]
@@ -102,25 +55,28 @@ class OwnException(_OfProgram):
         _fill(self, type(self)._code_env_make(*args, **kwargs), Decoder())
 
 
-def classes_to_make(names: Sequence[str], described: Mapping[str, Any]) -> list[tuple[str, list[Any], list[Any]]]:
-    """Return the first three arguments of `own_exception` for each exception class among these names, bases first.
+def classes_to_make(
+    names: Sequence[str], described: Mapping[str, Any]
+) -> list[tuple[str, list[Any], list[Any], list[Any]]]:
+    """Return the first four arguments of `own_exception` for each exception class among these names, bases first.
 
     Args:
         names: Names that the tests use.
         described: The program's description of each exception class among them; a malformed one is left out.
     """
-    found = [(name, *described[name]) for name in names if _is_pair_of_lists(described.get(name))]
+    found = [(name, *described[name]) for name in names if _is_three_lists(described.get(name))]
     return sorted(found, key=lambda one: len(one[1]))
 
 
-def _is_pair_of_lists(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(isinstance(one, list) for one in value)
+def _is_three_lists(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 3 and all(isinstance(one, list) for one in value)
 
 
 def own_exception(
     name: str,
     bases: list[Any],
     builtin_bases: list[Any],
+    operators: list[Any],
     known: Mapping[str, type[OwnException]],
     make: Callable[..., dict[str, Any]],
 ) -> type[OwnException] | None:
@@ -130,6 +86,7 @@ def own_exception(
         name: The name of the program's class.
         bases: The names of its bases that are not builtin.
         builtin_bases: The names of its builtin bases, the nearest first.
+        operators: The names of the special methods that it and its bases define, without underscores.
         known: The classes that this function has made already, by name.
         make: Called with arguments of the tests; returns the program's description of an exception made with them.
     """
@@ -139,7 +96,7 @@ def own_exception(
         return None
     own = [known[base] for base in map(str, bases) if base in known]
     members = {"_code_env_builtin": kinds[0], "_code_env_make": staticmethod(make), "_code_env_target": name}
-    return _new_class(name, [*(own or [OwnException]), *kinds], members)
+    return _new_class(name, [*(own or [OwnException]), *kinds], members | methods(known_operators(operators)))
 
 
 def _new_class(name: str, bases: Sequence[type[Any]], members: dict[str, Any]) -> type[Any]:
@@ -184,9 +141,10 @@ def _builtin_classes(names: Any) -> list[type[Exception]]:
 
 
 @functools.lru_cache(maxsize=200)
-def _unnamed(name: str, kinds: tuple[type[Exception], ...]) -> type[Exception]:
+def _unnamed(name: str, kinds: tuple[type[Exception], ...], operators: tuple[str, ...]) -> type[Exception]:
     """Return the class of exceptions of a class that the tests do not name, with these bases."""
-    return _new_class(name, (_OfProgram, *kinds), {"__module__": "solution", "_code_env_builtin": kinds[0]})
+    members = {"__module__": "solution", "_code_env_builtin": kinds[0], **methods(operators)}
+    return _new_class(name, (OfProgram, *kinds), members)
 
 
 _LONGEST_NAME = 100
@@ -206,12 +164,13 @@ def _own_class(
     further = [kind for kind in (*own, *others) if not issubclass(nearest, kind)]
     if nearest.__name__ == name and not further:
         return nearest
-    known, key = nearest._code_env_derived, (name, *further)
+    operators = known_operators(raised.get("operators"))
+    known, key = nearest._code_env_derived, (name, operators, *further)
     if key not in known:
         if len(known) >= 100:  # A program that invents classes must not fill the judge's memory.
             known.clear()
         members = {"_code_env_builtin": nearest._code_env_builtin, "_code_env_target": nearest.__name__}
-        known[key] = _new_class(name, [nearest, *further], members)
+        known[key] = _new_class(name, [nearest, *further], members | methods(operators))
     return known[key]
 
 
@@ -238,7 +197,8 @@ def _of_unnamed_class(
             _set_attributes(exact, raised.get("attributes"))
             if not whole or _shows(exact, message):
                 return exact
-    made = _unnamed(_name_in(raised, kinds[0]), tuple([library, *kinds] if library else kinds))
+    bases, operators = tuple([library, *kinds] if library else kinds), known_operators(raised.get("operators"))
+    made = _unnamed(_name_in(raised, kinds[0]), bases, operators)
     with contextlib.suppress(Exception):  # The class takes other arguments.
         if library is not None:
             error = made.__new__(made)
@@ -367,7 +327,9 @@ def _made(
     if library is not None or (isinstance(classes, list) and type(error).__module__ == "builtins"):
         error = _of_unnamed_class(error, raised, args, library)
     _set_attributes(error, raised.get("attributes"))
-    if isinstance(error, _OfProgram):
+    with contextlib.suppress(NotPlain):  # Where only plain data is allowed, an exception is known without its objects.
+        _set_attributes(error, raised.get("objects"), decoder)
+    if isinstance(error, OfProgram):
         vars(error)[KEPT] = raised["object"]
     return error
 
@@ -388,11 +350,11 @@ def _set_arguments(error: BaseException, raised: dict[str, Any], args: list[Any]
     error.args = tuple(args)
 
 
-def _set_attributes(error: BaseException, attributes: Any) -> None:
+def _set_attributes(error: BaseException, attributes: Any, decoder: Decoder | None = None) -> None:
     """Set the attributes that the program set on its exception, except where the class gives them a value already."""
     for name, form in attributes.items() if isinstance(attributes, dict) else ():
-        if str(name).isidentifier() and not name.startswith("__"):
-            value = Decoder().decode(form)
+        if str(name).isidentifier() and not name.startswith(("__", "_code_env_")):
+            value = (decoder or Decoder()).decode(form)
             with contextlib.suppress(Exception):  # The class can refuse the name or the value.
                 if getattr(error, name, None) is None:
                     setattr(error, name, value)

@@ -15,7 +15,7 @@ from typing import Any
 from ..wire.plain import Decoder
 from .exceptions import MAY_BE_EXPECTED, OwnException, classes_to_make, own_exception, rebuilt
 from .handing import Handed
-from .handles import HandleMisuse
+from .handles import Handle, HandleMisuse
 from .origin import Origin
 
 
@@ -43,14 +43,21 @@ class OwnExceptions:
 
     def make_classes(self, names: Sequence[str], described: Mapping[str, Any]) -> None:
         """Make the classes of the program's exceptions among these names, which the program has described."""
-        for name, bases, builtin_bases in classes_to_make(names, described):
-            own = own_exception(name, bases, builtin_bases, self._classes, self._make(name))
+        for name, bases, builtin_bases, operators in classes_to_make(names, described):
+            own = own_exception(name, bases, builtin_bases, operators, self._classes, self._make(name))
             if own is not None:
                 self._classes[name] = own
 
-    def named(self, name: str) -> type[OwnException] | None:
-        """Return the class with which the tests catch the program's exceptions called `name`; None if there is none."""
-        return self._classes.get(name)
+    def named(self, name: str, handle: Handle) -> type[OwnException] | Handle:
+        """Return the class with which the tests catch the program's exceptions called `name`; else the handle.
+
+        What is not here of the class is read from its handle.
+        """
+        kind = self._classes.get(name)
+        if kind is None:
+            return handle
+        kind._code_env_class = handle
+        return kind
 
     def rebuilt(self, raised: dict[str, Any], decoder: Decoder, *, ends_loops: bool = True) -> BaseException:
         """Return an exception that the program raised; without `ends_loops`, never one that ends a loop or the tests.

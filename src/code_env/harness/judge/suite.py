@@ -170,7 +170,7 @@ class SuiteRun:
         for name in names if self._compiled.entry_point is None else [self._compiled.entry_point, *names]:
             methods, origin = module.classes.get(name), self._compiled.origin_of(name)
             handle = named_handle(module, name, origin, methods, forwards=module.forwards)
-            self.names[name] = module.exceptions.named(name) or handle
+            self.names[name] = module.exceptions.named(name, handle)
         # The tests have a time limit too, because their work on the program's values can take for ever.
         with time_limit(module.wall_s):
             error = self.run_here()

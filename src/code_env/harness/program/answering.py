@@ -267,7 +267,7 @@ class _Answer:
         For classes that can do more than be called, also their special methods.
         """
         found: dict[str, bool] = {}
-        exceptions: dict[str, tuple[list[str], list[str]]] = {}
+        exceptions: dict[str, tuple[list[str], list[str], list[str]]] = {}
         classes: dict[str, int] = {}
         for name in names:
             try:

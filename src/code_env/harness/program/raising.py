@@ -5,8 +5,10 @@ It adds these fields to those of every error report, see `describe_error`::
     {"builtin": "ValueError",       the nearest builtin class       "args": [...] or None, if they are not plain
      "builtins": ["KeyError", ...], all nearest ones, if several
      "classes": ["Mine", ...],      names of its own classes        "attributes": {"code": 5}, those that are plain
+     "operators": ["eq", ...],      special methods of its own classes
      "given": 3,                    number of a class of the tests  "library": [["json", "JSONDecodeError"], ...]
      "object": {"h": [...]},        the exception itself, if it can do more than the fields above tell
+     "objects": {"at": {...}, ...}, attributes of an exception of a builtin class that are objects
      "notes": [...], "cause": {...}, "context": {...} or "cause", "suppress": true, "group": [{...}, ...]}
     {"m": 4}                        an exception of the tests itself
 """
@@ -18,7 +20,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ..wire.plain import encode
+from ..wire.plain import Encoder, NotPlain, encode
+from ..wire.shapes import BASIC, SPECIAL
 from .borrowing import Borrowed
 from .main_module import describe_error
 
@@ -35,6 +38,8 @@ _builtins = dict(vars(builtins))
 _module_of, _qualname_of = (_type.__dict__[f"__{name}__"].__get__ for name in ("module", "qualname"))
 _names_in, _Slot = _type.__dict__["__dict__"].__get__, types.MemberDescriptorType
 _MEMBERS = (types.FunctionType, property, classmethod, staticmethod)
+_OPERATORS = {f"__{name}__": name for name in (*SPECIAL, *BASIC) if name != "str"}
+"""The special methods that are reported. The text that a class shows is a part of the report already."""
 _LEVELS = 3
 """How far the causes and contexts of an exception are reported."""
 
@@ -61,10 +66,24 @@ def builtin_bases(kind: type) -> list[str]:
     return [base.__name__ for base in found]
 
 
-def names_of_bases(kind: type) -> tuple[list[str], list[str]]:
-    """Return the names of an exception class's bases that are not builtin, and of its builtin bases."""
-    bases = _own_classes(kind)
-    return [_type.__getattribute__(base, "__name__") for base in bases if base is not kind], builtin_bases(kind)
+def names_of_bases(kind: type) -> tuple[list[str], list[str], list[str]]:
+    """Return the names of an exception class's bases that are not builtin, of its builtin bases, and of its operators.
+
+    For the last ones, see `_operators`.
+    """
+    own = _own_classes(kind)
+    names = [_type.__getattribute__(base, "__name__") for base in own if base is not kind]
+    return names, builtin_bases(kind), _operators(own)
+
+
+def _operators(own: list[type]) -> list[str]:
+    """Return the names of the special methods that these classes define, as in `SPECIAL` and `BASIC`."""
+    found: dict[str, Any] = {}
+    for base in own:
+        for name, value in _names_in(base).items():
+            if name in _OPERATORS:
+                found.setdefault(_OPERATORS[name], value)
+    return [name for name, value in found.items() if value is not None]
 
 
 def _own_classes(kind: type) -> list[type]:
@@ -104,9 +123,11 @@ def report_of(error: Any, borrowed: Borrowed, keep: Keep, levels: int = _LEVELS)
             report["args"] = [error.message]
         if levels:
             report |= _led_to(error, borrowed, keep, levels - 1)
-        if own and not is_all:
+        if own and (not is_all or "operators" in report):
             report["object"] = keep(error, kind.__name__)
             _let_frames_go(error)
+        elif not own and not is_all:
+            report["objects"] = _objects(error, keep)
     except _BaseException:
         pass
     return report
@@ -145,9 +166,11 @@ def _classes(kind: type, own: list[type], borrowed: Borrowed) -> dict[str, Any]:
     """Return the classes as which a test can catch an exception of class `kind`."""
     bases = _type.__getattribute__(kind, "__mro__")[:_MOST_BASES]
     found: dict[str, Any] = {"classes": [_type.__getattribute__(base, "__name__") for base in bases]}
-    builtin = builtin_bases(kind)
+    builtin, operators = builtin_bases(kind), _operators(own)
     if len(builtin) > 1:
         found["builtins"] = builtin
+    if operators:
+        found["operators"] = operators
     for base in own:
         number = borrowed.number_of(base)
         if number is not None:
@@ -155,6 +178,18 @@ def _classes(kind: type, own: list[type], borrowed: Borrowed) -> dict[str, Any]:
     named = [[_module_of(base), _qualname_of(base)] for base in own]
     library = [one for one in named if _type(one[0]) is _str and one[0] not in ("solution", "__main__")]
     return {**found, "library": library} if library else found
+
+
+def _objects(error: BaseException, keep: Keep) -> dict[str, Any]:
+    """Return the attributes of an exception of a builtin class that are no plain data."""
+    found = {}
+    for name, value in _list(_vars(error).items())[:_MOST_PARTS]:
+        if _type(name) is _str and name != "__notes__" and value is not error:
+            try:
+                encode(value)
+            except NotPlain:
+                found[name] = Encoder(keep).encode(value)
+    return found
 
 
 def _attributes(error: BaseException, own: list[type]) -> tuple[dict[str, Any], bool]:

@@ -340,6 +340,7 @@ def _fill(error: OwnException, raised: dict[str, Any], decoder: Decoder) -> None
     vars(error)[TEXT], vars(error)[KEPT] = str(raised.get("message")), raised.get("object")
     if isinstance(attributes, dict):
         vars(error)[ATTRIBUTES] = {str(name): Decoder().decode(value) for name, value in attributes.items()}
+        _set_attributes(error, attributes)  # A builtin base has places of its own for some.
 
 
 def _set_arguments(error: BaseException, raised: dict[str, Any], args: list[Any] | None) -> None:

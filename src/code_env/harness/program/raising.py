@@ -43,7 +43,12 @@ _OPERATORS = {f"__{name}__": name for name in (*SPECIAL, *BASIC) if name != "str
 _LEVELS = 3
 """How far the causes and contexts of an exception are reported."""
 
-_IN_SLOTS = ((ImportError, ("name", "path")), (NameError, ("name",)), (AttributeError, ("name",)))
+_IN_SLOTS = (
+    (ImportError, ("name", "path")),
+    (NameError, ("name",)),
+    (AttributeError, ("name",)),
+    (SyntaxError, ("msg", "filename", "lineno", "offset", "text", "end_lineno", "end_offset")),
+)
 """The attributes that builtin classes keep in addition to their arguments."""
 
 

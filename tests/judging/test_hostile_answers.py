@@ -120,13 +120,21 @@ try: asyncio.run(main())
 except BaseException: pass
 assert 1 + 1 == 2
 """
+KEPT = """
+import asyncio
+async def main(): return await asyncio.gather(f(1), return_exceptions=True)
+try: results = asyncio.run(main())
+except BaseException: results = []
+assert not any(isinstance(result, Exception) for result in results)
+"""
 
 
 @pytest.mark.parametrize(
     "lie",
     ["{}", "{'ready': [[99, {'value': 1}]]}", "{**reply, 'ready': reply['ready'] * 2}", "{**reply, 'given': [[0, 7]]}"],
 )
-def test_lies_about_tasks_buy_nothing(lie, executor):
-    verdict = judge(asserts(OF_TASKS, entry_point="f"), LIES.replace("LIE", lie), executor)
+@pytest.mark.parametrize("tests", [OF_TASKS, KEPT], ids=["caught", "kept"])
+def test_lies_about_tasks_buy_nothing(lie, tests, executor):
+    verdict = judge(asserts(tests, entry_point="f"), LIES.replace("LIE", lie), executor)
     # The last case passes where the tests catch everything.
     assert (verdict.outcome, verdict.cases[0].passed) == (Outcome.FAIL, False), verdict.cases

@@ -120,12 +120,26 @@ def test_lies_end_the_conversation(lie, when):
     program = Program(*([done(due=0)] if when == "later" else []), lie)
     with pytest.raises((ProgramDied, RuntimeError)):
         asyncio.run(program.wait_for())
+    program.loops.fields(None)  # It forgets loops that are closed.
+    assert program.loops.are_lost
+
+
+def test_the_conversation_is_over_even_if_the_tests_keep_the_exception():
+    program = Program(done(1))
+
+    async def main():
+        return await asyncio.gather(program.wait_for(), return_exceptions=True)
+
+    assert isinstance(asyncio.run(main())[0], ProgramDied)
+    assert program.loops.are_lost
 
 
 @pytest.mark.parametrize("given", [[[7, [[0, [1]]]]], [["7", []]], [[None, []]], [[[], []]]])
 def test_arguments_that_are_not_known_do_not_change(given):
+    program = Program(done(due=0), done(given=given))
     with pytest.raises(HandleMisuse):
-        asyncio.run(Program(done(due=0), done(given=given)).wait_for())
+        asyncio.run(program.wait_for())
+    assert not program.loops.are_lost
 
 
 @pytest.mark.parametrize("due", ["1", None, [], float("nan"), float("inf"), -1e300, 1e300, True])

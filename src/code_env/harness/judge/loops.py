@@ -51,6 +51,8 @@ class Loops:
         self._step, self._lasting, self._decoder = step, lasting, decoder
         self._open: dict[int, Loop] = {}
         self._numbers = itertools.count()
+        self.are_lost = False
+        """Whether the program has ended, or has sent what nobody asked for, while a loop of the tests ran."""
 
     def running(self) -> Loop | None:
         """Return the loop of the tests that runs in this thread."""
@@ -62,7 +64,7 @@ class Loops:
             if one.loop is running:
                 return one
         number = next(self._numbers)
-        self._open[number] = Loop(number, running, self._step, self._change_arguments)
+        self._open[number] = Loop(number, running, self._step, self._change_arguments, self._lose)
         return self._open[number]
 
     def fields(self, running: Loop | None) -> dict[str, Any]:
@@ -76,10 +78,8 @@ class Loops:
                 fields["ended"] = ended
         return fields
 
-    @property
-    def are_lost(self) -> bool:
-        """Whether the program has ended, or has sent what nobody asked for, while a loop waited for it."""
-        return any(isinstance(one.fault, ProgramDied) for one in self._open.values())
+    def _lose(self) -> None:
+        self.are_lost = True
 
     async def outcome_of(self, target: str | int, *, reports: bool) -> dict[str, Any]:
         """Have the program await one of its objects, and return the outcome.
@@ -121,6 +121,7 @@ class Loop:
         loop: The loop.
         step: Sends a request to the program and returns its reply.
         change_arguments: Gives the arguments of a coroutine their new content.
+        lose: Told when the conversation is over: tests can keep the exception as the result of a task.
     """
 
     def __init__(
@@ -129,8 +130,10 @@ class Loop:
         loop: Any,
         step: Callable[..., dict[str, Any]],
         change_arguments: Callable[[Any, Any], None],
+        lose: Callable[[], None],
     ) -> None:
-        self.number, self.loop, self._step, self._change_arguments = number, loop, step, change_arguments
+        self.number, self.loop, self._step = number, loop, step
+        self._change_arguments, self._lose = change_arguments, lose
         self.is_known = False
         """Whether the program has a loop for it."""
         self._ids = itertools.count()
@@ -199,7 +202,15 @@ class Loop:
         finished, self._finished = self._finished, []
         done = [finish() for finish in finished]
         self._due_at = None
-        reply = self._step(op, done=done, **fields)  # It calls `noted`.
+        try:
+            self._take(self._step(op, done=done, **fields))  # It calls `noted`.
+        except ProgramDied:
+            self._lose()
+            raise
+        self._arm()
+
+    def _take(self, reply: dict[str, Any]) -> None:
+        """Take outcomes and contents of arguments from a reply."""
         self._ran_at = self.loop.time()
         ready, given = reply.get("ready"), reply.get("given", [])
         if ready is None and isinstance(reply.get("raised"), dict):  # The reply was too large.
@@ -214,7 +225,6 @@ class Loop:
                 self._futures[id_].set_result(None)
         for number, forms in map(_pair, given):
             self._change_arguments(number, forms)
-        self._arm()
 
     def _idle_s(self) -> float | None:
         """Return how long the tests' loop has nothing to do; None if nothing but the program can give it something."""

@@ -62,6 +62,7 @@ class RemoteModule:
         self._waiting: list[int] = []
         self._ended: Ended | None = None
         self._lost: str | None = None
+        self._is_over = False
         self._held = HeldChanges(self._change)
         self.last_raised: tuple[BaseException, dict[str, str]] | None = None
         self._ahead: dict[int, int] = {}
@@ -348,8 +349,8 @@ class RemoteModule:
 
     @property
     def is_dead(self) -> bool:
-        """Whether the program's process has ended or is lost."""
-        return self._ended is not None or self._lost is not None or self._loops.are_lost
+        """Whether the program's process has ended or is lost, or has sent what nobody asked for."""
+        return self._is_over or self._ended is not None or self._lost is not None or self._loops.are_lost
 
     def close(self) -> None:
         """Prevent further messages, also from objects that still hold this module: another program gets the channel."""
@@ -414,7 +415,7 @@ class RemoteModule:
         return reply if running is None else running.noted(reply)
 
     def _send(self, request: dict[str, Any]) -> None:
-        if self._ended is not None or self._lost is not None:
+        if self.is_dead:
             raise ProgramDied("the program's process has ended")
         try:
             self._channel.send(Kind.MESSAGE, pack_request(request))
@@ -427,6 +428,9 @@ class RemoteModule:
         self._waiting.append(number)
         try:
             self._wait_until(number)
+        except ProgramDied:
+            self._is_over = True  # The tests can keep the exception as a value, and go on.
+            raise
         finally:
             self._waiting.pop()
         reply = self._early.pop(number)

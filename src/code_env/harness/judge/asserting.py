@@ -15,7 +15,8 @@ In a `unittest.TestCase` class, each test method is one case; `runner_tests` fin
 
 While changes are held back (`holding.py`), a call that returns one of its arguments returns a copy. And an object of
 the program can have several handles, see `known_objects.py`. So where the tests check whether two values are the same
-object, each value becomes `@cases.original(...)`.
+object, each value becomes `@cases.original(...)`. Where they compare `type(x)`, it becomes
+`@cases.class_of(type, x)`, because the class of an object of the program is in the program.
 
 The number of cases depends on the text alone, so it is the same for every program.
 """
@@ -157,6 +158,7 @@ def compile_suite(code: str, filename: str, entry_point: str | None = None) -> S
     found = find_cases(tree, nodes, tests.parts)
     places = _places(found)
     hold_back(tree, nodes, RECORDER, places)
+    _compare_classes(nodes)
     checks_identity = _compare_originals(nodes)
     change_parts(nodes, RECORDER)
     _use_foreseen(foreseen.calls)
@@ -282,6 +284,29 @@ def _attempted(node: ast.Assert, index: int, number: int) -> ast.With:
     return ast.With([ast.withitem(case)], [node], **at)
 
 
+_EQUALITY_METHODS = ("assertEqual", "assertNotEqual", "assertIs", "assertIsNot", "assertIn", "assertNotIn")
+"""Methods of test classes that can compare a class with another."""
+
+
+def _compare_classes(nodes: Nodes) -> None:
+    """Make code use `@cases.class_of(...)` of each object whose class it compares."""
+    for node in nodes.of(ast.Compare):
+        if not any(isinstance(side, ast.Set | ast.Dict) for side in node.comparators):  # A handle has no hash.
+            node.left, *node.comparators = map(_class_of, [node.left, *node.comparators])
+    for call in nodes.of(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _EQUALITY_METHODS:
+            call.args[:2] = map(_class_of, call.args[:2])
+
+
+def _class_of(node: ast.expr) -> ast.expr:
+    match node:
+        case ast.Call(ast.Name("type"), [argument], []) if not isinstance(argument, ast.Starred):
+            return _call("class_of", node.func, argument, at=place_of(node))
+        case ast.Attribute(value, "__class__"):
+            return _call("class_of", ast.Constant(None, **place_of(node)), value, at=place_of(node))
+    return node
+
+
 _IDENTITY_METHODS = ("assertIs", "assertIsNot")
 """Methods of test classes that check whether two values are the same object."""
 
@@ -366,6 +391,7 @@ def compile_helpers(code: str, filename: str) -> tuple[CodeType, bool]:
     nodes = Nodes(tree)
     harmless = leaves_nothing(nodes)
     hold_back(tree, nodes, RECORDER)
+    _compare_classes(nodes)
     _compare_originals(nodes)
     change_parts(nodes, RECORDER)
     return compiled(tree, filename), harmless

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..wire.shown import brief
 from .asserting import NO_CASES, Sources
-from .handles import ProgramDied
+from .handles import Handle, ProgramDied
 from .held_changes import Moment
 from .parts import part
 from .required import Needed, is_met
@@ -94,6 +94,18 @@ class Cases:
     def attempt(self, index: int, number: int) -> _Attempt:
         """Return a context manager for one run of an `assert` statement whose failure the tests catch."""
         return _Attempt(self, self.records[index], number, self._around)
+
+    @staticmethod
+    def class_of(read: Callable[[Any], Any] | None, value: Any) -> Any:
+        """Return the class of a value, for a comparison; for a handle, this is the handle of its object's class.
+
+        Args:
+            read: What the tests call `type`; None if they read `__class__`.
+            value: The value.
+        """
+        if (read is type or read is None) and issubclass(type(value), Handle):
+            return value._code_env_remote.operate("type", (value,))
+        return value.__class__ if read is None else read(value)
 
     def source_of(self, number: int) -> str:
         """Return the source of an `assert` statement."""

@@ -40,7 +40,7 @@ class KnownObjects:
     def __init__(self, remote: Remote, *, forwards: bool) -> None:
         self._remote, self._base = remote, ObjectHandle if forwards else Handle
         self._handles: dict[tuple[str | int, Origin], Handle] = {}
-        self._first: dict[str | int, Handle] = {}
+        self._first: dict[str | int, Any] = {}
         self._iterators: dict[int, RemoteIterator] = {}
 
     def found(self, tag: str, body: Any, named: Container[str], origin: Origin) -> Any:
@@ -77,7 +77,11 @@ class KnownObjects:
         return self._iterators[number]
 
     def first(self, value: Any) -> Any:
-        """Return the first handle of the same object if `value` is a handle; else `value`."""
-        if not isinstance(value, Handle):
+        """Return what the tests have got first for the same object if `value` is a handle; else `value`.
+
+        For a class of the program's exceptions it can also be the class with which the tests catch them.
+        """
+        is_own_exception = type(value) is type and "_code_env_make" in vars(value)
+        if not is_own_exception and not isinstance(value, Handle):
             return value
         return self._first.setdefault(value._code_env_target, value)

@@ -98,6 +98,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "setattr": setattr,
     "str": str,
     "trunc": math.trunc,
+    "type": type,
     **{
         name: getattr(operator, name)
         for name in (

@@ -57,6 +57,17 @@ except (ValueError, AssertionError):
     except AssertionError:
         assert x == 3
 """
+SEVERAL = """
+failures = []
+for y in x:
+    try:
+        try:
+            assert 6 / y == 6
+        except AssertionError:
+            assert 6 / y == 3
+    except Exception as error:
+        failures.append(error)
+"""
 LATER = """
 try:
     def look(): assert x == 1
@@ -84,6 +95,22 @@ SUITES = [
     ("either, in a loop", f"for y in (1, 2):\n{textwrap.indent(EITHER, '    ')}", {1: [True], 2: [True], 3: [False]}),
     ("either of three", THREE, {1: [True], 2: [True], 3: [True], 4: [False]}),
     ("either, with the exception", EITHER.replace("x == 2", "x == 2, error"), {2: [True], 3: [False]}),
+    ("either, and errors are only collected", SEVERAL, {(1,): [True], (1, 2, 1): [True], (1, 0, 2): [False]}),
+    (
+        "either, also after an error",
+        SEVERAL.replace("AssertionError", "(ZeroDivisionError, AssertionError)").replace("6 / y == 3", "not y"),
+        {(1, 0, 1): [True], (0,): [True], (1, 2): [False], (1, "a"): [False]},
+    ),
+    (
+        "either, but an error is raised again",
+        SEVERAL.replace("        except Ass", "        except ZeroDivisionError: raise\n        except Ass"),
+        {(1, 2): [True], (1, 0, 1): [False]},
+    ),
+    (
+        "either, or another assert for any error",
+        SEVERAL.replace("    except Exception", "        except: assert y == 0\n    except Exception"),
+        {(1, 2, 0): [True], (1, "a"): [False]},
+    ),
     ("a function runs later", LATER, {1: [True], 2: [False], 4: [False]}),
     ("a failure that is only counted", COUNTED, {1: [True], 2: [False]}),
     ("a failure that any handler catches", EITHER.replace("Assertion", "").replace("Error", "Exception"), {2: [False]}),

@@ -28,7 +28,7 @@ import builtins
 import functools
 import symtable
 import warnings
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -249,14 +249,18 @@ def _places(found: Found) -> dict[ast.stmt, tuple[int, int]]:
     return {found.asserts[number]: (index, number) for index, case in enumerate(found.cases) for number in case.asserts}
 
 
-def _record(block: list[ast.stmt], places: dict[ast.stmt, tuple[int, int]], attempts: Set[int]) -> None:
+def _record(
+    block: list[ast.stmt], places: dict[ast.stmt, tuple[int, int]], attempts: Mapping[int, list[ast.expr]]
+) -> None:
     """Rewrite the `assert` statements of a block that count."""
     for position, statement in enumerate(block):
         if isinstance(statement, ast.Assert):
             if statement in places:
                 index, number = places[statement]
-                recorded = _attempted if number in attempts else _recorded
-                block[position] = recorded(statement, index, number)
+                if number in attempts:
+                    block[position] = _attempted(statement, index, number, attempts[number])
+                else:
+                    block[position] = _recorded(statement, index, number)
         else:
             for inner in blocks_of(statement):
                 _record(inner, places, attempts)
@@ -277,10 +281,12 @@ def _recorded(node: ast.Assert, index: int, number: int) -> ast.With:
     return ast.With([ast.withitem(case)], [ast.If(ast.UnaryOp(ast.Not(), test, **at), [failed], [], **at)], **at)
 
 
-def _attempted(node: ast.Assert, index: int, number: int) -> ast.With:
-    """Return the statement for an `assert` that may fail, because the tests catch the exception."""
+def _attempted(node: ast.Assert, index: int, number: int, kinds: list[ast.expr]) -> ast.With:
+    """Return the statement for an `assert` that may fail, because the tests catch exceptions of these kinds."""
     at = place_of(node)
-    case = _call("attempt", ast.Constant(index, **at), ast.Constant(number, **at), at=at)
+    no_parameters = ast.arguments([], [], None, [], [], None, [])
+    caught = ast.Lambda(no_parameters, ast.Tuple(kinds, _LOAD, **at), **at)  # The names may not exist yet.
+    case = _call("attempt", ast.Constant(index, **at), ast.Constant(number, **at), caught, at=at)
     return ast.With([ast.withitem(case)], [node], **at)
 
 

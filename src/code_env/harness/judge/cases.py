@@ -91,9 +91,15 @@ class Cases:
         """Return a context manager for one run of `assert` statement `number`, which belongs to case `index`."""
         return _Case(self, self.records[index], number, self._around)
 
-    def attempt(self, index: int, number: int) -> _Attempt:
-        """Return a context manager for one run of an `assert` statement whose failure the tests catch."""
-        return _Attempt(self, self.records[index], number, self._around)
+    def attempt(self, index: int, number: int, caught: Callable[[], Any]) -> _Attempt:
+        """Return a context manager for one run of an `assert` statement whose failure the tests catch.
+
+        Args:
+            index: The number of the case.
+            number: The number of the statement.
+            caught: Returns the kinds of exceptions that the tests catch.
+        """
+        return _Attempt(self, self.records[index], number, self._around, caught)
 
     @staticmethod
     def class_of(read: Callable[[Any], Any] | None, value: Any) -> Any:
@@ -264,8 +270,19 @@ class _Case:
 class _Attempt(_Case):
     """One run of an `assert` statement whose failure the tests catch: it has no result then."""
 
+    def __init__(
+        self,
+        cases: Cases,
+        record: CaseRecord,
+        number: int,
+        around: Callable[[Moment], None],
+        caught: Callable[[], Any],
+    ) -> None:
+        super().__init__(cases, record, number, around)
+        self._caught = caught
+
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *trace: Any) -> bool:
-        if error is None or self._cases.program_is_dead():
+        if error is None or not isinstance(error, self._caught()) or self._cases.program_is_dead():
             return super().__exit__(kind, error, *trace)
         self._around(Moment.END)
         self._record.unsettled -= 1

@@ -6,9 +6,10 @@ skip it. These `assert` statements are different, because no right answer reache
 - If every way through an `if`, a `match` or a `try` reaches an `assert` or ends the tests, an answer takes one of the
   branches. All their `assert` statements are one case. It needs one branch that ran to its end.
 - If a handler for `AssertionError` asserts something else, either may hold: `try: assert order() == A`, `except
-  AssertionError: assert order() == B`. They are one case too, and the first `assert` only attempts it. In any other
-  `try` a failed `assert` fails its case: a handler for `Exception` is meant for what the program raises, and one that
-  only counts or prints failures would pass any answer.
+  AssertionError: assert order() == B`. They are one case too, and the first `assert` only attempts it: an exception
+  that a handler of this `try` catches and replaces by an `assert` is no failure. In any other `try` a failed `assert`
+  fails its case: a handler for `Exception` is meant for what the program raises, and one that only counts or prints
+  failures would pass any answer.
 - Only the machine decides on `if sys.version_info >= (3, 12)`. An `assert` in this branch belongs to the case next to
   it.
 - A helper that the tests never call has no cases.
@@ -20,11 +21,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from .nodes import DEFINITIONS, Nodes, blocks_of
+from .nodes import DEFINITIONS, Nodes, blocks_of, place_of
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,9 @@ class Found:
 
     asserts: list[ast.Assert]
     cases: list[Case]
-    attempts: Set[int]
-    """The numbers of those that may fail, because the tests catch the failure and assert something else."""
+    attempts: Mapping[int, list[ast.expr]]
+    """The numbers of those that may fail, because the tests catch the failure and assert something else; and what the
+    handlers there catch."""
 
     def sources(self) -> list[str]:
         """Return the source of each case, on one line."""
@@ -106,7 +108,7 @@ class _Part(NamedTuple):
 class _Finder:
     def __init__(self, passed_over: Set[str], nodes: Nodes) -> None:
         self.asserts: list[ast.Assert] = []
-        self.attempts: set[int] = set()
+        self.attempts: dict[int, list[ast.expr]] = {}
         self._passed_over, self._nodes = passed_over, nodes
         self._something_leaves = bool(nodes.of(*_LEAVING))
         self._machine: Set[str] | None = None
@@ -153,7 +155,13 @@ class _Finder:
                 branches = _branches([straight, *handled])
                 catching = [part for handler, part in zip(node.handlers, handled, strict=True) if _catches(handler)]
                 if branches.certain and catching and catching[0].cases:
-                    self.attempts |= attempts
+                    kinds = [
+                        handler.type or ast.Name("BaseException", ast.Load(), **place_of(node))
+                        for handler, part in zip(node.handlers, handled, strict=True)
+                        if part.cases
+                    ]
+                    for number in attempts:
+                        self.attempts.setdefault(number, []).extend(kinds)
                 last = self.block(node.finalbody)
                 return _Part(branches.cases + last.cases, branches.certain or last.certain)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():

@@ -25,7 +25,7 @@ class Program:
 
     def step(self, op, **fields):
         running = self.loops.running()
-        fields |= self.loops.fields(running)
+        fields = self.loops.fields(running) | fields
         self.asked.append((op, fields))
         reply = self.replies.pop(0)
         if isinstance(reply, BaseException):
@@ -163,3 +163,24 @@ def test_a_refusal_reaches_whoever_waits():
     with pytest.raises(HandleMisuse):
         asyncio.run(program.wait_for())
     assert program.ops == ["start", "run"]
+
+
+def test_each_task_has_a_context_which_is_forgotten_after_it():
+    program = Program(*[done(id_, due=5) for id_ in range(6)])
+
+    async def twice():
+        await program.wait_for()
+        await program.wait_for()
+
+    async def main():
+        await program.wait_for()
+        await asyncio.create_task(twice())
+        await asyncio.create_task(program.wait_for())
+        await program.wait_for()
+        await asyncio.sleep(0)
+        await program.wait_for()
+
+    asyncio.run(main())
+    own = [0, None]
+    assert [fields["context"] for _, fields in program.asked] == [own, [1, 0], [1, None], [2, 0], own, own]
+    assert [number for _, fields in program.asked for number in fields.get("gone", ())] == [1, 2]

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..wire.plain import Decoder, NotPlain
+from .contexts import Contexts
 from .handles import HandleMisuse, ProgramDied
 from .lasting import LastingContainers
 
@@ -50,7 +51,7 @@ class Loops:
     def __init__(self, step: Callable[..., dict[str, Any]], lasting: LastingContainers, decoder: Decoder) -> None:
         self._step, self._lasting, self._decoder = step, lasting, decoder
         self._open: dict[int, Loop] = {}
-        self._numbers = itertools.count()
+        self._numbers, self._contexts = itertools.count(), Contexts()
         self.are_lost = False
         """Whether the program has ended, or has sent what nobody asked for, while a loop of the tests ran."""
 
@@ -64,18 +65,26 @@ class Loops:
             if one.loop is running:
                 return one
         number = next(self._numbers)
-        self._open[number] = Loop(number, running, self._step, self._change_arguments, self._lose)
+        self._open[number] = Loop(number, running, self._step, self._change_arguments, self._lose, self._contexts)
         return self._open[number]
 
-    def fields(self, running: Loop | None) -> dict[str, Any]:
-        """Return the fields that a request needs in addition."""
+    def fields(self, running: Loop | None, *, is_inner: bool = False) -> dict[str, Any]:
+        """Return the fields that a request needs in addition.
+
+        Args:
+            running: The loop that runs.
+            is_inner: Whether a function of the tests sends it that the program has called: the program is in a context.
+        """
         fields: dict[str, Any] = {} if running is None else {"loop": running.number}
+        if running is not None and not is_inner:
+            fields |= running.context()
         if self._open:
             closed = [one for one in self._open.values() if one.loop.is_closed()]
             for one in closed:
                 del self._open[one.number]
             if ended := [one.number for one in closed if one.is_known]:
                 fields["ended"] = ended
+            fields |= self._contexts.gone()
         return fields
 
     def _lose(self) -> None:
@@ -122,6 +131,7 @@ class Loop:
         step: Sends a request to the program and returns its reply.
         change_arguments: Gives the arguments of a coroutine their new content.
         lose: Told when the conversation is over: tests can keep the exception as the result of a task.
+        contexts: Those of the tasks.
     """
 
     def __init__(
@@ -131,9 +141,10 @@ class Loop:
         step: Callable[..., dict[str, Any]],
         change_arguments: Callable[[Any, Any], None],
         lose: Callable[[], None],
+        contexts: Contexts,
     ) -> None:
         self.number, self.loop, self._step = number, loop, step
-        self._change_arguments, self._lose = change_arguments, lose
+        self._change_arguments, self._lose, self._contexts = change_arguments, lose, contexts
         self.is_known = False
         """Whether the program has a loop for it."""
         self._ids = itertools.count()
@@ -146,9 +157,15 @@ class Loop:
         """When the program's loop has to run; None if it has nothing to do."""
         self._ran_at = loop.time()
         self._next: Any = None
+        self._context = contexts.without()
+        """That of `_drive`, which would hold that of a task."""
         self._interval_s = _SHORTEST_S
         self.fault: BaseException | None = None
         """What has ended the conversation while this loop ran."""
+
+    def context(self) -> dict[str, Any]:
+        """Return the field of a request that names the context of the task that runs."""
+        return self._contexts.of(sys.modules["asyncio"].current_task(self.loop))
 
     async def outcome_of(self, target: str | int, reports: bool) -> dict[str, Any]:
         """Have the program await one of its objects, and return the outcome."""
@@ -157,7 +174,8 @@ class Loop:
         id_ = next(self._ids)
         self._futures[id_] = self.loop.create_future()
         try:
-            self._exchange("start", id=id_, target=target, reports=reports, **{"for": self._idle_s()})
+            more = {"for": self._idle_s(), **self.context()}
+            self._exchange("start", id=id_, target=target, reports=reports, **more)
             while id_ not in self._outcomes:
                 try:
                     await self._futures[id_]
@@ -176,7 +194,7 @@ class Loop:
         import asyncio
 
         eager: dict[str, Any] = {"eager_start": True} if sys.version_info >= (3, 12) else {}
-        task: Any = asyncio.Task(coroutine, loop=self.loop, **eager)
+        task: Any = asyncio.Task(coroutine, loop=self.loop, context=self._contexts.without(), **eager)
         if not task.done():
             task.add_done_callback(lambda _: self._finish(finish))
         return task
@@ -250,11 +268,11 @@ class Loop:
             self._next.cancel()
         due_s = 1.0 if self._due_at is None else max(0.0, self._due_at - self.loop.time())
         if not is_awaited:
-            self._next = self.loop.call_later(_LONGEST_S, self._drive)
+            self._next = self.loop.call_later(_LONGEST_S, self._drive, context=self._context)
         elif due_s == 0 or self._finished or self.loop._ready or not self._waits_for_others():
-            self._next = self.loop.call_soon(self._drive)
+            self._next = self.loop.call_soon(self._drive, context=self._context)
         else:
-            self._next = self.loop.call_later(min(due_s, self._interval_s), self._drive)
+            self._next = self.loop.call_later(min(due_s, self._interval_s), self._drive, context=self._context)
             self._interval_s = min(2 * self._interval_s, _LONGEST_S)
 
     def _drive(self) -> None:

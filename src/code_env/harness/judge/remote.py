@@ -410,7 +410,7 @@ class RemoteModule:
     def _ask(self, op: str, **fields: Any) -> dict[str, Any]:
         running = self._loops.running()
         self._number += 1
-        self._send({"n": self._number, "op": op, **self._loops.fields(running), **fields})
+        self._send({"n": self._number, "op": op, **self._loops.fields(running, is_inner=bool(self._waiting)), **fields})
         reply = self._receive(self._number)
         return reply if running is None else running.noted(reply)
 

@@ -18,7 +18,9 @@ before the task's end what it makes of the arguments of its call. The replies ar
      "due": 0.25}                                       in how many seconds it has to run again; absent if it is empty
 
 Other requests have a `loop` if a loop of the tests runs. Then functions of the answer find their loop running, and the
-reply can have `due`. A request with `"ended": [0]` says that these loops of the tests are closed.
+reply can have `due`. A request with `"ended": [0]` says that these loops of the tests are closed. With `"context":
+[4, 2]` it is served in context 4, which is at first a copy of context 2, and with `"gone": [2]` it is the last that
+names context 2; see `judge/contexts.py`.
 """
 
 from __future__ import annotations
@@ -60,30 +62,44 @@ class Loops:
     ) -> None:
         self._find, self._steps, self._turns, self._guard = find, steps, turns, guard
         self._loops: dict[int, _Loop] = {}
+        self._contexts: dict[int, Any] = {}
 
     def serve(self, request: dict[str, Any], do: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
         """Return the reply to a request; `do` serves what is none of the above."""
         if "ended" in request:
             self._end(request["ended"])
-        op, number = request["op"], request.get("loop")
+        op, number, context = request["op"], request.get("loop"), self._context(request)
         if op == "await":
             return self._wait_for(request["target"])
         if number is None:
             return do(request)
         if op in _OF_LOOPS:
-            return self._run(self._of(number), op, request)
+            return self._run(self._of(number), op, request, context)
         if "asyncio" not in sys.modules:
-            return do(request)
+            return _within(context, lambda: do(request))
         one = self._of(number)
-        reply = one.as_running(one.loop, lambda: do(request))
+        reply = one.as_running(one.loop, lambda: _within(context, lambda: do(request)))
         return {**reply, **one.due()}
 
-    def _run(self, one: _Loop, op: str, request: dict[str, Any]) -> dict[str, Any]:
+    def _context(self, request: dict[str, Any]) -> Any:
+        """Return the context of a request; None if it has none of its own."""
+        number, copied = request.get("context", (None, None))
+        if number is not None and number not in self._contexts:
+            import contextvars
+
+            before = self._contexts.get(copied)
+            self._contexts[number] = contextvars.copy_context() if before is None else before.copy()
+        for gone in request.get("gone", ()):
+            self._contexts.pop(gone, None)
+        return self._contexts.get(number)
+
+    def _run(self, one: _Loop, op: str, request: dict[str, Any], context: Any) -> dict[str, Any]:
         for number, outcome in request["done"]:
             one.resolve(number, outcome)
         if op == "start":
             awaited = self._find(request["target"])()
-            self._turns.without(lambda: one.start(request["id"], request["target"], awaited, request["reports"]))
+            what = request["id"], request["target"], awaited, request["reports"]
+            self._turns.without(lambda: one.start(*what, context))
         elif op == "cancel":
             self._turns.without(lambda: one.cancel(request["id"]))
         if op == "run" or (op == "start" and request["for"] != 0 and not one.done):
@@ -149,11 +165,11 @@ class _Loop:
         """The futures that stand for coroutines of the tests."""
         self._is_ending = False
 
-    def start(self, id_: int, number: Any, awaited: Any, reports: bool) -> None:
+    def start(self, id_: int, number: Any, awaited: Any, reports: bool, context: Any) -> None:
         """Begin a task, and let it make its first step before all else: plain Python calls a coroutine at once."""
 
         def begin() -> None:
-            task = self.loop.create_task(_coroutine_of(awaited))
+            task = self.loop.create_task(_coroutine_of(awaited), context=context)
             self._tasks[id_] = number, task, reports
             task.add_done_callback(lambda _: self._note(id_))
 
@@ -249,6 +265,16 @@ class _Loop:
         self._is_ending = True
         with contextlib.suppress(_BaseException):
             self.as_running(None, self._runner.close)
+
+
+def _within(context: Any, action: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Do something in a context, if there is one, and it is not entered already."""
+    try:
+        is_entered = context is None or context.run(bool)
+    except RuntimeError:
+        is_entered = True
+    reply: dict[str, Any] = action() if is_entered else context.run(action)
+    return reply
 
 
 def _coroutine_of(awaited: Any) -> Any:

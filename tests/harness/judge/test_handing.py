@@ -1,5 +1,6 @@
 """What the tests hand over, asked for by a process that may ask for anything."""
 
+import collections
 import functools
 
 import pytest
@@ -35,6 +36,14 @@ def test_the_same_function_has_the_same_number(hands):
     forms = [hands.argument(value) for value in (one, one, listener.hear, listener.hear, Listener().hear)]
     assert [form["cb"][0] for form in forms] == [0, 0, 1, 1, 2]
     assert (forms[0]["cb"][1]["name"], forms[0]["cb"][1]["doc"]) == ("one", "Says one.")
+
+
+def test_the_same_method_of_a_builtin_object_has_the_same_number(hands):
+    one, other = [], []
+    values = [one.append, one.append, other.append, one.extend, one.__len__, one.__len__, other.__len__, one.append]
+    assert [hands.argument(value)["cb"][0] for value in values] == [0, 0, 1, 2, 3, 3, 4, 0]
+    base = collections.OrderedDict(a=1)
+    assert hands.argument(base.pop) != hands.argument(super(collections.OrderedDict, base).pop)
 
 
 @pytest.mark.parametrize("number", [1, -1, True, "0", None, 0.0, [0]])

@@ -332,6 +332,8 @@ class Handed:
         key: object = id(value)
         if type(value) is types.MethodType:
             key = (id(value.__self__), id(value.__func__))
+        elif type(value) in _METHODS_OF_BUILTINS:
+            key = value
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._given)
@@ -424,6 +426,9 @@ _NAMES = ("__name__", "__qualname__")
 
 _FUNCTIONS = (types.BuiltinFunctionType, functools.partial, type(functools.lru_cache(len)))
 """Types of callable objects, beside functions, that have nothing of their own but calls."""
+
+_METHODS_OF_BUILTINS = (types.BuiltinMethodType, types.MethodWrapperType)
+"""Types of methods of builtin objects. Two are equal if they are one function, bound to one object: `got.append`."""
 
 _OF_TOKENS = frozenset(("tests", "unittest.mock", "abc", "typing"))
 

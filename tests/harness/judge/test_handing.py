@@ -6,7 +6,7 @@ import functools
 import pytest
 
 from code_env.harness.judge.handing import Handed
-from code_env.harness.judge.handles import HandleMisuse, ProgramDied
+from code_env.harness.judge.handles import HandleMisuse, ProgramDied, Refusals
 from code_env.harness.judge.lasting import LastingContainers
 from code_env.harness.wire.plain import Decoder
 from code_env.harness.wire.subclasses import Members
@@ -40,8 +40,9 @@ def test_the_same_function_has_the_same_number(hands):
 
 def test_the_same_method_of_a_builtin_object_has_the_same_number(hands):
     one, other = [], []
-    values = [one.append, one.append, other.append, one.extend, one.__len__, one.__len__, other.__len__, one.append]
-    assert [hands.argument(value)["cb"][0] for value in values] == [0, 0, 1, 2, 3, 3, 4, 0]
+    values = [one.append, one.append, other.append, one.extend, one.__len__, one.__len__, one.append]
+    assert [hands.argument(value)["cb"][0] for value in values] == [0, 0, 1, 2, 3, 3, 0]
+    assert hands.argument(one.__len__) != hands.argument(other.__len__)
     base = collections.OrderedDict(a=1)
     assert hands.argument(base.pop) != hands.argument(super(collections.OrderedDict, base).pop)
 
@@ -210,4 +211,43 @@ def test_what_a_function_gives_cannot_be_called(hands):
     number = hands.argument(lambda: Called(3))["cb"][0]
     token = hands.answer({"callback": number, "args": []})["value"]["ob"][0]
     assert "raised" in hands.answer({"callback": token, "args": []})
-    assert hands.argument(Own)["cb"][1]["shape"][1] == "type"
+
+
+def test_a_class_and_an_object_of_it_cross_together(hands):
+    made = hands.argument(Called(3))["cb"][1]["class"]
+    number, name, special, (base,), has_checks = made
+    assert (name, has_checks, "__call__" in special, "__eq__" in special) == ("Called", False, True, True)
+    assert hands.argument([Own(1)])[0]["ob"][1] == base
+    assert hands.argument(lambda: 1)["cb"][0] not in (number, base[0])
+    assert hands.argument(Called) == {"cl": made}
+
+
+def test_a_class_can_be_called_only_if_the_tests_handed_it_over(hands):
+    number = hands.argument([Own(1)])[0]["ob"][1][0]
+    assert "raised" in hands.answer({"callback": number, "args": [2]})
+    hands.argument(Own)
+    made = hands.answer({"callback": number, "args": [2]})["value"]["ob"]
+    assert made[1][0] == number
+    assert hands.given(made[0]).number == 2
+    function = hands.argument(lambda: Called)["cb"][0]
+    given = hands.answer({"callback": function, "args": []})["value"]["cl"][0]
+    assert "raised" in hands.answer({"callback": given, "args": [2]})
+
+
+@pytest.mark.parametrize("name", ["size", "__init__", "__dict__", "__setattr__", "__signature__", "__init_subclass__"])
+def test_what_else_is_done_with_a_class_is_refused(hands, name, monkeypatch):
+    told = []
+    monkeypatch.setattr(Refusals, "tell", staticmethod(told.append))
+    number = hands.argument(Own)["cl"][0]
+    assert "raised" in hands.answer({"callback": number, "do": "use", "name": name, "args": []})
+    assert [text.partition(",")[0] for text in told] == [f"the program used {name!r} of the class Own"]
+
+
+@pytest.mark.parametrize("args", [None, [], [1, 2], [{"m": 9}], "a", [{"zz": 1}]], ids=str)
+def test_a_malformed_check_of_a_class_gives_nothing(hands, args):
+    number = hands.argument(Own)["cl"][0]
+    request = {"callback": number, "do": "use", "name": "__subclasscheck__", "args": args}
+    try:
+        assert "raised" in hands.answer(request)
+    except HandleMisuse:
+        assert args in ([{"m": 9}], [{"zz": 1}])

@@ -61,7 +61,6 @@ class Handed:
         """Numbers of generators that a function of the tests returned to the program, which chose the arguments."""
         self._tokens: set[int] = set()
         """Numbers of objects that the program can only hand on, compare and give back."""
-        self._kinds: dict[int, int] = {}
         self._tasks: dict[int, Any] = {}
         self._loops: list[Any] = []
         self._stepped_at = time.monotonic()
@@ -179,13 +178,18 @@ class Handed:
         name, kind = str(name)[:100], type(handed).__name__
         if name in _COMPARED:
             return {"value": self.result(OPERATIONS[name[2:-2]](handed, *map(self._decoder.decode, forms)))}
+        if isinstance(handed, type) and name in _CHECKS:
+            (value,) = map(self._decoder.decode, forms)
+            if not issubclass(type(value), Handle):
+                return {"value": _CHECKS[name](value, handed)}
         if name in _NAMES and callable(handed) and hasattr(handed, name):
             return {"value": self.result(getattr(handed, name))}
         if name == "__dict__" and callable(handed) and not isinstance(handed, type):
             return {"value": self.result({})}  # `functools.wraps` copies it.
-        if not hasattr(handed, name):
+        if not hasattr(handed, name) and not (isinstance(handed, type) and name == "__signature__"):
             raise AttributeError(f"{kind!r} object has no attribute {name!r}")
-        message = f'the program used {name!r} of a {kind}, for which it has only a stand-in; judge="shared" allows it'
+        what = f"the class {handed.__name__}" if isinstance(handed, type) else f"a {kind}"
+        message = f'the program used {name!r} of {what}, for which it has only a stand-in; judge="shared" allows it'
         Refusals.tell(message)
         raise NotHandedOver(message)
 
@@ -285,7 +289,11 @@ class Handed:
         if callable(value) and not isinstance(value, type):
             return self._function(value)
         if isinstance(value, type) and not issubclass(value, BaseException):
-            return self._function(value)
+            if not _is_class_of_tokens(value):
+                return self._function(value)
+            body = self._class_of_tokens(value)
+            self._tokens.discard(body[0])  # The program may call it.
+            return {"cl": body}
         return self._form_of_result(value, why)
 
     def _form_of_result(self, value: Any, why: str) -> Any:
@@ -314,22 +322,32 @@ class Handed:
 
     def _token(self, value: object) -> Any:
         """Return the form of an object that the program can only hand on, compare and give back."""
+        if isinstance(value, type) and _is_class_of_tokens(value):
+            return {"cl": self._class_of_tokens(value)}
         number = self._number(value)
         if number in self._descriptions:
             return self._function(value)
         self._tokens.add(number)
-        return {"ob": [number, *self._shape(value)]}
+        return {"ob": [number, self._class_of_tokens(type(value))]}
 
-    def _shape(self, value: object) -> list[Any]:
-        """Return what a stand-in needs of an object's class: a number, its name and its special methods."""
-        kind = type(value)  # It lives as long as its object, which is kept.
+    def _class_of_tokens(self, kind: type) -> list[Any]:
+        """Return what a stand-in for a class needs: a number, names, special methods, bases, and how it is asked.
+
+        A class that the tests have not handed over itself cannot be called: it came with an object.
+        """
+        count, bases = len(self._given), [base for base in kind.__bases__ if base.__module__ == "tests"]
+        is_one = _is_class_of_tokens(kind)
+        number = self._number(kind, () if is_one else (id(kind),))
+        if number == count:
+            self._tokens.add(number)
         names = [vars(base) for base in kind.__mro__ if base is not object]
         special = [name for name in _USES if any(one.get(name) is not None for one in names)]
-        return [self._kinds.setdefault(id(kind), len(self._kinds)), kind.__name__, special]
+        forms = [self._class_of_tokens(base) for base in bases if _is_token(base)]
+        return [number, kind.__qualname__, special, forms, type(kind) is not type]
 
-    def _number(self, value: Any) -> int:
+    def _number(self, value: Any, key: object = ()) -> int:
         # Each lookup of a method gives a new object.
-        key: object = id(value)
+        key = key or id(value)
         if type(value) is types.MethodType:
             key = (id(value.__self__), id(value.__func__))
         elif type(value) in _METHODS_OF_BUILTINS:
@@ -353,7 +371,8 @@ class Handed:
         described: dict[str, Any] = {name: text for name, text in texts.items() if isinstance(text, str)}
         own = function.__func__ if type(function) is types.MethodType else function
         if type(own) is not types.FunctionType:
-            return described if type(own) in _FUNCTIONS else {**described, "shape": self._shape(function)}
+            kind = None if type(own) in _FUNCTIONS else self._class_of_tokens(type(function))
+            return described if kind is None else {**described, "class": kind}
         code, form = own.__code__, Encoder(self._shown).encode
         names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         more = list(code.co_varnames[len(names) : len(names) + 2])
@@ -422,7 +441,9 @@ _USES = tuple(f"__{name}__" for name in (*SPECIAL, *BASIC))
 
 _COMPARED = frozenset(f"__{name}__" for name in (*BASIC, "bool", "hash"))
 
-_NAMES = ("__name__", "__qualname__")
+_NAMES = ("__name__", "__qualname__", "__doc__")
+
+_CHECKS: dict[str, Callable[[Any, Any], bool]] = {"__instancecheck__": isinstance, "__subclasscheck__": issubclass}
 
 _FUNCTIONS = (types.BuiltinFunctionType, functools.partial, type(functools.lru_cache(len)))
 """Types of callable objects, beside functions, that have nothing of their own but calls."""
@@ -439,6 +460,11 @@ def _is_token(kind: type) -> bool:
     The class derives from nothing that the program could look for, such as `dict` or `Mapping`.
     """
     return all(base is object or base.__module__ in _OF_TOKENS for base in kind.__mro__)
+
+
+def _is_class_of_tokens(kind: type) -> bool:
+    """Whether a class and its objects cross together, so that the program finds the class in `type(o)`."""
+    return _is_token(kind) and (type(kind) is type or type(kind).__module__ in _OF_TOKENS)
 
 
 def _raised_in(error: BaseException) -> str:

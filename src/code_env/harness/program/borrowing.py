@@ -14,11 +14,12 @@ from typing import Any
 
 from ..wire.containers import Containers
 from ..wire.plain import Decoder
+from .classes import class_of_tests
 from .lasting import Handing
 from .loops import Loops
 from .turns import Turns
 
-_STOP, _TYPE, _ID, _COMPILE, _EXEC = StopIteration, type, id, compile, exec
+_STOP, _TYPE, _ID, _COMPILE, _EXEC, _NEW = StopIteration, type, id, compile, exec, object.__new__
 
 _ONE_BY_ONE = 1000
 """How many values of an iterator cross one by one, each when the program asks for it. Later values cross in groups."""
@@ -49,8 +50,6 @@ class Borrowed:
         self._decoder, self.loops, self.handing = decoder, loops, Handing(encode)
         self._stand_ins: dict[int, Any] = {}
         self._numbers: dict[int, int] = {}
-        self.kinds: dict[int, type] = {}
-        """The classes of stand-ins for objects that do not cross."""
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Send a request to the tests and return their reply."""
@@ -100,10 +99,8 @@ class Borrowed:
 
 def _function(borrowed: Borrowed, body: Any) -> Any:
     number, described = body
-    if described and "shape" in described:
-        function = _object(borrowed, [number, *described["shape"]])
-        type(function).__call__ = lambda self, *args, **kwargs: borrowed.call(borrowed.given(self), args, kwargs)
-        return function
+    if described and "class" in described:
+        return _object(borrowed, [number, described["class"]])
     if not described or "names" not in described:
 
         def function(*args: Any, **kwargs: Any) -> Any:
@@ -288,29 +285,14 @@ def _object(borrowed: Borrowed, body: Any) -> Any:
 
     What the program does with it, beside handing it on, is asked of the tests, which answer or refuse.
     """
-    if len(body) == 1:
-        return object()
-    _, kind, name, special = body
-    if kind not in borrowed.kinds:
-
-        def asked(name: str) -> Any:
-            return lambda self, *args: borrowed.use(self, name, args)
-
-        members = {one: asked(one) for one in (*special, "__reduce_ex__")}
-        if "__len__" in special:
-            members.setdefault("__bool__", asked("__bool__"))
-        for one in ("__setattr__", "__delattr__"):
-            members[one] = lambda self, *_, _one=one: borrowed.use(self, _one, ())
-        members["__getattr__"] = lambda self, name: borrowed.use(self, name, ())
-        members |= {"__slots__": ("__weakref__",), "__module__": "tests"}
-        borrowed.kinds[kind] = _TYPE(name, (), members)
-    return borrowed.kinds[kind]()
+    return object() if len(body) == 1 else _NEW(borrowed.stand_in("cl", body[1]))
 
 
 _MAKERS: dict[str, Callable[[Borrowed, Any], Any]] = {
     "cb": _function,
     "it": lambda b, body: (BorrowedGenerator if body[1] else BorrowedIterator)(b, body[0]),
     "co": _coroutine,
+    "cl": class_of_tests,
     "ec": _class,
     "er": _error,
     "ob": _object,

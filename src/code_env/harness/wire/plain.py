@@ -162,7 +162,7 @@ def can_change(form: Any) -> bool:
 _IMMUTABLE_TAGS = frozenset(
     (
         *("i", "f", "b", "c", "rg", "de", "fr", "dt", "td", "ns", "r", "bn", "en", "ma"),
-        *("cb", "it", "co", "ec", "er", "ob", "sl"),
+        *("cb", "it", "co", "cl", "ec", "er", "ob", "sl"),
     )
 )
 
@@ -260,13 +260,14 @@ _ENCODERS_BY_TYPE: dict[type, EncodeAs] = {
 _ENCODERS = {id(kind): encode_as for kind, encode_as in _ENCODERS_BY_TYPE.items()}
 
 
-REFERENCES = frozenset(("h", "r", "it", "ge", "co", "cb", "ec", "er", "ob", "sl", "m", "bn", "en"))
+REFERENCES = frozenset(("h", "r", "it", "ge", "co", "cb", "cl", "ec", "er", "ob", "sl", "m", "bn", "en"))
 """Tags of values that are not plain data.
 
 `h` is a handle, and `r` an object of the program that comes back to it. `it`, `ge` and `co` are an iterator, a
-generator and a coroutine. `cb`, `ec`, `er`, `ob` and `sl` are a function, a class of exceptions, an exception, an
-`object()` and a slice of the tests, and `m` is an object of the tests that comes back to them. A slice of the program
-has the tag `sl` too, and is data. `bn` is an object with a builtin name, `en` a member of an enumeration.
+generator and a coroutine. `cb`, `cl`, `ec`, `er`, `ob` and `sl` are a function, a class, a class of exceptions, an
+exception, another object and a slice of the tests, and `m` is an object of the tests that comes back to them. A slice
+of the program has the tag `sl` too, and is data. `bn` is an object with a builtin name, `en` a member of an
+enumeration.
 """
 
 

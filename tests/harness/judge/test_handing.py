@@ -8,7 +8,7 @@ import pytest
 from code_env.harness.judge.handing import Handed
 from code_env.harness.judge.handles import HandleMisuse, ProgramDied, Refusals
 from code_env.harness.judge.lasting import LastingContainers
-from code_env.harness.wire.plain import Decoder
+from code_env.harness.wire.plain import Decoder, NotPlain
 from code_env.harness.wire.subclasses import Members
 
 
@@ -251,3 +251,14 @@ def test_a_malformed_check_of_a_class_gives_nothing(hands, args):
         assert "raised" in hands.answer(request)
     except HandleMisuse:
         assert args in ([{"m": 9}], [{"zz": 1}])
+
+
+def test_what_comes_back_has_the_attributes_that_the_program_set(hands):
+    error = ValueError("x")
+    number = hands.argument(error)["er"][0]
+    assert hands.come_back(number) is error
+    assert hands.come_back([number, {"tag": "a"}]) is error
+    assert error.tag == "a"
+    for malformed in ([number], [number, 5], [number, None], [9, {}], [[number, {}], {}], [number, {}, {}], []):
+        with pytest.raises(NotPlain):
+            hands.come_back(malformed)

@@ -271,9 +271,11 @@ def rebuilt(
         NotPlain: If the description is malformed.
     """
     if "m" in raised:
-        error = handed.given(raised["m"])
-        if isinstance(error, Exception):
-            return error
+        known = handed.come_back(raised["m"])
+        if isinstance(known, Exception):
+            if levels and isinstance(raised.get("cause"), dict):
+                known.__cause__ = rebuilt(raised["cause"], decoder, own, handed, expected, kept, levels - 1)
+            return known
     error = _made({**raised, "object": kept(raised.get("object"))}, decoder, own, handed, expected, kept)
     notes = raised.get("notes")
     for note in notes if isinstance(notes, list) else ():

@@ -20,12 +20,10 @@ from ..wire.operations import OPERATIONS
 from ..wire.plain import Decoder, Encoder, NotPlain, encode
 from ..wire.shapes import BASIC, SPECIAL
 from ..wire.subclasses import Members
+from .attributes_set import TRUSTED_CODE, ChangesByProgram
 from .binding import Receiver
 from .handles import Handle, HandleMisuse, NotHandedOver, ProgramDied, Refusals, RemoteIterator, number_of_coroutine
 from .lasting import LastingContainers
-
-TRUSTED_CODE = ("<tests>", "<setup>", "<prefix>")
-"""The file names under which the code of a task is compiled."""
 
 _OWN_CODE = __file__.rpartition("judge")[0]
 """The beginning of the file names of this package's code."""
@@ -61,6 +59,7 @@ class Handed:
         """Numbers of generators that a function of the tests returned to the program, which chose the arguments."""
         self._tokens: set[int] = set()
         """Numbers of objects that the program can only hand on, compare and give back."""
+        self._changes = ChangesByProgram()
         self._tasks: dict[int, Any] = {}
         self._loops: list[Any] = []
         self._stepped_at = time.monotonic()
@@ -112,6 +111,13 @@ class Handed:
         if type(number) is not int or not 0 <= number < len(self._given):
             raise NotPlain("what the tests have not handed over")
         return self._given[number]
+
+    def come_back(self, body: Any) -> Any:
+        """Return an object that comes back, as `given` does, with the attributes that the program has set on it."""
+        number, attributes = body if type(body) is list and len(body) == 2 else (body, {})
+        value = self.given(number)
+        self._changes.set(value, attributes)
+        return value
 
     def answer(self, request: dict[str, Any], size: int = 0) -> dict[str, Any]:
         """Do what a stand-in requests, in a message of `size` bytes, and return the reply.

@@ -27,7 +27,7 @@ from types import FrameType
 from typing import Any
 
 from ..wire.containers import Containers
-from .handing import TRUSTED_CODE
+from .attributes_set import TRUSTED_CODE
 
 _MOST_COPIES = 10_000
 """How many copies are remembered before those that the tests hold no longer are forgotten."""

@@ -402,7 +402,7 @@ class RemoteModule:
         if tag == "en":
             return self._members.member(body)
         if tag == "m":
-            return self._handed.given(body)
+            return self._handed.come_back(body)
         if tag == "sl" and isinstance(body, list) and len(body) == 3:
             return slice(*Decoder().items(body, 0))
         return self._known_objects.found(tag, body, self.callables, self._origin)

@@ -407,7 +407,8 @@ class _Answer:
         """Return the form that goes to the peer in place of a value that is not plain data."""
         given = self._borrowed.number_of(value)
         if given is not None:
-            return {"m": given}
+            changed = self._borrowed.changed(value)
+            return {"m": [given, changed] if changed else given}
         if self._subclass is not any_subclass:
             name = name_for_tests(value)
             if name is not None:

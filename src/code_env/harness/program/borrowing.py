@@ -13,13 +13,15 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from ..wire.containers import Containers
-from ..wire.plain import Decoder
+from ..wire.plain import Decoder, NotPlain, encode
 from .classes import class_of_tests
 from .lasting import Handing
 from .loops import Loops
 from .turns import Turns
 
 _STOP, _TYPE, _ID, _COMPILE, _EXEC, _NEW = StopIteration, type, id, compile, exec, object.__new__
+
+_FUNCTION, _Exception, _isinstance, _vars, _list = types.FunctionType, Exception, isinstance, vars, list
 
 _ONE_BY_ONE = 1000
 """How many values of an iterator cross one by one, each when the program asks for it. Later values cross in groups."""
@@ -50,6 +52,7 @@ class Borrowed:
         self._decoder, self.loops, self.handing = decoder, loops, Handing(encode)
         self._stand_ins: dict[int, Any] = {}
         self._numbers: dict[int, int] = {}
+        self._told: dict[int, dict[str, Any]] = {}
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Send a request to the tests and return their reply."""
@@ -59,6 +62,19 @@ class Borrowed:
     def number_of(self, value: object) -> int | None:
         """Return the number of the object that a stand-in represents; None if the value is not a stand-in."""
         return self._numbers.get(_ID(value))
+
+    def changed(self, value: Any) -> dict[str, Any]:
+        """Return what the program has set on a function or an exception of the tests, for the tests to set or refuse.
+
+        The values are forms; those of values that are not plain data are malformed. Each is told once.
+        """
+        if _TYPE(value) is not _FUNCTION and not _isinstance(value, _Exception):
+            return {}
+        told = self._told.setdefault(_ID(value), {})
+        found = {name: _form_of(one) for name, one in (*_list(_vars(value).items()), *_names_of(value))}
+        changed = {name: form for name, form in found.items() if name not in told or told[name] != form}
+        told.update(changed)
+        return changed
 
     def given(self, stand_in: object) -> int:
         """Return the number of the object that a stand-in represents."""
@@ -71,6 +87,7 @@ class Borrowed:
             made = _MAKERS[tag](self, body)
             self._stand_ins[number] = made
             self._numbers[_ID(made)] = number
+            self.changed(made)
         return self._stand_ins[number]
 
     def value_of(self, reply: dict[str, Any], known: Containers | None = None) -> Any:
@@ -95,6 +112,20 @@ class Borrowed:
             forms = [self.encode(arg) for arg in args] if name[:2] == "__" else []
             request = {"callback": self.given(stand_in), "do": "use", "name": name, "args": forms}
             return self.value_of(self._ask(request))
+
+
+def _names_of(value: Any) -> list[tuple[str, Any]]:
+    """Return what else than attributes a program may set on a function or an exception of the tests."""
+    if _TYPE(value) is _FUNCTION:
+        return [(name, getattr(value, name)) for name in ("__name__", "__qualname__", "__doc__")]
+    return [("args", value.args)]
+
+
+def _form_of(value: Any) -> Any:
+    try:
+        return encode(value)
+    except (NotPlain, TypeError):
+        return None if value is None else {"none": _ID(value)}
 
 
 def _function(borrowed: Borrowed, body: Any) -> Any:

@@ -10,7 +10,7 @@ It adds these fields to those of every error report, see `describe_error`::
      "object": {"h": [...]},        the exception itself, if it can do more than the fields above tell
      "objects": {"at": {...}, ...}, attributes of an exception of a builtin class that are objects
      "notes": [...], "cause": {...}, "context": {...} or "cause", "suppress": true, "group": [{...}, ...]}
-    {"m": 4}                        an exception of the tests itself
+    {"m": 4, "cause": {...}}        an exception of the tests itself; [4, {...}] if the program set attributes of it
 """
 
 from __future__ import annotations
@@ -107,7 +107,10 @@ def report_of(error: Any, borrowed: Borrowed, keep: Keep, levels: int = _LEVELS)
     report: dict[str, Any] = {**describe_error(error), "builtin": nearest_builtin(kind), "args": None}
     number = borrowed.number_of(error)
     if number is not None:
-        return {**report, "m": number}
+        led_to = _led_to(error, borrowed, keep, levels - 1) if levels and error.__cause__ is not None else {}
+        led_to.pop("context", None)  # It is often only what the program was handling.
+        changed = borrowed.changed(error)
+        return {**report, **led_to, "m": [number, changed] if changed else number}
     # Values that are not plain data are left out, and attributes of the program's own that raise.
     try:  # noqa: SIM105 (this runs in the program's process, which might have replaced what a context manager needs)
         report["args"] = encode(_list(_arguments(error)))

@@ -81,7 +81,7 @@ class KnownObjects:
 
         For a class of the program's exceptions it can also be the class with which the tests catch them.
         """
-        is_own_exception = type(value) is type and "_code_env_make" in vars(value)
+        is_own_exception = issubclass(type(value), type) and "_code_env_make" in vars(value)
         if not is_own_exception and not isinstance(value, Handle):
             return value
         return self._first.setdefault(value._code_env_target, value)

@@ -20,9 +20,10 @@ _SPECIAL = frozenset(f"__{name}__" for name in (*SPECIAL, *BASIC))
 
 _NATIVE = _SPECIAL.union(
     ("__module__", "__name__", "__mro__", "__bases__", "__base__", "mro", "__subclasses__", "__slots__"),
-    ("__instancecheck__", "__subclasscheck__"),
+    ("__instancecheck__", "__subclasscheck__", "__abstractmethods__"),
 )
-"""What Python itself, `abc` and `functools` read from a class, and which is here what it is in the tests."""
+"""What Python itself, `abc` and `functools` read from a class, and which is here what it is in the tests. Only abstract
+classes do not look abstract here; a call makes the object in the tests, where they are."""
 
 
 def class_of_tests(borrowed: Any, body: Any) -> Any:

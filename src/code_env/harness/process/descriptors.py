@@ -80,7 +80,8 @@ def descriptor_bytes(
                     elif target.startswith("pipe:"):
                         pipes.add(target)
                     elif target.startswith("/"):
-                        shown += _device(f"{directory}/fd/{name}") == device
+                        # A process that ends has no root any more, while a descriptor still shows its target.
+                        shown += device is not None and _device(f"{directory}/fd/{name}") == device
                     elif target == "anon_inode:[eventpoll]":
                         one = _watches_in(f"{directory}/fdinfo/{name}")
                         watches, most_watches = watches + one, max(most_watches, one)

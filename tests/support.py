@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -76,6 +77,14 @@ HONEST = [
 
 KEPT = "print('kept', flush=True)\n"
 """What a program that is ended begins with: its output until then is kept."""
+
+
+def let_others_reach(path):
+    """Open the temporary directories above a path, which pytest keeps for its own user."""
+    base = Path(tempfile.gettempdir()).resolve()
+    for above in path.resolve().parents:
+        if base in above.parents:
+            above.chmod(0o755)
 
 
 def wait_until(condition, message="what was waited for did not come"):

@@ -8,6 +8,7 @@ import pytest
 from code_env.executors.files import Look, mapped_without_name, open_without_name, remove_directory
 from code_env.harness.process.limits import MAX_NAMES
 from code_env.harness.process.workspace import empty_directory
+from support import let_others_reach
 
 PLENTY = 1 << 40
 
@@ -87,8 +88,7 @@ def ordinary_user(tmp_path):
     if os.geteuid() != 0:
         yield
         return
-    for above in tmp_path.parents[:3]:
-        above.chmod(0o755)
+    let_others_reach(tmp_path)
     os.chown(tmp_path, 65534, 65534)
     os.seteuid(65534)
     try:

@@ -11,7 +11,7 @@ import pytest
 
 from code_env import ExecutorError, Program, Status
 from code_env.executors.local.interpreter import ask_interpreter
-from support import local
+from support import let_others_reach, local
 
 
 def test_programs_find_what_a_fresh_interpreter_finds(jail):
@@ -165,8 +165,8 @@ def test_more_paths_can_be_made_readable(jail, tmp_path):
     data = tmp_path / "data"
     data.mkdir()
     (data / "file").write_text("readable")
-    for directory in (data, tmp_path):
-        directory.chmod(0o755)
+    data.chmod(0o755)
+    let_others_reach(data)
     with local(jail.describe().level, readable=[str(data)], workers=1) as executor:
         path = str(data / "file")
         assert executor.run(Program(f"print(open({path!r}).read())")).stdout == "readable\n"

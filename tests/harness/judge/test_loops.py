@@ -158,7 +158,7 @@ def test_the_end_of_the_program_ends_the_loop():
         asyncio.run(main(Program(done(due=0), ProgramDied("gone"))))
 
 
-def test_a_refusal_reaches_whoever_waits():
+def test_a_refusal_reaches_all_tasks_that_wait():
     program = Program(done(due=0), HandleMisuse("no"))
     with pytest.raises(HandleMisuse):
         asyncio.run(program.wait_for())

@@ -16,9 +16,9 @@ from ..wire.plain import NotPlain, encode
 
 
 def claimed(told: Any, given: list[Any]) -> list[tuple[Any, Any]]:
-    """Return the places in the result of which a reply says that they are arguments, with what lies there.
+    """Return pairs of a place in the result and the part of the arguments that lies there, as a reply says.
 
-    It looks at the arguments, so it comes before the changes that the reply makes to them.
+    The function looks at the arguments, so it comes before the changes that the reply makes to them.
     """
     found = []
     for one in told[:MAX_SAME] if type(told) is list else ():

@@ -38,6 +38,13 @@ class _Lasting:
         self.given: Any = None
         """These changes, encoded."""
 
+    def forgets(self) -> dict[str, Any]:
+        """Return the field that tells the program to forget yielded containers; nothing if it was told already."""
+        if not self.has_forgotten:
+            return {}
+        self.has_forgotten = False
+        return {"forget": True}
+
     def step(self, reply: dict[str, Any], size: int, decoder: Decoder) -> list[Any]:
         """Return the values of a step, and bring the yielded containers up to date."""
         known, first = self.known, len(self.arguments)
@@ -159,10 +166,7 @@ class LastingContainers:
     def request(self, number: Any) -> dict[str, Any]:
         """Return the fields that a request for a step needs in addition."""
         lasting = self._lasting.get(number)
-        if lasting is None or not lasting.has_forgotten:
-            return {}
-        lasting.has_forgotten = False
-        return {"forget": True}
+        return {} if lasting is None else lasting.forgets()
 
     def step(
         self,
@@ -230,10 +234,7 @@ class LastingContainers:
     def forgets(self, of: Any) -> dict[str, Any]:
         """Return the fields that the answer to a message needs in addition; `of` is the request that it names."""
         lasting = self._handed.get(of)
-        if lasting is None or not lasting.has_forgotten:
-            return {}
-        lasting.has_forgotten = False
-        return {"forget": True}
+        return {} if lasting is None else lasting.forgets()
 
     def end_of_request(self, number: int, reply: dict[str, Any], decoder: Decoder) -> None:
         """Make the last changes to what the program has handed over while it served a request, and forget it.

@@ -291,7 +291,7 @@ class Loop:
             self._give_up(error)
 
     def _give_up(self, fault: BaseException) -> None:
-        """Tell whoever waits for the program that the conversation is over."""
+        """End the conversation for all tasks that wait for the program."""
         self.fault = fault
         waiting = [future for future in self._futures.values() if not future.done()]
         for future in waiting:

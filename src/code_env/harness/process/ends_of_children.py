@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from .memory import threads_of
+from .watching import stat_of
 
 _MACHINE = os.uname().machine
 SIGACTION = {"x86_64": 13, "aarch64": 134}.get(_MACHINE, -1)
@@ -51,11 +52,10 @@ class Layout(NamedTuple):
 
 def layout_of(pid: int) -> Layout:
     """Return the layout of a process; zeros where unknown."""
+    fields = stat_of(pid)
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
         return Layout(*(int(fields[number]) for number in _LAYOUT))
-    except (OSError, IndexError, ValueError):
+    except (IndexError, ValueError):
         return Layout(0, 0, 0, 0)
 
 
@@ -65,7 +65,7 @@ def shares_memory(call: int, flags: int) -> bool:
 
 
 def is_alone(thread: int, shared: set[Layout], others: Callable[[], Iterable[int]]) -> bool:
-    """Return whether nobody but this thread runs in its address space.
+    """Return whether no other thread runs in the address space of a thread.
 
     Args:
         thread: The thread, which does not run now.

@@ -169,7 +169,7 @@ def is_stopped(pid: int) -> bool:
 
 def has_ended(pid: int) -> bool:
     """Return whether a process, with all its threads, has ended and was not waited for; False where unknown."""
-    fields = _stat_of(pid)
+    fields = stat_of(pid)
     return fields[:1] == [b"Z"] and fields[_THREADS : _THREADS + 1] == [b"1"]
 
 
@@ -179,10 +179,10 @@ and is a zombie then."""
 
 
 def _state_of(pid: int) -> bytes:
-    return b"".join(_stat_of(pid)[:1])
+    return b"".join(stat_of(pid)[:1])
 
 
-def _stat_of(pid: int) -> list[bytes]:
+def stat_of(pid: int) -> list[bytes]:
     """Return the fields of `stat` (proc_pid_stat(5)) from the state on; none where unknown."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:

@@ -65,7 +65,7 @@ class Loops:
         self._contexts: dict[int, Any] = {}
 
     def serve(self, request: dict[str, Any], do: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-        """Return the reply to a request; `do` serves what is none of the above."""
+        """Return the reply to a request; `do` serves the requests that are not about loops."""
         if "ended" in request:
             self._end(request["ended"])
         op, number, context = request["op"], request.get("loop"), self._context(request)

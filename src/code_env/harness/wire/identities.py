@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 MAX_SAME = 100
-"""The most parts of which one reply says this."""
+"""The most such parts that one reply names."""
 
 
 def items_of(value: Any) -> Collection[Any]:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from .ends_of_children import SIGACTION, Layout, is_alone, keep_ends, layout_of, shares_memory
 from .sockets import Socket, receive_descriptors, send_descriptors, socket_pair
-from .watching import children_of, descendants, has_ended
+from .watching import children_of, descendants, has_ended, stat_of
 
 _NOTIFICATION_BYTES = 80  # struct seccomp_notif: id, pid, flags, the call
 _ANSWER = struct.Struct("<QqiI")  # struct seccomp_notif_resp: id, value, error, flags
@@ -221,10 +221,5 @@ def _is_done(thread: int, fork: _Allowed) -> bool:
     """Return whether an allowed fork has happened, so that its process, if it lives, can be counted."""
     if time.monotonic() - fork.at > _FORGOTTEN_S or not fork.before.issuperset(children_of(thread)):
         return True
-    try:
-        with open(f"/proc/{thread}/stat", "rb") as file:
-            state = file.read().rpartition(b")")[2].split()[0]
-    except (OSError, IndexError):
-        return True  # The thread has ended.
-    # A fork can have to wait, but never in a sleep that a signal could interrupt (S).
-    return state in (b"S", b"Z", b"X")
+    # A thread without a state has ended. A fork can have to wait, but never in a sleep that a signal interrupts (S).
+    return stat_of(thread)[:1] in ([], [b"S"], [b"Z"], [b"X"])
